@@ -1,0 +1,95 @@
+"""mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
+from mlirad import ad, errors
+from mlirad.errors import (
+    TaichiAssertionError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiNameError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
+from mlirad.frontend.functions import (
+    abs,
+    acos,
+    asin,
+    atan2,
+    bit_cast,
+    bit_not,
+    bit_shr,
+    cast,
+    ceil,
+    cos,
+    exp,
+    floor,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    max,
+    min,
+    pow,
+    randn,
+    random,
+    raw_div,
+    raw_mod,
+    round,
+    rsqrt,
+    select,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
+from mlirad.frontend.specials import (
+    atomic_add,
+    atomic_and,
+    atomic_max,
+    atomic_min,
+    atomic_mul,
+    atomic_or,
+    atomic_sub,
+    atomic_xor,
+    grouped,
+    loop_config,
+    ndrange,
+    static,
+    static_assert,
+    static_print,
+)
+from mlirad.lang import mathematics as math
+from mlirad.lang import types_namespace as types
+from mlirad.lang.field import Field, field
+from mlirad.lang.kernel import data_oriented, func, kernel
+from mlirad.lang.matrix import Matrix, Vector
+from mlirad.lang.ndarray import Ndarray, ndarray
+from mlirad.lang.snode import NAMED_AXES, FieldsBuilder, SNode, axes
+from mlirad.lang.start import (
+    amdgpu,
+    arm64,
+    cpu,
+    cuda,
+    dx11,
+    dx12,
+    gles,
+    gpu,
+    init,
+    metal,
+    opengl,
+    reset,
+    root,
+    sync,
+    vulkan,
+    x64,
+)
+from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
+
+template = types.template
+float16, float32, float64 = f16, f32, f64
+int8, int16, int32, int64 = i8, i16, i32, i64
+uint8, uint16, uint32, uint64 = u8, u16, u32, u64
+TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"
+clear_all_gradients = ad.clear_all_gradients
+Tape = ad.Tape
+globals().update(NAMED_AXES)

@@ -1,0 +1,208 @@
+"""What a kernel does to memory.
+
+Arrays are values of `!field.array<element, [extents]>`: a field of the layout tree (`field.get`), an ndarray
+argument (extents -1 where only the launch knows them), or a cell local to one launch (`field.alloca`). Two different
+fields never overlap; two ndarray arguments may. Indices are values of type `index`, components last.
+"""
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from mlirad.bindings import ext, ir
+from mlirad.dialect.snode import FieldLayout, layouts, places
+
+ATOMIC_KINDS = ("add", "mul", "min", "max", "and", "or", "xor")
+_RANKED_FIRST = {"field.load": 0, "field.dim": 0, "field.store": 1, "field.atomic": 1}
+
+
+class Field(ext.Dialect, name="field"):
+    """Kernels over fields."""
+
+
+class ArrayType(Field.Type, name="array"):
+    """`!field.array<f32, [16, 3]>`"""
+
+    element: ir.TypeAttr
+    extents: ir.ArrayAttr
+
+
+class _Reads(ir.MemoryEffectsOpInterface):
+    @staticmethod
+    def get_effects(op: Any, effects: Any) -> None:
+        effects.append(ir.MemoryEffect.Read)
+
+
+class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
+    """The array of a field. `%x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>`"""
+
+    field: ir.FlatSymbolRefAttr
+    array: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        name = ir.FlatSymbolRefAttr(op.attributes["field"]).value
+        layout = _layout_of(op, name)
+        if layout is None:
+            op.location.emit_error(f"field @{name} is not placed in any layout tree of this module")
+            return False
+        element, extents = array_of(op.results[0].type)
+        if (element, extents) != (layout.element, layout.shape):
+            op.location.emit_error(f"field @{name} is {list(layout.shape)} of {layout.element}, "
+                                   f"but is read as {list(extents)} of {element}")
+            return False
+        return True
+
+
+class AllocaOp(Field.Operation, name="alloca"):
+    """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`"""
+
+    array: ext.Result[Any]
+
+
+class LoadOp(Field.Operation, name="load", traits=[_Reads]):
+    """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
+
+    array: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    value: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        return _check_access(self.operation, self.operation.results[0].type)
+
+
+class StoreOp(Field.Operation, name="store"):
+    """`"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`"""
+
+    value: ext.Operand[Any]
+    array: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+
+    def verify_invariants(self) -> bool:
+        return _check_access(self.operation, self.operation.operands[0].type)
+
+
+class AtomicOp(Field.Operation, name="atomic"):
+    """Update by a commutative kind; gives what was there before.
+
+    `%old = "field.atomic"(%v, %x, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32`
+    """
+
+    value: ext.Operand[Any]
+    array: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    kind: ir.StringAttr
+    old: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        kind = ir.StringAttr(op.attributes["kind"]).value
+        if kind not in ATOMIC_KINDS and kind not in ("minu", "maxu"):
+            op.location.emit_error(f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}")
+            return False
+        return _check_access(op, op.operands[0].type)
+
+
+class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
+    """An extent of an ndarray. `%n = "field.dim"(%a) {axis = 0} : (!field.array<f32, [-1]>) -> index`"""
+
+    array: ext.Operand[Any]
+    axis: ir.IntegerAttr
+    extent: ext.Result[ir.IndexType]
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        axis, rank = ir.IntegerAttr(op.attributes["axis"]).value, len(array_of(op.operands[0].type)[1])
+        if not 0 <= axis < rank:
+            op.location.emit_error(f"axis {axis} of an array of rank {rank}")
+            return False
+        return True
+
+
+class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
+    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can be repeated.
+
+    `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
+    """
+
+    launch: ext.Operand[Any]
+    iteration: ext.Operand[Any]
+    draw: ext.Operand[Any]
+    value: ext.Result[Any]
+
+
+class PrintOp(Field.Operation, name="print"):
+    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} : (f32) -> ()`"""
+
+    values: Sequence[ext.Operand[Any]]
+    format: ir.StringAttr
+
+    def verify_invariants(self) -> bool:
+        op = self.operation
+        holes, count = ir.StringAttr(op.attributes["format"]).value.count("{"), len(op.operands)
+        if holes != count:
+            op.location.emit_error(f"format with {holes} places for {count} values")
+            return False
+        return True
+
+
+class AssertOp(Field.Operation, name="assert"):
+    """Note the first failure of a launch; what follows still runs.
+
+    `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
+    """
+
+    condition: ext.Operand[ir.IntegerType[1]]
+    values: Sequence[ext.Operand[Any]]
+    message: ir.StringAttr
+
+
+@lru_cache(maxsize=4096)
+def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
+    """Element type (as text) and extents of an array type. Raises TypeError for any other type."""
+    if not is_array(type_):
+        raise TypeError(f"{type_} is not an array type")
+    text = str(type_)
+    element, _, extents = text[len("!field.array<"):-1].partition(", ")
+    return element, tuple(int(item) for item in extents.strip("[]").split(",") if item.strip())
+
+
+def is_array(type_: ir.Type) -> bool:
+    """Whether a type is `!field.array`."""
+    return str(type_).startswith("!field.array<")
+
+
+def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
+    """The array type of an element type and extents."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ArrayType.get(ir.TypeAttr.get(element), ir.ArrayAttr.get([ir.IntegerAttr.get(i64, e) for e in extents]))
+
+
+def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
+    """The array and the indices of a load, store or atomic."""
+    operands = list(op.operands)
+    at = _RANKED_FIRST[op.name]
+    return operands[at], operands[at + 1:]
+
+
+def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
+    array, indices = split_access(op)
+    if not is_array(array.type):
+        op.location.emit_error(f"access to {array.type}, expected an array")
+        return False
+    element, extents = array_of(array.type)
+    if len(indices) != len(extents):
+        op.location.emit_error(f"{len(indices)} indices for an array of rank {len(extents)}")
+        return False
+    if str(value_type) != element:
+        op.location.emit_error(f"value of type {value_type} for elements of type {element}")
+        return False
+    return True
+
+
+def _layout_of(op: ir.Operation, name: str) -> FieldLayout | None:
+    module = op
+    while module.parent is not None and module.name != "builtin.module":
+        module = module.parent
+    if all(ir.StringAttr(place.attributes["sym_name"]).value != name for place in places(module)):
+        return None
+    return layouts(module)[name]

@@ -1,0 +1,66 @@
+"""What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where they live."""
+from typing import Any
+
+from mlirad.bindings import ext, ir
+
+
+class Grad(ext.Dialect, name="grad"):
+    """Values saved for the reverse sweep."""
+
+
+class StackType(Grad.Type, name="stack"):
+    """Slots for one value an iteration. `!grad.stack<f32>`"""
+
+    element: ir.TypeAttr
+
+
+class AllocOp(Grad.Operation, name="alloc"):
+    """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) -> !grad.stack<f32>`"""
+
+    trips: ext.Operand[ir.IndexType]
+    stack: ext.Result[Any]
+
+
+class PushOp(Grad.Operation, name="push"):
+    """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index) -> ()`"""
+
+    value: ext.Operand[Any]
+    stack: ext.Operand[Any]
+    trip: ext.Operand[ir.IndexType]
+
+    def verify_invariants(self) -> bool:
+        return _check_element(self.operation, self.operation.operands[0].type, self.operation.operands[1].type)
+
+
+class PopOp(Grad.Operation, name="pop"):
+    """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index) -> f32`"""
+
+    stack: ext.Operand[Any]
+    trip: ext.Operand[ir.IndexType]
+    value: ext.Result[Any]
+
+    def verify_invariants(self) -> bool:
+        return _check_element(self.operation, self.operation.results[0].type, self.operation.operands[0].type)
+
+
+class FreeOp(Grad.Operation, name="free"):
+    """The reverse sweep is past the loop. `"grad.free"(%s) : (!grad.stack<f32>) -> ()`"""
+
+    stack: ext.Operand[Any]
+
+
+def stack_type(element: ir.Type) -> ir.Type:
+    """The type of a stack of one element type."""
+    return StackType.get(ir.TypeAttr.get(element))
+
+
+def stack_element(type_: ir.Type) -> ir.Type:
+    """The element type of a stack."""
+    return ir.Type.parse(str(type_)[len("!grad.stack<"):-1])
+
+
+def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:
+    if str(stack) != f"!grad.stack<{value}>":
+        op.location.emit_error(f"value of type {value} in {stack}")
+        return False
+    return True

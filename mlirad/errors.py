@@ -1,0 +1,89 @@
+"""The errors that users see, named as Taichi names them."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in a user's program; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def excerpt(self) -> str:
+        """The source line with a caret under the column, as Python prints it; empty where the file cannot be read."""
+        lines = _lines(self.file)
+        if not 0 < self.line <= len(lines):
+            return ""
+        text = lines[self.line - 1]
+        shown = text.lstrip()
+        caret = " " * max(0, self.column - 1 - (len(text) - len(shown))) + "^"
+        return f"    {shown.rstrip()}\n    {caret}"
+
+
+@lru_cache(maxsize=64)
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text().splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+class TaichiCompilationError(Exception):
+    """A kernel cannot be compiled; the message names the file, the line and the reason."""
+
+    def __init__(self, message: str = "", location: SourceLocation | None = None) -> None:
+        self.reason = message
+        self.source = location
+        super().__init__(message if location is None else located(message, location))
+
+
+class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
+    """A statement or an expression that the language does not have."""
+
+
+class TaichiNameError(TaichiCompilationError, NameError):
+    """A name that is not defined where it is used."""
+
+
+class TaichiTypeError(TaichiCompilationError, TypeError):
+    """An operation on values whose types do not allow it."""
+
+
+class TaichiIndexError(TaichiCompilationError, IndexError):
+    """A constant index out of range, or an index of the wrong rank."""
+
+
+class TaichiRuntimeError(RuntimeError):
+    """A request that cannot be met when the program runs."""
+
+
+class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
+    """An argument of the wrong type or count in a launch."""
+
+
+class TaichiAssertionError(TaichiRuntimeError, AssertionError):
+    """An assertion, or an index check in debug mode, that failed inside a kernel."""
+
+
+class MLIRError(TaichiCompilationError):
+    """IR that was rejected by a verifier or a pass."""
+
+
+def located(message: str, *places: SourceLocation) -> str:
+    """The message under the places it speaks of, each with its source line."""
+    parts = [f"{places[0]}: {message}"]
+    for place in places:
+        excerpt = place.excerpt()
+        if place is not places[0]:
+            parts.append(f"{place}: the other access")
+        if excerpt:
+            parts.append(excerpt)
+    return "\n".join(parts)

@@ -1,0 +1,96 @@
+"""What the parameters of kernels and functions may be declared as."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import current, in_kernel
+from mlirad.frontend.matrix import Matrix
+from mlirad.types import DataType, resolve
+
+
+class Template:
+    """`ti.template()`: a parameter taken as it is when the kernel is compiled, by reference."""
+
+    def __init__(self, element_type: Any = None, dim: int | None = None) -> None:
+        self.element_type, self.dim = element_type, dim
+
+
+class MatrixType:
+    """The type of an n×m matrix, or of a vector (`ndim` 1). Calling it makes a value of the type."""
+
+    def __init__(self, n: int, m: int | None, dtype: Any) -> None:
+        self.n, self.m, self.dtype = n, m or 1, dtype
+        self.ndim = 1 if m is None else 2
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n,) if self.ndim == 1 else (self.n, self.m)
+
+    def get_shape(self) -> tuple[int, ...]:
+        """The shape, as a tuple."""
+        return self.shape
+
+    def scalar(self) -> DataType:
+        """The type of the entries."""
+        return resolve(self.dtype, current().default_fp, current().default_ip) if in_kernel() else resolve(self.dtype)
+
+    def __call__(self, *arguments: Any) -> Matrix:
+        entries: list[Any] = []
+        for argument in arguments:
+            entries += _entries(argument)
+        size = self.n * self.m
+        if len(entries) == 1:
+            entries = entries * size
+        if len(entries) != size:
+            raise TaichiCompilationError(f"{len(entries)} entries for a value of shape {self.shape}")
+        result = self.matrix_class().of_shape(self.shape, entries)
+        return result.cast(self.dtype if self.dtype is not None else float)
+
+    def matrix_class(self) -> type[Matrix]:
+        """The class of the values."""
+        return Matrix
+
+    def field(self, *args: Any, **kwargs: Any) -> Any:
+        """A field of this type."""
+        make = self.field_maker
+        if make is None:
+            raise TaichiSyntaxError("fields cannot be declared here")
+        return make(self, *args, **kwargs)
+
+    ndarray_maker: Callable[..., Any] | None = None
+    field_maker: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"matrix{self.shape} of {self.dtype}"
+
+
+def _entries(argument: Any) -> list[Any]:
+    if isinstance(argument, Matrix):
+        return list(argument.entries)
+    if isinstance(argument, list | tuple):
+        return [entry for part in argument for entry in _entries(part)]
+    if hasattr(argument, "tolist"):
+        listed = argument.tolist()
+        return _entries(listed) if isinstance(listed, list) else [listed]
+    if not ex.is_scalar(argument):
+        raise TaichiCompilationError(f"a {type(argument).__name__} is not an entry of a matrix")
+    return [argument]
+
+
+@dataclass(frozen=True)
+class NdarrayType:
+    """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property open."""
+
+    dtype: Any = None
+    ndim: int | None = None
+    needs_grad: bool | None = None
+    boundary: str = "unsafe"
+
+
+def is_template(annotation: Any) -> bool:
+    """Whether an annotation is `ti.template` or `ti.template()`."""
+    return annotation is Template or isinstance(annotation, Template)

@@ -1,0 +1,130 @@
+"""Where the kernel being built stands: default types, the entry block, and one-line op creation."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiRuntimeError
+from mlirad.types import DataType, f32, i32, i64
+
+
+class Builder:
+    """State of one kernel under construction."""
+
+    def __init__(self, default_fp: DataType = f32, default_ip: DataType = i32, debug: bool = False) -> None:
+        self.default_fp = default_fp
+        self.default_ip = default_ip
+        self.debug = debug
+        self.entry: ir.Block | None = None
+        self.arrays: dict[str, ir.Value] = {}
+        self.launch_seed: ir.Value | None = None
+        self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
+
+    def at_entry(self) -> ir.InsertionPoint:
+        """The start of the kernel, which dominates everything in it."""
+        assert self.entry is not None
+        return ir.InsertionPoint.at_block_begin(self.entry)
+
+    def seed(self) -> ir.Value:
+        """The launch's seed of random numbers, a hidden last argument of the kernel."""
+        assert self.entry is not None
+        if self.launch_seed is None:
+            self.launch_seed = self.entry.add_argument(mlir_type(i64), ir.Location.current)
+        return self.launch_seed
+
+    @contextmanager
+    def stream(self, iteration: Callable[[], ir.Value]) -> Iterator[None]:
+        """Number the random draws of one iteration, or of the serial part of a kernel, from 0."""
+        slot = emit("memref.alloca", ir.Type.parse("memref<i64>"), [],
+                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+        emit_effect("memref.store", [constant(0, i64), slot])
+        self.streams.append((slot, iteration))
+        try:
+            yield
+        finally:
+            self.streams.pop()
+
+    def next_draw(self) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """The counters of the next draw: launch, iteration, number within the iteration."""
+        slot, iteration = self.streams[-1]
+        type_ = mlir_type(i64)
+        draw = emit("memref.load", type_, [slot])
+        emit_effect("memref.store", [emit("arith.addi", type_, [draw, constant(1, i64)]), slot])
+        return self.seed(), iteration(), draw
+
+
+_active: list[Builder] = []
+
+
+@contextmanager
+def building(builder: Builder) -> Iterator[Builder]:
+    """Make a builder the current one."""
+    _active.append(builder)
+    try:
+        yield builder
+    finally:
+        _active.pop()
+
+
+def current() -> Builder:
+    """The kernel under construction. Raises TaichiRuntimeError outside one."""
+    if not _active:
+        raise TaichiRuntimeError("this can only be used inside a @ti.kernel or @ti.func")
+    return _active[-1]
+
+
+def in_kernel() -> bool:
+    """Whether a kernel is under construction."""
+    return bool(_active)
+
+
+@lru_cache(maxsize=64)
+def mlir_type(dtype: DataType) -> ir.Type:
+    """The MLIR type of a scalar type."""
+    return ir.Type.parse(dtype.mlir)
+
+
+@lru_cache(maxsize=1)
+def index_type() -> ir.Type:
+    """MLIR's `index`."""
+    return ir.IndexType.get()
+
+
+@lru_cache(maxsize=1)
+def i1_type() -> ir.Type:
+    """MLIR's `i1`."""
+    return ir.IntegerType.get_signless(1)
+
+
+@lru_cache(maxsize=64)
+def predicate(number: int) -> ir.Attribute:
+    """A comparison's predicate."""
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def emit(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    """Create an op with one result at the insertion point."""
+    return ir.Operation.create(name, [result], operands, attributes).result
+
+
+def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> Any:
+    """Create an op without results at the insertion point."""
+    return ir.Operation.create(name, [], operands, attributes)
+
+
+def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
+    """An `arith.constant` of a scalar type."""
+    type_ = mlir_type(dtype)
+    if dtype.is_float:
+        return emit("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
+    bits = int(value) & ((1 << dtype.bits) - 1)
+    signed = bits - (1 << dtype.bits) if dtype.bits > 1 and bits >> (dtype.bits - 1) else bits
+    return emit("arith.constant", type_, [], value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed))
+
+
+def index_constant(value: int) -> ir.Value:
+    """An `arith.constant` of type index."""
+    return emit("arith.constant", index_type(), [], value=ir.IntegerAttr.get(index_type(), value))

@@ -1,0 +1,222 @@
+"""Calls: types convert, specials translate themselves, `@ti.func` is inlined, Python functions run at compile time."""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend import functions as fn
+from mlirad.frontend.annotations import MatrixType, is_template
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.loops import make_range
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import Place, array_ref
+from mlirad.frontend.scopes import Flag, Frame
+from mlirad.frontend.source import FunctionSource, Names, read_source
+from mlirad.frontend.specials import Special, print_special
+from mlirad.frontend.statements import visit_block
+from mlirad.frontend.translator import Translator, frozen, handles
+from mlirad.frontend.variables import Variable, make_slot
+from mlirad.types import DataType, resolve, u1
+
+MAX_INLINE_DEPTH = 64
+
+
+class Function:
+    """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function itself."""
+
+    def __init__(self, function: Callable[..., Any], owner: Any = None) -> None:
+        self.function = function
+        self.owner = owner
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self._source: FunctionSource | None = None
+
+    @property
+    def source(self) -> FunctionSource:
+        """The syntax tree, read once."""
+        if self._source is None:
+            self._source = read_source(self.function)
+        return self._source
+
+    def __get__(self, owner: Any, kind: Any = None) -> Function:
+        if owner is None:
+            return self
+        bound = Function(self.function, owner)
+        bound._source = self.source
+        return bound
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)
+
+
+_BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.abs: fn.abs, builtins.min: fn.min, builtins.max: fn.max, builtins.pow: fn.pow, builtins.round: fn.round,
+    builtins.range: make_range,
+}
+
+
+@handles(ast.Call)
+def _call(t: Translator, node: ast.Call) -> Any:
+    callee = t.visit(node.func)
+    if callee is builtins.print:
+        callee = print_special
+    if isinstance(callee, Special):
+        return callee.translate(t, node)
+    if isinstance(callee, Function):
+        return _inline(t, callee, node)
+    positional, named = _arguments(t, node)
+    if isinstance(callee, DataType) or callee in (int, float, bool):
+        return _convert(t, callee, positional)
+    if isinstance(callee, Variable | Place | Expr):
+        raise TaichiTypeError("this value cannot be called")
+    known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
+    return (known or callee)(*positional, **named)
+
+
+def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
+    positional: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            positional += list(t.visit_value(argument.value))
+        else:
+            positional.append(t.visit_value(argument))
+    named: dict[str, Any] = {}
+    for keyword in node.keywords:
+        value = t.visit_value(keyword.value)
+        named.update({keyword.arg: value} if keyword.arg is not None else value)
+    return positional, named
+
+
+def _convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:
+    if len(arguments) != 1:
+        raise TaichiTypeError(f"a conversion takes one value, not {len(arguments)}")
+    target = u1 if dtype is bool else resolve(dtype, t.builder.default_fp, t.builder.default_ip)
+    value = arguments[0]
+    if isinstance(value, Matrix):
+        return value.cast(target)
+    if isinstance(value, str):
+        return dtype(value)
+    return ex.cast(value, target)
+
+
+def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
+    if len(t.frames) > MAX_INLINE_DEPTH:
+        raise TaichiCompilationError(f"'{function.__name__}' calls itself: recursion is not supported")
+    source = function.source
+    frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, Names(function.function),
+                  set(source.mutable), is_kernel=False)
+    bindings = _bind_parameters(t, function, source, node)
+    anchor = make_slot(u1).owner
+    frame.entry_anchor = (anchor, t.depth)
+    body = source.node.body
+    if _needs_live_flag(body):
+        frame.live = Flag()
+    for name, (value, by_reference) in bindings.items():
+        frame.define(name, value if by_reference else _by_value(frame, name, value))
+    t.frames.append(frame)
+    outer, t.in_parallel = t.in_parallel, True if frame.live is not None else t.in_parallel
+    try:
+        visit_block(t, body)
+    finally:
+        t.frames.pop()
+        t.in_parallel = outer
+    result = frame.result
+    return result.load() if isinstance(result, Variable) else result
+
+
+def _needs_live_flag(body: list[ast.stmt]) -> bool:
+    """Whether some `return` is not the function's last statement."""
+    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    return any(r is not body[-1] for r in returns) and not _only_static(body)
+
+
+def _only_static(body: list[ast.stmt]) -> bool:
+    """Whether every `return` stands under `if ti.static(...)` only, so that one is chosen while compiling."""
+
+    def holds(statements: list[ast.stmt]) -> bool:
+        for statement in statements:
+            if isinstance(statement, ast.If):
+                test = statement.test
+                is_static = isinstance(test, ast.Call) and getattr(test.func, "attr", "") == "static"
+                inner = statement.body + statement.orelse
+                if any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s)) and not (
+                        is_static and holds(statement.body) and holds(statement.orelse)):
+                    return False
+            elif not isinstance(statement, ast.Return) and any(isinstance(n, ast.Return) for n in ast.walk(statement)):
+                return False
+        return True
+
+    return holds(body)
+
+
+def _by_value(frame: Frame, name: str, value: Any) -> Any:
+    plain = ex.is_scalar(value) or isinstance(value, Matrix)
+    if isinstance(value, list) and name in frame.mutable:
+        value, plain = Matrix(value), True
+    if plain and name in frame.mutable:
+        return Variable(value)
+    return frozen(value)
+
+
+def _bind_parameters(t: Translator, function: Function, source: FunctionSource,
+                     node: ast.Call) -> dict[str, tuple[Any, bool]]:
+    """Arguments by parameter name, each with whether it is passed by reference."""
+    arguments = source.node.args
+    if arguments.vararg or arguments.kwarg:
+        raise TaichiSyntaxError(f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot")
+    names = [argument.arg for argument in arguments.args]
+    annotations = {a.arg: a.annotation for a in arguments.args}
+    bound: dict[str, tuple[Any, bool]] = {}
+    if function.owner is not None:
+        bound[names[0]] = (function.owner, True)
+        names = names[1:]
+    given: list[tuple[str, Any]] = []
+    position = 0
+    for argument in node.args:
+        starred = list(t.visit_value(argument.value)) if isinstance(argument, ast.Starred) else [argument]
+        for item in starred:
+            if position >= len(names):
+                raise TaichiSyntaxError(f"'{function.__name__}' takes {len(names)} arguments, but got more")
+            given.append((names[position], item))
+            position += 1
+    for keyword in node.keywords:
+        if keyword.arg not in names:
+            raise TaichiSyntaxError(f"'{function.__name__}' has no parameter '{keyword.arg}'")
+        given.append((keyword.arg, keyword.value))
+    for name, item in given:
+        if name in bound:
+            raise TaichiSyntaxError(f"'{function.__name__}' gets parameter '{name}' twice")
+        bound[name] = _bind_one(t, function, name, annotations[name], item)
+    defaults = dict(zip(reversed([a.arg for a in arguments.args]), reversed(function.function.__defaults__ or ())))
+    for name in names:
+        if name not in bound:
+            if name not in defaults:
+                raise TaichiSyntaxError(f"missing argument '{name}' of '{function.__name__}'")
+            bound[name] = (defaults[name], False)
+    return bound
+
+
+def _bind_one(t: Translator, function: Function, name: str, annotation: ast.expr | None, item: Any) -> tuple[Any, bool]:
+    declared = function.function.__annotations__.get(name)
+    if isinstance(declared, str):
+        declared = eval(declared, {**function.function.__globals__})
+    if is_template(declared):
+        if not isinstance(item, ast.AST):
+            return item, True
+        return t.visit(item), True
+    value = t.visit_value(item) if isinstance(item, ast.AST) else item
+    if array_ref(value) is not None:
+        return value, True
+    if isinstance(declared, MatrixType):
+        return declared(value), False
+    if isinstance(declared, DataType) or declared in (int, float, bool):
+        if not ex.is_scalar(value):
+            raise TaichiTypeError(f"parameter '{name}' of '{function.__name__}' is a scalar, "
+                                  f"but got a {type(value).__name__}")
+        return _convert(t, declared, [value]), False
+    return value, False
+

@@ -1,0 +1,280 @@
+"""Expression nodes."""
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ElementPlace, Place, ValuePlace, VariablePlace, array_ref
+from mlirad.frontend.regions import if_op
+from mlirad.frontend.translator import Translator, handles
+from mlirad.frontend.variables import Variable, make_slot, read_slot, write_slot
+from mlirad.types import promote, u1
+
+BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+          ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
+          ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+          ast.RShift: operator.rshift}
+COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+_COMPARE_MATRIX = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
+                   ">=": operator.ge}
+
+
+@handles(ast.Constant)
+def _constant(t: Translator, node: ast.Constant) -> Any:
+    return node.value
+
+
+@handles(ast.Name)
+def _name(t: Translator, node: ast.Name) -> Any:
+    return t.frame.lookup(node.id)
+
+
+@handles(ast.Tuple, ast.List)
+def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
+    values: list[Any] = []
+    for element in node.elts:
+        if isinstance(element, ast.Starred):
+            values += list(t.visit_value(element.value))
+        else:
+            values.append(t.visit_value(element))
+    return tuple(values) if isinstance(node, ast.Tuple) else values
+
+
+@handles(ast.Dict)
+def _dict(t: Translator, node: ast.Dict) -> Any:
+    return {t.visit_value(key): t.visit_value(value) for key, value in zip(node.keys, node.values) if key is not None}
+
+
+@handles(ast.JoinedStr)
+def _joined_str(t: Translator, node: ast.JoinedStr) -> Any:
+    parts: list[Any] = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            spec = "".join(str(t.visit_value(s)) for s in part.format_spec.values) \
+                if isinstance(part.format_spec, ast.JoinedStr) else ""
+            parts.append((t.visit_value(part.value), spec))
+        else:
+            parts.append(t.visit_value(part))
+    if any(isinstance(p, tuple) and isinstance(p[0], Expr | Matrix) for p in parts):
+        return FormattedText(parts)
+    return "".join(format(*p) if isinstance(p, tuple) else p for p in parts)
+
+
+class FormattedText:
+    """An f-string with values known only at run time: texts, and pairs of value and format."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self.parts = parts
+
+
+@handles(ast.BinOp)
+def _bin_op(t: Translator, node: ast.BinOp) -> Any:
+    left, right = t.visit_value(node.left), t.visit_value(node.right)
+    if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
+        left = Matrix(left)
+    return BINARY[type(node.op)](left, right)
+
+
+@handles(ast.UnaryOp)
+def _unary_op(t: Translator, node: ast.UnaryOp) -> Any:
+    value = t.visit_value(node.operand)
+    if isinstance(node.op, ast.Not):
+        return value.map_with(ex.logical_not, value) if isinstance(value, Matrix) else ex.logical_not(value)
+    if isinstance(node.op, ast.USub):
+        return -value
+    return ~value if isinstance(node.op, ast.Invert) else +value
+
+
+@handles(ast.Compare)
+def _compare(t: Translator, node: ast.Compare) -> Any:
+    left = t.visit_value(node.left)
+    result: Any = None
+    for op, comparator in zip(node.ops, node.comparators):
+        right = t.visit_value(comparator)
+        test = _compare_pair(t, op, left, right)
+        result = test if result is None else _both(result, test)
+        left = right
+    return result
+
+
+def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
+    if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(left, Expr) or not isinstance(right, list | tuple | dict | set | range | str):
+            raise TaichiSyntaxError("'in' needs values known at compile time: write the comparisons, or use ti.static")
+        return (left in right) == isinstance(op, ast.In)
+    if isinstance(op, ast.Is | ast.IsNot):
+        if isinstance(left, Expr) or isinstance(right, Expr):
+            raise TaichiSyntaxError("'is' compares objects, not values of a kernel: use ==")
+        return (left is right) == isinstance(op, ast.Is)
+    symbol = COMPARE[type(op)]
+    if isinstance(left, Matrix) or isinstance(right, Matrix):
+        return _COMPARE_MATRIX[symbol](left, right)
+    if isinstance(left, Expr) or isinstance(right, Expr):
+        return ex.comparison(symbol)(left, right)
+    return _COMPARE_MATRIX[symbol](left, right)
+
+
+def _both(left: Any, right: Any) -> Any:
+    if isinstance(left, bool):
+        return right if left else False
+    if isinstance(right, bool):
+        return left if right else False
+    return left & right
+
+
+@handles(ast.BoolOp)
+def _bool_op(t: Translator, node: ast.BoolOp) -> Any:
+    conjunction = isinstance(node.op, ast.And)
+    result = ex.truth(t.visit_value(node.values[0]))
+    for operand in node.values[1:]:
+        if isinstance(result, bool):
+            if result != conjunction:
+                return result
+            result = ex.truth(t.visit_value(operand))
+        elif _is_cheap(operand):
+            right = ex.truth(t.visit_value(operand))
+            if isinstance(right, bool):
+                result = result if right == conjunction else right
+            else:
+                result = result & right if conjunction else result | right
+        else:
+            result = _short_circuit(t, result, operand, conjunction)
+    return result
+
+
+def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bool) -> Expr:
+    slot = make_slot(u1)
+    write_slot(slot, left.value)
+
+    def evaluate() -> None:
+        t.depth += 1
+        write_slot(slot, ex.cast(ex.truth(t.visit_value(operand)), u1).value)
+        t.depth -= 1
+
+    if_op((left if conjunction else ex.bit_not(left)).value, evaluate)
+    return read_slot(slot, u1)
+
+
+def _is_cheap(node: ast.expr) -> bool:
+    """Whether evaluating a node early touches no memory and calls nothing."""
+    return not any(isinstance(n, ast.Subscript | ast.Call | ast.Div | ast.FloorDiv | ast.Mod) for n in ast.walk(node))
+
+
+@handles(ast.IfExp)
+def _if_exp(t: Translator, node: ast.IfExp) -> Any:
+    test = t.visit_value(node.test)
+    condition = ex.truth(test)
+    if isinstance(condition, bool):
+        return t.visit_value(node.body if condition else node.orelse)
+    return choose(t, condition, lambda: t.visit_value(node.body), lambda: t.visit_value(node.orelse))
+
+
+def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
+    """The value of one of two branches, of which only the one taken runs."""
+    anchor = make_slot(u1).owner
+    values: list[Any] = []
+
+    def branch(evaluate: Any) -> Any:
+        def run() -> None:
+            t.depth += 1
+            values.append(evaluate())
+            t.depth -= 1
+
+        return run
+
+    op = if_op(condition.value, branch(then), branch(otherwise))
+    shapes = [v.shape if isinstance(v, Matrix) else None for v in values]
+    if shapes[0] != shapes[1]:
+        raise TaichiTypeError(f"the branches of a conditional expression have shapes {shapes[0]} and {shapes[1]}")
+    lists = [v.entries if isinstance(v, Matrix) else [v] for v in values]
+    results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
+    return results[0] if shapes[0] is None else Matrix.of_shape(shapes[0], results)
+
+
+def _join(op: Any, anchor: Any, values: list[Any]) -> Expr:
+    from_types = [ex.dtype_of(v) for v in values]
+    dtype = promote(*from_types)
+    with ir.InsertionPoint(anchor):
+        slot = make_slot(dtype)
+    for region, value in zip(op.regions, values):
+        with ir.InsertionPoint(region.blocks[0].operations[len(region.blocks[0].operations) - 1]):
+            write_slot(slot, ex.cast(value, dtype).value)
+    return read_slot(slot, dtype)
+
+
+@handles(ast.Attribute)
+def _attribute(t: Translator, node: ast.Attribute) -> Any:
+    base = t.visit(node.value)
+    if isinstance(base, Variable):
+        base = VariablePlace(base)
+    if isinstance(base, Place):
+        place = base.components(node.attr)
+        if place is not None:
+            return place
+        base = base.load()
+    return getattr(base, node.attr)
+
+
+@handles(ast.Subscript)
+def _subscript(t: Translator, node: ast.Subscript) -> Any:
+    base = t.visit(node.value)
+    key = t.visit_value(node.slice)
+    if isinstance(base, Variable):
+        base = VariablePlace(base)
+    has_slice = isinstance(key, slice) or isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
+    if isinstance(base, Place):
+        return base.load()[key] if has_slice else base.at(key)
+    array = array_ref(base)
+    if array is not None:
+        if has_slice:
+            raise TaichiSyntaxError("fields cannot be sliced")
+        return ElementPlace(array, array.indices(key))
+    if isinstance(base, Matrix):
+        return ValuePlace(base).at(key)
+    if isinstance(key, Expr):
+        raise TaichiTypeError(f"a {type(base).__name__} needs an index known at compile time")
+    return base[key]
+
+
+@handles(ast.Slice)
+def _slice(t: Translator, node: ast.Slice) -> Any:
+    return slice(*[None if part is None else t.visit_value(part) for part in (node.lower, node.upper, node.step)])
+
+
+@handles(ast.ListComp, ast.GeneratorExp)
+def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+    results: list[Any] = []
+
+    def expand(generators: list[ast.comprehension]) -> None:
+        if not generators:
+            results.append(t.visit_value(node.elt))
+            return
+        generator = generators[0]
+        for item in t.visit_value(generator.iter):
+            with t.frame.scope():
+                bind_target(t, generator.target, item)
+                if all(t.visit_value(test) for test in generator.ifs):
+                    expand(generators[1:])
+
+    expand(node.generators)
+    return results
+
+
+def bind_target(t: Translator, target: ast.expr, value: Any) -> None:
+    """Bind the names of a loop target to the parts of a value."""
+    if isinstance(target, ast.Name):
+        t.frame.define(target.id, value)
+        return
+    if not isinstance(target, ast.Tuple | ast.List):
+        raise TaichiSyntaxError("a loop target must be a name or a tuple of names")
+    parts = list(value)
+    if len(parts) != len(target.elts):
+        raise TaichiSyntaxError(f"{len(target.elts)} names for {len(parts)} values")
+    for element, part in zip(target.elts, parts):
+        bind_target(t, element, part)

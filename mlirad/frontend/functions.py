@@ -1,0 +1,243 @@
+"""Functions of scalars, elementwise on vectors and matrices, the same inside kernels and in Python scope."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.types import DataType, promote, resolve, u1
+
+
+def _mapped(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Apply a scalar function, elementwise as soon as one argument has entries."""
+    for argument in arguments:
+        if hasattr(argument, "map_with"):
+            return argument.map_with(function, *arguments)
+    return function(*arguments)
+
+
+def _on_floats(name: str, python: Callable[..., float]) -> Callable[..., Any]:
+    """A function of floats; integers are converted to the default float type first."""
+
+    def scalar(*arguments: Any) -> Any:
+        if not in_kernel() and not any(isinstance(a, Expr) for a in arguments):
+            return python(*arguments)
+        dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
+        if not dtype.is_float:
+            dtype = current().default_fp
+        return Expr(emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype)
+
+    def function(*arguments: Any) -> Any:
+        return _mapped(scalar, *arguments)
+
+    function.__name__ = name.split(".")[1]
+    function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
+    return function
+
+
+sin = _on_floats("math.sin", math.sin)
+cos = _on_floats("math.cos", math.cos)
+tan = _on_floats("math.tan", math.tan)
+asin = _on_floats("math.asin", math.asin)
+acos = _on_floats("math.acos", math.acos)
+atan2 = _on_floats("math.atan2", math.atan2)
+tanh = _on_floats("math.tanh", math.tanh)
+exp = _on_floats("math.exp", math.exp)
+log = _on_floats("math.log", math.log)
+sqrt = _on_floats("math.sqrt", math.sqrt)
+rsqrt = _on_floats("math.rsqrt", lambda x: 1.0 / math.sqrt(x))
+_floor = _on_floats("math.floor", math.floor)
+_ceil = _on_floats("math.ceil", math.ceil)
+_round = _on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
+
+
+def _rounding(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def apply(value: Any, dtype: Any = None) -> Any:
+        rounded = function(value)
+        return rounded if dtype is None else cast(rounded, dtype)
+
+    apply.__name__ = name
+    apply.__doc__ = f"`{name}` as a float, or converted to `dtype`."
+    return apply
+
+
+floor = _rounding(_floor, "floor")
+ceil = _rounding(_ceil, "ceil")
+round = _rounding(_round, "round")
+
+
+def abs(value: Any) -> Any:
+    """Absolute value; its derivative at 0 is 0."""
+    return _mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
+
+
+def pow(base: Any, exponent: Any) -> Any:
+    """`base ** exponent`."""
+    return base ** exponent
+
+
+def cast(value: Any, dtype: Any) -> Any:
+    """Convert to a scalar type, elementwise."""
+    return _mapped(lambda v: _cast(v, dtype), value)
+
+
+def _cast(value: Any, dtype: Any) -> Any:
+    if in_kernel():
+        return ex.cast(value, resolve(dtype, current().default_fp, current().default_ip))
+    kind = resolve(dtype)
+    return kind.numpy.type(value).item()
+
+
+def bit_cast(value: Any, dtype: DataType) -> Any:
+    """The same bits read as another type of the same size."""
+    source = ex.expression(value)
+    if source.dtype.bits != dtype.bits:
+        raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
+    return Expr(emit("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
+
+
+def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    compare = ex.comparison(symbol)
+
+    def apply(left: Any, right: Any) -> Any:
+        if not isinstance(left, Expr) and not isinstance(right, Expr):
+            return python(left, right)
+        dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
+        a, b = ex.cast(left, dtype), ex.cast(right, dtype)
+        if dtype.is_float:  # the comparison and the select are what a tie's derivative follows: the second operand
+            return ex.select(compare(a, b), a, b)
+        name = ("max" if symbol == ">" else "min") + ("si" if dtype.is_signed else "ui")
+        return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
+
+    return apply
+
+
+_max, _min = _extremum(">", max), _extremum("<", min)
+
+
+def _pairwise(function: Callable[[Any, Any], Any], arguments: tuple[Any, ...]) -> Any:
+    if len(arguments) == 1 and hasattr(arguments[0], "entries"):
+        return reduce(function, arguments[0].entries)
+    if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
+        arguments = tuple(arguments[0])
+    return reduce(lambda a, b: _mapped(function, a, b), arguments)
+
+
+def max(*arguments: Any) -> Any:
+    """The largest argument, elementwise; a tie's derivative goes to the second operand."""
+    return _pairwise(_max, arguments)
+
+
+def min(*arguments: Any) -> Any:
+    """The smallest argument, elementwise; a tie's derivative goes to the second operand."""
+    return _pairwise(_min, arguments)
+
+
+def select(condition: Any, left: Any, right: Any) -> Any:
+    """`left` where the condition holds, else `right`, elementwise; both are computed."""
+
+    def scalar(test: Any, a: Any, b: Any) -> Any:
+        if any(isinstance(v, Expr) for v in (test, a, b)):
+            return ex.select(test, a, b)
+        return a if test else b
+
+    return _mapped(scalar, condition, left, right)
+
+
+def logical_not(value: Any) -> Any:
+    """`not value`, elementwise."""
+    return _mapped(ex.logical_not, value)
+
+
+def bit_not(value: Any) -> Any:
+    """`~value`, elementwise."""
+    return ~value
+
+
+def logical_and(left: Any, right: Any) -> Any:
+    """`left and right` without short circuit, elementwise."""
+    return _mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
+
+
+def logical_or(left: Any, right: Any) -> Any:
+    """`left or right` without short circuit, elementwise."""
+    return _mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
+
+
+def bit_shr(left: Any, right: Any) -> Any:
+    """Logical shift to the right."""
+    value = ex.expression(left)
+    unsigned = Expr(value.value, DataType(f"u{value.dtype.bits}", "u", value.dtype.bits))
+    return Expr((unsigned >> right).value, value.dtype)
+
+
+def raw_div(left: Any, right: Any) -> Any:
+    """Division of C: integers are truncated towards zero."""
+    return _mapped(_raw("divf", "divsi", "divui"), left, right)
+
+
+def raw_mod(left: Any, right: Any) -> Any:
+    """Remainder of C: the sign of the dividend."""
+    return _mapped(_raw("remf", "remsi", "remui"), left, right)
+
+
+def _raw(float_name: str, signed: str, unsigned: str) -> Callable[[Any, Any], Any]:
+    def apply(left: Any, right: Any) -> Any:
+        dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
+        name = float_name if dtype.is_float else signed if dtype.is_signed else unsigned
+        return Expr(emit(f"arith.{name}", mlir_type(dtype), [ex.cast(left, dtype).value, ex.cast(right, dtype).value]),
+                    dtype)
+
+    return apply
+
+
+def isnan(value: Any) -> Any:
+    """Whether a float is NaN, elementwise."""
+    return _mapped(lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value)
+
+
+def isinf(value: Any) -> Any:
+    """Whether a float is infinite, elementwise."""
+    return _mapped(lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value)
+
+
+def _float_class(name: str, value: Expr) -> Expr:
+    return Expr(emit(name, mlir_type(u1), [value.value]), u1)
+
+
+def sign(value: Any) -> Any:
+    """-1, 0 or 1, elementwise."""
+    return _mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
+
+
+def floor_remainder(value: Any, modulus: Any) -> Any:
+    """`value % modulus`, with the sign of the modulus."""
+    return value % modulus
+
+
+def random(dtype: Any = float) -> Any:
+    """A draw, uniform in [0, 1) for floats and over all values for integers; counter-based, so it can be repeated."""
+    if not in_kernel():
+        raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
+    builder = current()
+    kind = resolve(dtype, builder.default_fp, builder.default_ip)
+    launch, iteration, draw = builder.next_draw()
+    return Expr(emit("field.random", mlir_type(kind), [launch, iteration, draw]), kind)
+
+
+def randn(dtype: Any = float) -> Any:
+    """A draw from the standard normal distribution (Box and Muller 1958)."""
+    first, second = random(dtype), random(dtype)
+    return sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second)
+
+
+def python_value(value: Any) -> Any:
+    """NumPy scalars as Python numbers; everything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,210 @@
+"""A kernel's syntax tree and its arguments to a module: layout, function, body."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
+from mlirad.frontend import calls, expressions, loops, statements  # noqa: F401 - registers the node handlers
+from mlirad.frontend import expression as ex
+from mlirad.frontend.annotations import MatrixType
+from mlirad.frontend.builder import Builder, building, constant, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ArrayRef, extent
+from mlirad.frontend.scopes import Flag, Frame
+from mlirad.frontend.source import FunctionSource, Names
+from mlirad.frontend.statements import visit_block
+from mlirad.frontend.translator import Translator
+from mlirad.frontend.variables import Variable
+from mlirad.types import DataType, i64, resolve
+
+
+@dataclass(frozen=True)
+class ScalarArgument:
+    """A scalar passed at launch."""
+
+    dtype: DataType
+
+
+@dataclass(frozen=True)
+class MatrixArgument:
+    """A vector or matrix passed at launch, entry by entry."""
+
+    dtype: DataType
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NdarrayArgument:
+    """An array passed at launch: index axes known in number, not in size."""
+
+    dtype: DataType
+    ndim: int
+    element_shape: tuple[int, ...]
+    needs_grad: bool
+
+
+@dataclass(frozen=True)
+class ConstantArgument:
+    """Something that is part of the compiled kernel."""
+
+    value: Any
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+Argument = ScalarArgument | MatrixArgument | NdarrayArgument | ConstantArgument
+
+
+@dataclass
+class KernelModule:
+    """The field-level module of one kernel, and what a launch has to pass and gets back."""
+
+    module: ir.Module
+    name: str
+    uses_seed: bool
+    results: tuple[DataType, ...]
+    result_shape: tuple[int, ...] | None
+    result_count: int | None = None
+    arrays: tuple[NdarrayArgument, ...] = ()
+
+
+class KernelTranslator(Translator):
+    """A translator with the kernel's return type."""
+
+    def resolve(self, dtype: Any) -> DataType:
+        """A scalar type under this kernel's defaults."""
+        return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
+
+    def convert_result(self, declared: Any, value: Any) -> Any:
+        """A returned value in the declared type."""
+        if isinstance(declared, MatrixType):
+            result = Matrix(value) if isinstance(value, list | tuple) else value
+            if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
+                raise TaichiSyntaxError(f"the kernel returns a {declared}, not a {type(value).__name__}")
+            return result.cast(declared.scalar())
+        if isinstance(declared, tuple):
+            if not isinstance(value, tuple) or len(value) != len(declared):
+                raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
+            return tuple(self.convert_result(d, v) for d, v in zip(declared, value))
+        if not ex.is_scalar(value):
+            raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
+        return ex.cast(value, self.resolve(declared))
+
+
+def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments: Sequence[tuple[str, Argument]],
+                 return_type: Any, builder: Builder, declare: Callable[[], None]) -> KernelModule:
+    """Translate a kernel for one choice of argument types.
+
+    `declare` adds the layout trees once the body is known. Raises TaichiCompilationError and its kin with the line.
+    """
+    node = source.node
+    place = SourceLocation(source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1)
+    with ir.Location.file(place.file, place.line, place.column), building(builder):
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            kernel = _Kernel(source, function, builder, return_type)
+            try:
+                kernel.translate(arguments)
+            except TaichiCompilationError as error:
+                if error.source is not None:
+                    raise
+                raise type(error)(error.reason, place) from error.__cause__
+        with ir.InsertionPoint.at_block_begin(module.body):
+            declare()
+    return KernelModule(module, node.name, builder.launch_seed is not None, tuple(kernel.results), kernel.result_shape,
+                        kernel.result_count, tuple(a for _, a in arguments if isinstance(a, NdarrayArgument)))
+
+
+class _Kernel:
+    """One translation."""
+
+    def __init__(self, source: FunctionSource, function: Callable[..., Any], builder: Builder, return_type: Any):
+        self.source, self.function, self.builder, self.return_type = source, function, builder, return_type
+        self.results: list[DataType] = []
+        self.result_shape: tuple[int, ...] | None = None
+        self.result_count: int | None = None
+
+    def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
+        """Create the function at the insertion point."""
+        name = self.source.node.name
+        function_type = ir.FunctionType.get([], [])
+        op = ir.Operation.create("func.func", [], [], {
+            "sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(function_type)}, regions=1)
+        entry = ir.Block.create_at_start(op.regions[0], [], [])
+        self.builder.entry = entry
+        t = KernelTranslator(self.builder)
+        frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
+                      Names(self.function), set(self.source.mutable), is_kernel=True)
+        frame.return_type = self.return_type
+        t.frames.append(frame)
+        with ir.InsertionPoint(entry):
+            anchor = constant(0, i64).owner
+            frame.entry_anchor = (anchor, 0)
+            marks: list[ir.Attribute] = []
+            for parameter, argument in arguments:
+                frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
+            if calls._needs_live_flag(self.source.node.body):
+                frame.live = Flag()
+            with self.builder.stream(lambda: constant(-1, i64)):
+                visit_block(t, self.source.node.body)
+            values = self._result_values(frame)
+            ir.Operation.create("func.return", [], [v.value for v in values])
+        self.results = [v.dtype for v in values]
+        marks += [ir.DictAttr.get({})] * (len(entry.arguments) - len(marks))
+        op.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get([a.type for a in entry.arguments], [mlir_type(v.dtype) for v in values]))
+        if marks:
+            op.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+
+    def _parameter(self, frame: Frame, entry: ir.Block, name: str, argument: Argument,
+                   marks: list[ir.Attribute]) -> Any:
+        location = ir.Location.current
+        plain = ir.DictAttr.get({})
+        if isinstance(argument, ConstantArgument):
+            return argument.value
+        if isinstance(argument, NdarrayArgument):
+            type_ = array_type(mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape))
+            value = entry.add_argument(type_, location)
+            needs_grad = argument.needs_grad and argument.dtype.is_float
+            marks.append(ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain)
+            shape = tuple(extent(value, axis) for axis in range(argument.ndim))
+            return ArrayArgument(value, argument.dtype, shape, argument.element_shape, (), name)
+        shape, count = None, 1
+        if isinstance(argument, MatrixArgument):
+            shape = argument.shape
+            count = shape[0] * (shape[1] if len(shape) > 1 else 1)
+        values = [Expr(entry.add_argument(mlir_type(argument.dtype), location), argument.dtype) for _ in range(count)]
+        marks += [plain] * count
+        value = values[0] if shape is None else Matrix.of_shape(shape, list(values))
+        return Variable(value) if name in frame.mutable else value
+
+    def _result_values(self, frame: Frame) -> list[Expr]:
+        result = frame.result
+        if isinstance(result, Variable):
+            result = result.load()
+        if result is None:
+            if self.return_type is not None:
+                raise TaichiSyntaxError("the kernel declares a return type, but returns nothing")
+            return []
+        if isinstance(result, Matrix):
+            self.result_shape = result.shape
+            return list(result.entries)
+        if isinstance(result, tuple):
+            self.result_count = len(result)
+            return list(result)
+        return [result]
+
+
+class ArrayArgument(ArrayRef):
+    """An ndarray argument inside a kernel."""
+
+    @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]

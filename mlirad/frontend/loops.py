@@ -1,0 +1,309 @@
+"""Loop nodes: parallel at the top of a kernel, serial below, unrolled under `ti.static`."""
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import emit, index_constant, index_type, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.expressions import bind_target
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ArrayRef, array_ref
+from mlirad.frontend.regions import for_op, parallel_op, while_op
+from mlirad.frontend.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
+from mlirad.frontend.statements import visit_block
+from mlirad.frontend.translator import Translator, handles
+from mlirad.frontend.variables import SharedVariable, Variable, assigned_names, make_slot, read_slot, write_slot
+from mlirad.types import DataType, i32, i64
+
+
+class NdRange:
+    """A box of indices: `ti.ndrange(n, (lower, upper), ...)`."""
+
+    def __init__(self, *ranges: Any) -> None:
+        self.bounds: list[tuple[Any, Any]] = []
+        for item in ranges:
+            if isinstance(item, Matrix):
+                self.bounds += [(0, extent) for extent in item.entries]
+            elif isinstance(item, list | tuple):
+                if len(item) != 2:
+                    raise TaichiSyntaxError("every range of ndrange is an extent or a pair of bounds")
+                self.bounds.append((item[0], item[1]))
+            else:
+                self.bounds.append((0, item))
+        for bound in itertools.chain.from_iterable(self.bounds):
+            if isinstance(bound, float) or (isinstance(bound, Expr) and bound.dtype.is_float):
+                raise TaichiTypeError("the bounds of ndrange must be integers")
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
+
+    def grouped(self) -> Iterator[Matrix]:
+        """The indices as vectors, for loops that are unrolled."""
+        for index in self:
+            yield Matrix.of_shape((len(index),), list(index))
+
+
+class Grouped:
+    """A loop domain whose index is one vector: `ti.grouped(...)`."""
+
+    def __init__(self, domain: Any) -> None:
+        self.domain = domain
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self.domain, NdRange):
+            return self.domain.grouped()
+        shape = self.domain.shape
+        return NdRange(*shape).grouped()
+
+
+class Static:
+    """Something to iterate over while translating: `ti.static(...)`."""
+
+    def __init__(self, iterable: Any) -> None:
+        self.iterable = iterable
+
+
+@dataclass
+class Range:
+    """`range(...)` in a kernel."""
+
+    lower: Any
+    upper: Any
+    step: Any = 1
+
+
+def make_range(*arguments: Any) -> Any:
+    """`range` with bounds that may be known only at run time."""
+    if not 1 <= len(arguments) <= 3:
+        raise TaichiSyntaxError(f"range takes 1 to 3 arguments, not {len(arguments)}")
+    for argument in arguments:
+        if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
+            raise TaichiTypeError("the arguments of range must be integers")
+    lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    return Range(lower, upper, step)
+
+
+@handles(ast.For)
+def _for(t: Translator, node: ast.For) -> None:
+    if node.orelse:
+        raise TaichiSyntaxError("'else' of a loop is not supported")
+    domain = t.visit_value(node.iter)
+    options, t.loop_options = t.loop_options, {}
+    if isinstance(domain, Static):
+        _unrolled(t, node, domain.iterable)
+        return
+    grouped = isinstance(domain, Grouped)
+    if isinstance(domain, Grouped):
+        domain = domain.domain
+    bounds, dtypes, step = _box(t, domain)
+    top = t.depth == 0 and not any(not loop.static for loop in t.frame.loops) and not t.in_parallel
+    if top and not options.get("serialize"):
+        if step != 1:
+            _serial(t, node, bounds, dtypes, step, grouped)
+        else:
+            _parallel(t, node, bounds, dtypes, grouped, options)
+    else:
+        _serial(t, node, bounds, dtypes, step, grouped)
+
+
+def _box(t: Translator, domain: Any) -> tuple[list[tuple[Any, Any]], list[DataType], Any]:
+    """Bounds, index types and step of a loop domain."""
+    if isinstance(domain, Range):
+        wide = any(isinstance(b, Expr) and b.dtype.bits == 64 for b in (domain.lower, domain.upper))
+        return [(domain.lower, domain.upper)], [i64 if wide else t.builder.default_ip], domain.step
+    if isinstance(domain, NdRange):
+        return domain.bounds, [i32] * len(domain.bounds), 1
+    array = array_ref(domain)
+    if isinstance(array, ArrayRef):
+        offset = array.offset or (0,) * len(array.shape)
+        return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
+    if isinstance(domain, Expr):
+        raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
+    raise TaichiSyntaxError(f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)")
+
+
+def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
+    if grouped or (len(indices) != 1 and isinstance(node.target, ast.Name)):
+        bind_target(t, node.target, Matrix.of_shape((len(indices),), list(indices)))
+    elif len(indices) == 1 and isinstance(node.target, ast.Name):
+        t.frame.define(node.target.id, indices[0])
+    else:
+        bind_target(t, node.target, indices)
+
+
+def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
+    if isinstance(iterable, Range):
+        if any(isinstance(b, Expr) for b in (iterable.lower, iterable.upper, iterable.step)):
+            raise TaichiTypeError("ti.static(range(...)) needs bounds known at compile time")
+        iterable = range(iterable.lower, iterable.upper, iterable.step)
+    elif not isinstance(iterable, NdRange | Grouped | Matrix) and array_ref(iterable) is not None:
+        iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
+    loop = Loop(static=True, depth=t.depth)
+    t.frame.loops.append(loop)
+    t.in_static += 1
+    try:
+        for item in iterable:
+            with t.frame.scope():
+                bind_target(t, node.target, item)
+                try:
+                    visit_block(t, node.body)
+                except StaticContinue:
+                    continue
+            if t.frame.returned:
+                break
+    except StaticBreak:
+        pass
+    finally:
+        t.in_static -= 1
+        t.frame.loops.pop()
+
+
+def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType],
+              grouped: bool, options: dict[str, Any]) -> None:
+    lower = [ex.as_index(low) for low, _ in bounds]
+    upper = [ex.as_index(high) for _, high in bounds]
+    attributes = {name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
+                  for name in ("block_dim", "parallelize") if options.get(name)}
+    if not bounds:
+        lower, upper, bounds = [index_constant(0)], [index_constant(1)], []
+    shared = _share_outer_variables(t, node)
+
+    def body(indices: list[ir.Value]) -> None:
+        t.depth += 1
+        t.in_parallel = True
+        loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
+        t.frame.loops.append(loop)
+        number = partial(_iteration_number, indices, lower, upper)
+        with t.builder.stream(number), t.frame.scope():
+            _bind_index(t, node, [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else [], grouped)
+            visit_block(t, node.body)
+        t.frame.loops.pop()
+        t.in_parallel = False
+        t.depth -= 1
+
+    parallel_op(lower, upper, body, attributes)
+    for scope, name, variable, cell in shared:
+        scope[name] = variable
+        variable.store(cell.load())
+
+
+def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
+    """Locals from outside that iterations update become shared cells; the others are read once, before the loop."""
+    updated = assigned_names(node.body)
+    shared = []
+    for frame in t.frames:
+        for scope in frame.scopes:
+            for name, variable in list(scope.items()):
+                if not isinstance(variable, Variable) or isinstance(variable, SharedVariable):
+                    continue
+                if frame is t.frame and name in updated:
+                    cell = SharedVariable(variable.load())
+                    shared.append((scope, name, variable, cell))
+                    scope[name] = cell
+    return shared
+
+
+def _serial(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType], step: Any,
+            grouped: bool) -> None:
+    """A nest of serial loops; several axes stay several loops."""
+    jumps = leaves_loop(node.body)
+    if jumps or isinstance(step, Expr) or step < 0:
+        _while_form(t, node, bounds, dtypes, step, grouped)
+        return
+    one = index_constant(step)
+
+    def nest(axis: int, indices: list[Expr]) -> None:
+        if axis < len(bounds):
+            low, high = (ex.as_index(bound) for bound in bounds[axis])
+            for_op(low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])]))
+        else:
+            _serial_body(t, node, indices, grouped, Loop(live=Flag() if has_jump(node.body) else None))
+
+    nest(0, [])
+
+
+def _serial_body(t: Translator, node: ast.For, indices: list[Expr], grouped: bool, loop: Loop) -> None:
+    t.depth += 1
+    t.frame.loops.append(loop)
+    with t.frame.scope():
+        _bind_index(t, node, indices, grouped)
+        visit_block(t, node.body)
+    t.frame.loops.pop()
+    t.depth -= 1
+
+
+def _while_form(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType],
+                step: Any, grouped: bool) -> None:
+    """A loop that can end early: it runs while no iteration has left it."""
+    running = Flag()
+
+    def nest(axis: int, indices: list[Expr]) -> None:
+        if axis == len(bounds):
+            _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running))
+            return
+        low, high = bounds[axis]
+        dtype = dtypes[axis]
+        stop, stride = ex.cast(high, dtype), ex.cast(step, dtype)
+        slot = make_slot(dtype)
+        write_slot(slot, ex.cast(low, dtype).value)
+
+        def test() -> ir.Value:
+            here = read_slot(slot, dtype)
+            if isinstance(step, Expr):
+                positive = ex.comparison(">")(stride, 0)
+                inside = ex.select(positive, here < stop, here > stop)
+            else:
+                inside = here < stop if step > 0 else here > stop
+            return (inside & Expr(running.read(), ex.u1)).value
+
+        def body() -> None:
+            here = read_slot(slot, dtype)
+            nest(axis + 1, [*indices, here])
+            write_slot(slot, (here + stride).value)
+
+        while_op(test, body)
+
+    nest(0, [])
+
+
+@handles(ast.While)
+def _while(t: Translator, node: ast.While) -> None:
+    if node.orelse:
+        raise TaichiSyntaxError("'else' of a loop is not supported")
+    running = Flag() if leaves_loop(node.body) else None
+
+    def test() -> ir.Value:
+        t.depth += 1
+        condition = ex.truth(t.visit_value(node.test))
+        t.depth -= 1
+        value = ex.cast(condition, ex.u1)
+        return (value if running is None else value & Expr(running.read(), ex.u1)).value
+
+    def body() -> None:
+        t.depth += 1
+        t.frame.loops.append(Loop(live=Flag() if has_jump(node.body) else None, running=running))
+        with t.frame.scope():
+            visit_block(t, node.body)
+        t.frame.loops.pop()
+        t.depth -= 1
+
+    while_op(test, body)
+
+
+def _iteration_number(indices: Sequence[ir.Value], lower: Sequence[ir.Value], upper: Sequence[ir.Value]) -> ir.Value:
+    """The number of an iteration of a box, in row-major order, as i64."""
+    type_ = index_type()
+    result = index_constant(0)
+    for i, low, high in zip(indices, lower, upper):
+        width = emit("arith.subi", type_, [high, low])
+        result = emit("arith.addi", type_, [emit("arith.muli", type_, [result, width]),
+                                            emit("arith.subi", type_, [i, low])])
+    return emit("arith.index_cast", mlir_type(i64), [result])

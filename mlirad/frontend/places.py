@@ -1,0 +1,274 @@
+"""What can stand on the left of an assignment: variables, elements of arrays, and entries of both."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import emit, emit_effect, index_constant, index_type, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix, swizzle
+from mlirad.frontend.variables import Variable, atomic
+from mlirad.types import DataType
+
+
+@dataclass
+class ArrayRef:
+    """An array as a kernel sees it: index axes first, then the components of its elements."""
+
+    value: ir.Value
+    dtype: DataType
+    shape: tuple[Any, ...]
+    element_shape: tuple[int, ...] = ()
+    offset: tuple[int, ...] = ()
+    name: str = ""
+
+    def indices(self, key: Any) -> list[ir.Value]:
+        """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
+        parts = list(_flat(key))
+        if len(parts) == 1 and parts[0] is None:
+            parts = []
+        if len(parts) != len(self.shape):
+            raise TaichiIndexError(f"{self.name or 'array'} has {len(self.shape)} index axes, "
+                                   f"but is accessed with {len(parts)} indices")
+        if any(self.offset):
+            parts = [part - start for part, start in zip(parts, self.offset)]
+        return [ex.as_index(part) for part in parts]
+
+
+def _flat(key: Any) -> Any:
+    if isinstance(key, Matrix):
+        yield from key.entries
+    elif isinstance(key, tuple | list):
+        for part in key:
+            yield from _flat(part)
+    else:
+        yield key
+
+
+def array_ref(value: Any) -> ArrayRef | None:
+    """The array behind a field, an ndarray argument or a gradient of one; None for anything else."""
+    if isinstance(value, ArrayRef):
+        return value
+    make = getattr(type(value), "__kernel_ref__", None)
+    return None if make is None else make(value)
+
+
+class Place:
+    """Somewhere a value can be read from and written to."""
+
+    def load(self) -> Any:
+        raise NotImplementedError
+
+    def store(self, value: Any) -> None:
+        raise NotImplementedError
+
+    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+        """Combine with a value; atomically where `kind` names an atomic. Gives the value before, where known."""
+        raise NotImplementedError
+
+    def at(self, key: Any) -> Place:
+        """The place of an entry."""
+        raise TaichiTypeError("this value cannot be subscripted")
+
+    def components(self, name: str) -> Place | None:
+        """The place of a swizzle like `xy`, or None."""
+        return None
+
+
+class VariablePlace(Place):
+    """A local variable, or one entry of it (`position`, which may be known only at run time)."""
+
+    def __init__(self, variable: Variable, position: Any = None) -> None:
+        self.variable, self.position = variable, position
+
+    def load(self) -> Any:
+        if self.position is None:
+            return self.variable.load()
+        if isinstance(self.position, int):
+            return self.variable.read_entry(self.position)
+        value: Any = self.variable.read_entry(0)
+        for k in range(1, len(self.variable.slots)):
+            value = ex.select(self.position == k, self.variable.read_entry(k), value)
+        return value
+
+    def store(self, value: Any) -> None:
+        self._each(value, lambda k, v: self.variable.write_entry(k, v))
+
+    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+        before = self.load()
+        self._each(value, lambda k, v: self.variable.update_entry(k, operator, kind, v), operator)
+        return before
+
+    def _each(self, value: Any, write: Callable[[int, Any], None],
+              operator: Callable[[Any, Any], Any] | None = None) -> None:
+        variable = self.variable
+        if isinstance(self.position, int):
+            write(self.position, value)
+        elif self.position is not None:  # every entry is rewritten; only the one at `position` changes
+            for k in range(len(variable.slots)):
+                old = variable.read_entry(k)
+                changed = value if operator is None else operator(old, value)
+                variable.write_entry(k, ex.select(self.position == k, ex.cast(changed, old.dtype), old))
+        elif operator is None:
+            variable.store(value)
+        else:
+            count = len(variable.slots)
+            values = value.entries if isinstance(value, Matrix) else [value] * count
+            if len(values) != count:
+                raise TaichiCompilationError(f"{len(values)} values for a variable of {count} entries")
+            for k, entry in enumerate(values):
+                write(k, entry)
+
+    def at(self, key: Any) -> Place:
+        if self.variable.shape is None or self.position is not None:
+            raise TaichiTypeError("a scalar cannot be subscripted")
+        shape = Matrix.of_shape(self.variable.shape, [0] * len(self.variable.slots))
+        keys = key if isinstance(key, tuple) else (key,)
+        if shape.ndim == 2 and len(keys) == 1:
+            return PlaceList([VariablePlace(self.variable, shape.flat_index((keys[0], j))) for j in range(shape.m)])
+        return VariablePlace(self.variable, shape.flat_index(keys))
+
+    def components(self, name: str) -> Place | None:
+        positions = swizzle(name)
+        if positions is None or self.variable.shape is None or len(self.variable.shape) != 1:
+            return None
+        if max(positions) >= self.variable.shape[0]:
+            return None
+        places: list[Place] = [VariablePlace(self.variable, p) for p in positions]
+        return places[0] if len(places) == 1 else PlaceList(places)
+
+
+class ElementPlace(Place):
+    """An element of an array, or one component of it."""
+
+    def __init__(self, array: ArrayRef, indices: Sequence[ir.Value], component: tuple[ir.Value, ...] | None = None):
+        self.array, self.indices, self.component = array, list(indices), component
+
+    def _places(self) -> list[list[ir.Value]]:
+        if self.component is not None:
+            return [self.indices + list(self.component)]
+        ranges = [range(extent) for extent in self.array.element_shape]
+        return [self.indices + [index_constant(c) for c in component] for component in product(*ranges)]
+
+    @property
+    def _is_scalar(self) -> bool:
+        return self.component is not None or not self.array.element_shape
+
+    def _wrap(self, values: list[Expr]) -> Any:
+        return values[0] if self._is_scalar else Matrix.of_shape(self.array.element_shape, values)
+
+    def load(self) -> Any:
+        type_ = mlir_type(self.array.dtype)
+        return self._wrap([Expr(emit("field.load", type_, [self.array.value, *place]), self.array.dtype)
+                           for place in self._places()])
+
+    def _entries(self, value: Any) -> list[Expr]:
+        count = 1 if self._is_scalar else prod(self.array.element_shape)
+        if isinstance(value, list | tuple):
+            value = Matrix(value)
+        if ex.is_scalar(value):
+            values = [value] * count
+        elif isinstance(value, Matrix) and not self._is_scalar and len(value.entries) == count:
+            values = value.entries
+        else:
+            shape = getattr(value, "shape", type(value).__name__)
+            expected = () if self._is_scalar else self.array.element_shape
+            raise TaichiTypeError(f"cannot store a value of shape {shape} into an element of shape {expected}")
+        return [ex.cast(v, self.array.dtype) for v in values]
+
+    def store(self, value: Any) -> None:
+        for entry, place in zip(self._entries(value), self._places()):
+            emit_effect("field.store", [entry.value, self.array.value, *place])
+
+    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+        if kind is None:
+            before = self.load()
+            self.store(operator(before, value))
+            return before
+        return self._wrap([atomic(self.array.value, place, self.array.dtype, kind, entry)
+                           for entry, place in zip(self._entries(value), self._places())])
+
+    def at(self, key: Any) -> Place:
+        if self._is_scalar:
+            raise TaichiTypeError("a scalar element cannot be subscripted")
+        keys = tuple(_flat(key))
+        shape = self.array.element_shape
+        if len(keys) == 1 and len(shape) == 2:
+            return PlaceList([self.at((keys[0], j)) for j in range(shape[1])])
+        if len(keys) == 2 and len(shape) == 1 and keys[1] == 0:
+            keys = keys[:1]
+        if len(keys) != len(shape):
+            raise TaichiIndexError(f"{len(keys)} indices into an element of shape {shape}")
+        for index, extent in zip(keys, shape):
+            if isinstance(index, int) and not 0 <= index < extent:
+                raise TaichiIndexError(f"index {index} out of range for an element of shape {shape}")
+        return ElementPlace(self.array, self.indices, tuple(ex.as_index(index) for index in keys))
+
+    def components(self, name: str) -> Place | None:
+        positions = swizzle(name)
+        shape = self.array.element_shape
+        if positions is None or self._is_scalar or len(shape) != 1 or max(positions) >= shape[0]:
+            return None
+        places = [self.at(p) for p in positions]
+        return places[0] if len(places) == 1 else PlaceList(places)
+
+
+class PlaceList(Place):
+    """Several places that are read and written as a vector."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = list(places)
+
+    def load(self) -> Any:
+        return Matrix.of_shape((len(self.places),), [place.load() for place in self.places])
+
+    def _values(self, value: Any) -> list[Any]:
+        values = [value] * len(self.places) if ex.is_scalar(value) else list(value)
+        if len(values) != len(self.places):
+            raise TaichiTypeError(f"{len(values)} values for {len(self.places)} components")
+        return values
+
+    def store(self, value: Any) -> None:
+        for place, entry in zip(self.places, self._values(value)):
+            place.store(entry)
+
+    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+        values = self._values(value)
+        old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
+        return Matrix.of_shape((len(old),), old)
+
+    def at(self, key: Any) -> Place:
+        if not isinstance(key, int):
+            raise TaichiTypeError("a component is selected by a constant here")
+        return self.places[key]
+
+
+class ValuePlace(Place):
+    """A value without a place of its own: it can be read, and nothing else."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def load(self) -> Any:
+        return self.value
+
+    def store(self, value: Any) -> None:
+        raise TaichiTypeError("this value cannot be assigned to")
+
+    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+        raise TaichiTypeError("this value cannot be updated")
+
+    def at(self, key: Any) -> Place:
+        return ValuePlace(self.value[key])
+
+
+def extent(array: ir.Value, axis: int) -> Expr:
+    """An extent of an ndarray argument."""
+    i64 = ir.IntegerType.get_signless(64)
+    return ex.from_index(emit("field.dim", index_type(), [array], axis=ir.IntegerAttr.get(i64, axis)))

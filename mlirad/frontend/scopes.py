@@ -1,0 +1,134 @@
+"""Names in scope while a function is translated, and how control leaves a block early."""
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiNameError
+from mlirad.frontend.builder import constant
+from mlirad.frontend.variables import make_slot, read_slot, write_slot
+from mlirad.types import u1
+
+
+class Flag:
+    """A condition that statements may clear: whether what follows still runs."""
+
+    def __init__(self) -> None:
+        self.slot = make_slot(u1)
+        self.set(True)
+
+    def set(self, value: bool) -> None:
+        write_slot(self.slot, constant(value, u1))
+
+    def read(self) -> ir.Value:
+        return read_slot(self.slot, u1).value
+
+
+@dataclass
+class Loop:
+    """A loop being translated: `live` guards the rest of this iteration, `running` the next ones."""
+
+    static: bool = False
+    parallel: bool = False
+    live: Flag | None = None
+    running: Flag | None = None
+    depth: int = 0  # of run-time regions, where the loop's body starts
+
+
+@dataclass
+class Frame:
+    """One function being translated; an inlined `@ti.func` has its own."""
+
+    name: str
+    file: str
+    line_offset: int
+    column_offset: int
+    globals: Mapping[str, Any]
+    mutable: set[str]
+    is_kernel: bool
+    scopes: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    loops: list[Loop] = field(default_factory=list)
+    live: Flag | None = None
+    result: Any = None
+    returned: bool = False
+    return_type: Any = None
+    entry_anchor: Any = None
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names defined inside are gone afterwards."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            self.scopes.pop()
+
+    def define(self, name: str, binding: Any) -> None:
+        """Bind a name in the innermost scope."""
+        self.scopes[-1][name] = binding
+
+    def find_local(self, name: str) -> Any:
+        """The binding of a local name, or None."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def lookup(self, name: str) -> Any:
+        """What a name stands for. Raises TaichiNameError where nothing does."""
+        binding = self.find_local(name)
+        if binding is not None:
+            return binding
+        if name in self.globals:
+            return self.globals[name]
+        if hasattr(builtins, name):
+            return getattr(builtins, name)
+        raise TaichiNameError(f'Name "{name}" is not defined')
+
+
+def may_leave(statement: ast.stmt) -> bool:
+    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows it."""
+
+    def search(node: ast.AST, in_loop: bool) -> bool:
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.Break | ast.Continue):
+            return not in_loop
+        inside = in_loop or isinstance(node, ast.For | ast.While)
+        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+
+    return search(statement, False)
+
+
+def leaves_loop(body: list[ast.stmt]) -> bool:
+    """Whether a loop body can end the loop early."""
+
+    def search(node: ast.AST, in_loop: bool) -> bool:
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.Break):
+            return not in_loop
+        inside = in_loop or isinstance(node, ast.For | ast.While)
+        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+
+    return any(search(statement, False) for statement in body)
+
+
+def has_jump(body: list[ast.stmt]) -> bool:
+    """Whether a loop body has a `break`, `continue` or `return` of its own."""
+    return any(may_leave(statement) for statement in body)
+
+
+class StaticBreak(Exception):  # noqa: N818 - not an error: how an unrolled loop ends
+    """A `break` met while unrolling, with nothing known only at run time around it."""
+
+
+class StaticContinue(Exception):  # noqa: N818
+    """A `continue` met while unrolling, with nothing known only at run time around it."""
+
+

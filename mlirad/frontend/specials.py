@@ -1,0 +1,135 @@
+"""Names with a meaning of their own inside kernels: `ti.static`, the atomics, loop options and the like."""
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import functions as fn
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.loops import Grouped, NdRange, Static
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import array_ref
+from mlirad.frontend.printing import emit_print
+from mlirad.frontend.translator import Translator
+
+
+class Special:
+    """A callable that sees the syntax of its call; outside kernels it is an ordinary function."""
+
+    def __init__(self, name: str, translate: Callable[[Translator, ast.Call], Any],
+                 python: Callable[..., Any] | None = None) -> None:
+        self.__name__ = name
+        self.__doc__ = translate.__doc__
+        self.translate = translate
+        self.python = python
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.python is None:
+            raise TaichiSyntaxError(f"ti.{self.__name__} can only be used inside a kernel")
+        return self.python(*args, **kwargs)
+
+
+def special(python: Callable[..., Any] | None = None) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
+    """Make a Special of a translating function; `python` is what it does outside kernels."""
+
+    def make(translate: Callable[[Translator, ast.Call], Any]) -> Special:
+        return Special(translate.__name__.strip("_"), translate, python)
+
+    return make
+
+
+def _first(*arguments: Any) -> Any:
+    return arguments[0] if len(arguments) == 1 else arguments
+
+
+@special(python=_first)
+def static(t: Translator, node: ast.Call) -> Any:
+    """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
+    values = [t.visit_value(argument) for argument in node.args]
+    value = values[0] if len(values) == 1 else values
+    if isinstance(value, Expr):
+        raise TaichiTypeError("ti.static needs a value known at compile time")
+    if isinstance(value, bool | int | float | str | None) or callable(value) and array_ref(value) is None:
+        return value
+    return Static(value)
+
+
+@special()
+def static_assert(t: Translator, node: ast.Call) -> None:
+    """Refuse to compile where a condition known at compile time does not hold."""
+    condition = t.visit_value(node.args[0])
+    if isinstance(condition, Expr):
+        raise TaichiTypeError("Static assert with non-static condition")
+    if not condition:
+        message = t.visit_value(node.args[1]) if len(node.args) > 1 else ""
+        raise TaichiCompilationError(f"Static assertion failed {message}".rstrip())
+
+
+@special(python=print)
+def static_print(t: Translator, node: ast.Call) -> None:
+    """Print while compiling."""
+    print(*[t.visit_value(argument) for argument in node.args])
+
+
+@special()
+def loop_config(t: Translator, node: ast.Call) -> None:
+    """Options of the next loop: `serialize`, `parallelize` (threads), `block_dim`."""
+    known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
+    for keyword in node.keywords:
+        if keyword.arg not in known:
+            raise TaichiSyntaxError(f"unknown loop option '{keyword.arg}', expected one of {sorted(known)}")
+        t.loop_options[keyword.arg] = t.visit_value(keyword.value)
+
+
+def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
+    def translate(t: Translator, node: ast.Call) -> Any:
+        if len(node.args) != 2:
+            raise TaichiSyntaxError(f"atomic_{kind} takes a place and a value")
+        place = t.visit_place(node.args[0])
+        value = t.visit_value(node.args[1])
+        if place is None:
+            raise TaichiTypeError(f"the first argument of atomic_{kind} must be a variable or an element of a field")
+        return place.update(python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value)
+
+    translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."
+    return Special(f"atomic_{kind}", translate)
+
+
+atomic_add = _atomic("add", operator.add)
+atomic_sub = _atomic("sub", operator.sub)
+atomic_mul = _atomic("mul", operator.mul)
+atomic_min = _atomic("min", fn.min)
+atomic_max = _atomic("max", fn.max)
+atomic_and = _atomic("and", operator.and_)
+atomic_or = _atomic("or", operator.or_)
+atomic_xor = _atomic("xor", operator.xor)
+
+
+@special(python=print)
+def print_special(t: Translator, node: ast.Call) -> None:
+    """Print at run time."""
+    options = {keyword.arg: t.visit_value(keyword.value) for keyword in node.keywords}
+    emit_print(t, [t.visit_value(argument) for argument in node.args], options.get("sep", " "),
+               options.get("end", "\n"))
+
+
+@special(python=NdRange)
+def ndrange(t: Translator, node: ast.Call) -> NdRange:
+    """A box of indices."""
+    ranges: list[Any] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            ranges += list(t.visit_value(argument.value))
+        else:
+            ranges.append(t.visit_value(argument))
+    return NdRange(*ranges)
+
+
+@special(python=Grouped)
+def grouped(t: Translator, node: ast.Call) -> Grouped:
+    """Loop over a domain with one vector for an index."""
+    value = t.visit_value(node.args[0])
+    return Grouped(value.iterable if isinstance(value, Static) else value)

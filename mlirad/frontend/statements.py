@@ -1,0 +1,249 @@
+"""Statement nodes other than loops."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.expressions import BINARY
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import Place, VariablePlace
+from mlirad.frontend.printing import emit_assert
+from mlirad.frontend.regions import if_op
+from mlirad.frontend.scopes import Frame, StaticBreak, StaticContinue, may_leave
+from mlirad.frontend.translator import Translator, frozen, handles
+from mlirad.frontend.variables import Variable, zero
+
+ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
+
+
+def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
+    """Translate statements in order; what follows a possible jump runs only where it was not taken."""
+    for position, statement in enumerate(statements):
+        t.visit(statement)
+        rest = statements[position + 1:]
+        if t.frame.returned:
+            return
+        if rest and may_leave(statement):
+            flag = _live_flag(t)
+            if flag is None:
+                continue
+
+            def following(rest: Sequence[ast.stmt] = rest) -> None:
+                t.depth += 1
+                visit_block(t, rest)
+                t.depth -= 1
+
+            if_op(flag.read(), following)
+            return
+
+
+def _live_flag(t: Translator) -> Any:
+    frame = t.frame
+    for loop in reversed(frame.loops):
+        if loop.live is not None:
+            return loop.live
+        if not loop.static:
+            return None
+    return frame.live
+
+
+def _is_plain_value(value: Any) -> bool:
+    return ex.is_scalar(value) or isinstance(value, Matrix)
+
+
+def assign(t: Translator, target: ast.expr, value: Any) -> None:
+    """Give a target a value."""
+    if isinstance(target, ast.Name):
+        _assign_name(t, target.id, value)
+        return
+    if isinstance(target, ast.Tuple | ast.List):
+        parts = list(value)
+        if len(parts) != len(target.elts):
+            raise TaichiSyntaxError(f"cannot unpack {len(parts)} values into {len(target.elts)} targets")
+        for element, part in zip(target.elts, parts):
+            assign(t, element, part)
+        return
+    place = t.visit_place(target)
+    if place is None:
+        raise TaichiTypeError("this cannot be assigned to: only local variables and elements of fields can")
+    place.store(Matrix(value) if isinstance(value, list | tuple) else value)
+
+
+def _assign_name(t: Translator, name: str, value: Any) -> None:
+    frame = t.frame
+    existing = frame.find_local(name)
+    if isinstance(existing, Variable):
+        existing.store(Matrix(value) if isinstance(value, list | tuple) else value)
+    elif isinstance(existing, Place):
+        existing.store(value)
+    elif existing is not None and name in frame.mutable and _is_plain_value(existing):
+        raise TaichiSyntaxError(f"'{name}' is a loop index or a constant parameter and cannot be assigned to")
+    elif not _is_plain_value(value):
+        frame.define(name, value)
+    elif name in frame.mutable:
+        frame.define(name, Variable(value))
+    else:
+        frame.define(name, frozen(value) if isinstance(value, Expr | Matrix) else ex.expression(value))
+
+
+@handles(ast.Assign)
+def _assign(t: Translator, node: ast.Assign) -> None:
+    value = t.visit_value(node.value)
+    if isinstance(value, tuple):
+        value = tuple(frozen(part) for part in value)
+    for target in node.targets:
+        assign(t, target, value)
+
+
+@handles(ast.AnnAssign)
+def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
+    if node.value is None:
+        raise TaichiSyntaxError("a variable needs a value where it is declared")
+    value = t.visit_value(node.value)
+    if _is_plain_value(value):
+        dtype = t.visit_value(node.annotation)
+        value = value.cast(dtype) if isinstance(value, Matrix) else ex.cast(value, t.resolve(dtype))
+    assign(t, node.target, value)
+
+
+@handles(ast.AugAssign)
+def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
+    place = t.visit_place(node.target)
+    value = t.visit_value(node.value)
+    if place is None:
+        if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is None:
+            raise TaichiNameError(f'Name "{node.target.id}" is not defined')
+        raise TaichiTypeError("this cannot be updated: only local variables and elements of fields can")
+    if isinstance(value, list | tuple):
+        value = Matrix(value)
+    operator = BINARY[type(node.op)]
+    if isinstance(node.op, ast.MatMult):
+        place.store(operator(place.load(), value))
+    else:
+        place.update(operator, ATOMIC.get(type(node.op)), value)
+
+
+@handles(ast.Expr)
+def _expr(t: Translator, node: ast.Expr) -> None:
+    if not isinstance(node.value, ast.Constant):
+        t.visit(node.value)
+
+
+@handles(ast.Pass)
+def _pass(t: Translator, node: ast.Pass) -> None:
+    return None
+
+
+@handles(ast.If)
+def _if(t: Translator, node: ast.If) -> None:
+    test = t.visit_value(node.test)
+    condition = ex.truth(test)
+    if isinstance(condition, bool):
+        visit_block(t, node.body if condition else node.orelse)
+        return
+
+    def branch(statements: Sequence[ast.stmt]) -> Any:
+        def run() -> None:
+            t.depth += 1
+            with t.frame.scope():
+                visit_block(t, statements)
+            t.depth -= 1
+
+        return run
+
+    if_op(condition.value, branch(node.body), branch(node.orelse) if node.orelse else None)
+
+
+@handles(ast.Assert)
+def _assert(t: Translator, node: ast.Assert) -> None:
+    if not t.builder.debug:
+        return
+    condition = ex.truth(t.visit_value(node.test))
+    message = "assertion failed" if node.msg is None else t.visit_value(node.msg)
+    emit_assert(t, condition, message)
+
+
+@handles(ast.Break)
+def _break(t: Translator, node: ast.Break) -> None:
+    _leave(t, "break")
+
+
+@handles(ast.Continue)
+def _continue(t: Translator, node: ast.Continue) -> None:
+    _leave(t, "continue")
+
+
+def _leave(t: Translator, word: str) -> None:
+    if not t.frame.loops:
+        raise TaichiSyntaxError(f"'{word}' outside a loop")
+    loop = t.frame.loops[-1]
+    if loop.static:
+        if t.depth != loop.depth:
+            raise TaichiSyntaxError(f"cannot {word} a ti.static loop under a condition known only at run time")
+        raise StaticBreak if word == "break" else StaticContinue
+    if loop.parallel and word == "break":
+        raise TaichiSyntaxError("'break' in the outermost loop, which is parallel; "
+                                "use ti.loop_config(serialize=True) before it")
+    assert loop.live is not None
+    loop.live.set(False)
+    if word == "break":
+        assert loop.running is not None
+        loop.running.set(False)
+
+
+@handles(ast.Return)
+def _return(t: Translator, node: ast.Return) -> None:
+    frame = t.frame
+    if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
+        raise TaichiSyntaxError("'return' inside a parallel loop")
+    value = None if node.value is None else t.visit_value(node.value)
+    if frame.is_kernel:
+        value = _typed_result(t, value)
+    if t.depth == 0 and not frame.loops and frame.live is None or _is_last(t, frame):
+        frame.result, frame.returned = value, True
+        return
+    store_result(t, frame, value)
+    for loop in frame.loops:
+        if loop.static:
+            continue
+        for flag in (loop.live, loop.running):
+            if flag is not None:
+                flag.set(False)
+    assert frame.live is not None
+    frame.live.set(False)
+
+
+def _is_last(t: Translator, frame: Frame) -> bool:
+    return t.depth == frame.entry_anchor[1] and frame.live is None and all(loop.static for loop in frame.loops)
+
+
+def _typed_result(t: Translator, value: Any) -> Any:
+    declared = t.frame.return_type
+    if value is None:
+        if declared is not None:
+            raise TaichiSyntaxError("the kernel declares a return type, but returns nothing")
+        return None
+    if declared is None:
+        raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
+    return t.convert_result(declared, value)
+
+
+def store_result(t: Translator, frame: Frame, value: Any) -> None:
+    """Keep the value of a `return` that is not the last statement."""
+    if value is None:
+        return
+    if not _is_plain_value(value):
+        raise TaichiCompilationError("a conditional return can only give scalars, vectors and matrices")
+    if frame.result is None:
+        with ir.InsertionPoint(frame.entry_anchor[0]):
+            if isinstance(value, Matrix):
+                initial: Any = value.like([zero(ex.dtype_of(entry)) for entry in value.entries])
+            else:
+                initial = zero(ex.dtype_of(value))
+            frame.result = Variable(initial)
+    VariablePlace(frame.result).store(value)

@@ -1,0 +1,103 @@
+"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and what the node handlers share."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import Builder
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import Place, VariablePlace
+from mlirad.frontend.scopes import Frame
+from mlirad.frontend.variables import Variable
+
+_PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
+
+Handler = Callable[["Translator", Any], Any]
+_HANDLERS: dict[type[ast.AST], Handler] = {}
+
+
+def handles(*nodes: type[ast.AST]) -> Callable[[Handler], Handler]:
+    """Register the function that translates some kinds of nodes."""
+
+    def register(function: Handler) -> Handler:
+        for node in nodes:
+            _HANDLERS[node] = function
+        return function
+
+    return register
+
+
+class Translator:
+    """Translates one kernel, inlining the functions it calls."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.frames: list[Frame] = []
+        self.depth = 0  # run-time regions around the insertion point
+        self.in_parallel = False
+        self.in_static = 0
+        self.loop_options: dict[str, Any] = {}
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def place_of(self, node: ast.AST) -> SourceLocation:
+        """Where a node stands in the user's file."""
+        frame = self.frame
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return SourceLocation(frame.file, line + frame.line_offset, column + frame.column_offset + 1)
+
+    def visit(self, node: ast.AST) -> Any:
+        """Translate a node, with its location in scope for every op it creates."""
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise TaichiSyntaxError(f'Unsupported node "{type(node).__name__}"', self.place_of(node))
+        if not hasattr(node, "lineno"):
+            return handler(self, node)
+        place = self.place_of(node)
+        try:
+            with ir.Location.file(place.file, place.line, place.column):
+                return handler(self, node)
+        except TaichiCompilationError as error:
+            if error.source is not None:
+                raise
+            raise type(error)(error.reason, place) from error.__cause__
+        except _PYTHON_FAULTS as error:
+            kind = TaichiTypeError if isinstance(error, TypeError) else TaichiCompilationError
+            raise kind(f"{type(error).__name__}: {error}", place) from error
+
+    def visit_value(self, node: ast.AST) -> Any:
+        """Translate an expression to a value; variables and places are read."""
+        result = self.visit(node)
+        if isinstance(result, Place):
+            return result.load()
+        if isinstance(result, Variable):
+            return result.load()
+        return result
+
+    def visit_place(self, node: ast.AST) -> Place | None:
+        """Translate an expression to a place, or None where it is not one. Subexpressions are evaluated once."""
+        result = self.visit(node)
+        if isinstance(result, Variable):
+            return VariablePlace(result)
+        return result if isinstance(result, Place) else None
+
+    def visit_scalar(self, node: ast.AST, what: str) -> Any:
+        """Translate an expression that has to be a scalar."""
+        value = self.visit_value(node)
+        if not ex.is_scalar(value):
+            raise TaichiTypeError(f"{what} must be a scalar, not {type(value).__name__}")
+        return value
+
+
+def frozen(value: Any) -> Any:
+    """A value that later assignments cannot change: matrices are copied."""
+    if isinstance(value, Matrix):
+        return value.like([entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries])
+    return value

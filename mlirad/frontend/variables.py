@@ -1,0 +1,188 @@
+"""What a name in a kernel stands for, and where its value lives."""
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import constant, emit, emit_effect, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix
+from mlirad.types import DataType
+
+
+@lru_cache(maxsize=1)
+def _no_operands() -> ir.Attribute:
+    return ir.DenseI32ArrayAttr.get([0, 0])
+
+
+@lru_cache(maxsize=64)
+def _slot_type(dtype: DataType) -> ir.Type:
+    return ir.Type.parse(f"memref<{dtype.mlir}>")
+
+
+def make_slot(dtype: DataType) -> ir.Value:
+    """A scalar in memory, which `mem2reg` turns into values."""
+    return emit("memref.alloca", _slot_type(dtype), [], operandSegmentSizes=_no_operands())
+
+
+def read_slot(slot: ir.Value, dtype: DataType) -> Expr:
+    """The value in a slot."""
+    return Expr(emit("memref.load", mlir_type(dtype), [slot]), dtype)
+
+
+def write_slot(slot: ir.Value, value: ir.Value) -> None:
+    """Set a slot."""
+    emit_effect("memref.store", [value, slot])
+
+
+class Variable:
+    """A mutable local scalar, vector or matrix. Its type is that of the first value it was given."""
+
+    def __init__(self, value: Any) -> None:
+        self.shape: tuple[int, ...] | None = None
+        entries = [value]
+        if isinstance(value, Matrix):
+            self.shape, entries = value.shape, value.entries
+        expressions = [ex.expression(entry) for entry in entries]
+        self.dtypes = [entry.dtype for entry in expressions]
+        self.slots = [self._make(dtype) for dtype in self.dtypes]
+        self.store(value)
+
+    def _make(self, dtype: DataType) -> ir.Value:
+        return make_slot(dtype)
+
+    def read_entry(self, k: int) -> Expr:
+        """Entry `k` in row-major order."""
+        return read_slot(self.slots[k], self.dtypes[k])
+
+    def write_entry(self, k: int, value: Any) -> None:
+        """Set entry `k`, converted to its type."""
+        write_slot(self.slots[k], ex.cast(value, self.dtypes[k]).value)
+
+    def load(self) -> Any:
+        """The value."""
+        if self.shape is None:
+            return self.read_entry(0)
+        return Matrix.of_shape(self.shape, [self.read_entry(k) for k in range(len(self.slots))])
+
+    def store(self, value: Any) -> None:
+        """Set the value. Raises TaichiTypeError where its shape differs."""
+        if self.shape is None:
+            if not ex.is_scalar(value):
+                raise TaichiTypeError(f"cannot assign a {type(value).__name__} to a scalar variable")
+            self.write_entry(0, value)
+            return
+        if ex.is_scalar(value):
+            entries: Sequence[Any] = [value] * len(self.slots)
+        elif isinstance(value, Matrix) and value.shape == self.shape:
+            entries = value.entries
+        else:
+            shape = getattr(value, "shape", None)
+            raise TaichiTypeError(f"cannot assign a value of shape {shape} to a variable of shape {self.shape}")
+        for k, entry in enumerate([ex.cast(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]):
+            self.write_entry(k, entry)
+
+    def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
+        """Read, combine and write entry `k`."""
+        self.write_entry(k, operator(self.read_entry(k), value))
+
+
+class SharedVariable(Variable):
+    """A local of the kernel that the iterations of a parallel loop update: a cell of memory of this launch."""
+
+    def _make(self, dtype: DataType) -> ir.Value:
+        return emit("field.alloca", array_type(mlir_type(dtype), []), [])
+
+    def read_entry(self, k: int) -> Expr:
+        return Expr(emit("field.load", mlir_type(self.dtypes[k]), [self.slots[k]]), self.dtypes[k])
+
+    def write_entry(self, k: int, value: Any) -> None:
+        emit_effect("field.store", [ex.cast(value, self.dtypes[k]).value, self.slots[k]])
+
+    def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
+        if kind is None:
+            super().update_entry(k, operator, kind, value)
+            return
+        atomic(self.slots[k], [], self.dtypes[k], kind, value)
+
+
+def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any) -> Expr:
+    """An atomic update of one element; its value before."""
+    converted = ex.cast(value, dtype)
+    if kind == "sub":
+        kind, converted = "add", -converted
+    if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
+        kind += "u"
+    old = emit("field.atomic", mlir_type(dtype), [converted.value, array, *indices], kind=ir.StringAttr.get(kind))
+    return Expr(old, dtype)
+
+
+def assigned_more_than_once(function: ast.FunctionDef) -> set[str]:
+    """Names that a function assigns twice, updates, or writes into: those that need memory."""
+    counts: Counter[str] = Counter()
+
+    def note(target: ast.expr, weight: int) -> None:
+        if isinstance(target, ast.Name):
+            counts[target.id] += weight
+        elif isinstance(target, ast.Tuple | ast.List):
+            for element in target.elts:
+                note(element, weight)
+        elif isinstance(target, ast.Starred):
+            note(target.value, weight)
+        elif isinstance(target, ast.Subscript | ast.Attribute):
+            note(target.value, 2)
+
+    for argument in function.args.args:
+        counts[argument.arg] += 1
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                note(target, 1)
+        elif isinstance(node, ast.AnnAssign):
+            note(node.target, 1)
+        elif isinstance(node, ast.AugAssign):
+            note(node.target, 2)
+        elif isinstance(node, ast.Call) and node.args:  # an atomic on a local, or a reference parameter
+            for argument in node.args:
+                if isinstance(argument, ast.Name) and _may_mutate(node.func):
+                    counts[argument.id] += 1
+    return {name for name, count in counts.items() if count > 1}
+
+
+def _may_mutate(function: ast.expr) -> bool:
+    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    return name.startswith("atomic_")
+
+
+def assigned_names(statements: Sequence[ast.stmt]) -> set[str]:
+    """Names that some statements assign or update."""
+    names: set[str] = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+                base: ast.expr = node
+                while isinstance(base, ast.Subscript | ast.Attribute):
+                    base = base.value
+                if isinstance(base, ast.Name):
+                    names.add(base.id)
+            elif isinstance(node, ast.Call) and _may_mutate(node.func) and node.args:
+                first: ast.expr = node.args[0]
+                while isinstance(first, ast.Subscript | ast.Attribute):
+                    first = first.value
+                if isinstance(first, ast.Name):
+                    names.add(first.id)
+    return names
+
+
+def zero(dtype: DataType) -> Expr:
+    """The zero of a type."""
+    return Expr(constant(0, dtype), dtype)

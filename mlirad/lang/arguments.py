@@ -1,0 +1,179 @@
+"""The arguments of a launch: what is part of the compiled kernel, and what is passed to it."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from mlirad.frontend.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
+from mlirad.frontend.matrix import Matrix
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.config import Config
+from mlirad.types import DataType, from_numpy, resolve
+
+SCALAR, MATRIX, NDARRAY, TEMPLATE = range(4)
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter of a kernel."""
+
+    name: str
+    kind: int
+    annotation: Any
+
+
+def parameter(name: str, annotation: Any, kernel: str) -> Parameter:
+    """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says nothing."""
+    if is_template(annotation):
+        return Parameter(name, TEMPLATE, annotation)
+    if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
+        return Parameter(name, NDARRAY, annotation if isinstance(annotation, NdarrayType) else NdarrayType())
+    if isinstance(annotation, MatrixType):
+        return Parameter(name, MATRIX, annotation)
+    if isinstance(annotation, DataType) or annotation in (int, float, bool):
+        return Parameter(name, SCALAR, annotation)
+    if annotation is None:
+        raise TaichiSyntaxError(f"Taichi kernels parameters must be type annotated: parameter '{name}' of '{kernel}'")
+    raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}")
+
+
+@dataclass(frozen=True)
+class ArrayBuffer:
+    """An array argument as a launch needs it: where it is, and how large; `back` undoes a copy afterwards."""
+
+    address: int
+    dims: tuple[int, ...]
+    grad: ArrayBuffer | None
+    owner: Any
+    back: Callable[[], None] | None = None
+
+
+def scalar_dtype(param: Parameter, config: Config) -> DataType:
+    """The type a scalar parameter is passed as."""
+    annotation = param.annotation.dtype if isinstance(param.annotation, MatrixType) else param.annotation
+    return resolve(float if annotation is None else annotation, config.default_fp, config.default_ip)
+
+
+def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
+    """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is not one."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
+        value = value.item()
+    if isinstance(value, bool) or (isinstance(value, int) and dtype.is_integer):
+        limit = 1 << dtype.bits
+        if dtype.is_integer and not -limit // 2 <= value < limit:
+            raise TaichiRuntimeTypeError(f"Argument {name}: {value} does not fit into {dtype}")
+        return bool(value) if dtype.bits == 1 else value
+    if isinstance(value, int | float) and dtype.is_float:
+        return float(value)
+    raise TaichiRuntimeTypeError(f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
+                                 f"type {dtype}")
+
+
+def _torch_like(value: Any) -> bool:
+    return type(value).__module__.split(".")[0] == "torch"
+
+
+def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
+    """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
+    if isinstance(value, Ndarray):
+        grad = array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
+        return ArrayBuffer(value.address, value.dims, grad, value)
+    if isinstance(value, np.ndarray):
+        if value.flags.c_contiguous:
+            return ArrayBuffer(value.ctypes.data, value.shape, None, value)
+        copy = np.ascontiguousarray(value)
+
+        def back() -> None:
+            value[...] = copy
+
+        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back)
+    if _torch_like(value):
+        array = value.detach().numpy()
+        if not array.flags.c_contiguous:
+            raise TaichiRuntimeTypeError(f"Argument {name}: non contiguous tensors are not supported, "
+                                         "call tensor.contiguous() first")
+        grad = None
+        if with_grad and value.requires_grad:
+            if value.grad is None:
+                value.grad = value.data.clone().zero_()
+            grad = array_buffer(value.grad, name, False)
+        return ArrayBuffer(array.ctypes.data, array.shape, grad, value)
+    raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
+
+
+def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
+    """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not allow it."""
+    declared: NdarrayType = param.annotation
+    element: tuple[int, ...] = ()
+    want: Any = declared.dtype
+    if isinstance(want, MatrixType):
+        element, want = want.shape, want.dtype
+    if isinstance(value, Ndarray):
+        dtype, shape, has_grad = value.dtype, value.shape, value.grad is not None
+        if isinstance(declared.dtype, MatrixType) and element != value.element_shape:
+            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element shape {element}, "
+                                         f"but {value.element_shape} is provided (argument {param.name})")
+        if isinstance(declared.dtype, DataType) and value.element_shape:
+            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element type {want}, "
+                                         f"but {dtype}{value.element_shape} is provided (argument {param.name})")
+        element = value.element_shape
+    elif isinstance(value, np.ndarray) or _torch_like(value):
+        raw = value if isinstance(value, np.ndarray) else value.detach().numpy()
+        try:
+            dtype = from_numpy(raw.dtype)
+        except TypeError as error:
+            raise TaichiRuntimeTypeError(f"Argument {param.name}: {error}") from None
+        has_grad = _torch_like(value) and bool(value.requires_grad)
+        ndim = raw.ndim - len(element)
+        if element and raw.shape[ndim:] != element:
+            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element shape {element}, "
+                                         f"but the array has shape {raw.shape} (argument {param.name})")
+        shape = raw.shape[:ndim]
+    else:
+        raise TaichiRuntimeTypeError(f"Argument {param.name}: an array is needed, not a {type(value).__name__}")
+    if want is not None and resolve(want) != dtype:
+        raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element type {want}, "
+                                     f"but {dtype} is provided (argument {param.name})")
+    if declared.ndim is not None and declared.ndim != len(shape):
+        raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required array has ndim={declared.ndim} "
+                                     f"but the argument has {len(shape)} dimensions (argument {param.name})")
+    needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
+    return NdarrayArgument(dtype, len(shape), element, needs_grad)
+
+
+def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
+    """How the frontend sees an argument."""
+    if param.kind == TEMPLATE:
+        return ConstantArgument(value)
+    if param.kind == NDARRAY:
+        return describe_array(value, param)
+    if param.kind == MATRIX:
+        return MatrixArgument(scalar_dtype(param, config), param.annotation.shape)
+    return ScalarArgument(scalar_dtype(param, config))
+
+
+def key_of(param: Parameter, value: Any) -> Any:
+    """What of an argument decides which compiled kernel is used."""
+    if param.kind == TEMPLATE:
+        if isinstance(value, bool | int | float | str | bytes):
+            return type(value), value
+        if isinstance(value, Matrix):
+            return tuple(value.entries)
+        return id(value)
+    return describe_array(value, param) if param.kind == NDARRAY else None
+
+
+def matrix_entries(value: Any, param: Parameter, dtype: DataType) -> list[Any]:
+    """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
+    rows = value.rows_list() if isinstance(value, Matrix) else value
+    array = np.asarray(rows)
+    if array.shape != param.annotation.shape:
+        raise TaichiRuntimeTypeError(f"Argument {param.name}: shape {array.shape} for a value of shape "
+                                     f"{param.annotation.shape}")
+    return [convert_scalar(entry, dtype, param.name) for entry in array.reshape(-1).tolist()]
+

@@ -1,0 +1,253 @@
+"""`@ti.kernel`: compiled for each choice of argument types, found again by them, launched."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
+from mlirad.frontend.annotations import Template
+from mlirad.frontend.builder import Builder, in_kernel
+from mlirad.frontend.calls import Function
+from mlirad.frontend.kernel import ConstantArgument, build_kernel
+from mlirad.frontend.source import FunctionSource, read_source
+from mlirad.lang import arguments as arg
+from mlirad.runtime.program import Program, program
+from mlirad.runtime.variant import Variant
+
+
+class Kernel:
+    """A kernel, or (with an owner) a kernel that is a method of a data-oriented object."""
+
+    def __init__(self, function: Callable[..., Any], owner: Any = None, shared: Kernel | None = None) -> None:
+        self.function = function
+        self.owner = owner
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self._shared = shared
+        self._source: FunctionSource | None = None
+        self._parameters: list[arg.Parameter] | None = None
+        self._return_type: Any = None
+        self._variants: dict[Any, Variant] = {}
+        self._program: Program | None = None
+        self._only: Variant | None = None
+
+    # Declaration.
+
+    @property
+    def source(self) -> FunctionSource:
+        """The syntax tree, read once. Raises TaichiSyntaxError where it cannot be."""
+        if self._source is None:
+            self._source = self._shared.source if self._shared is not None else read_source(self.function)
+        return self._source
+
+    @property
+    def parameters(self) -> list[arg.Parameter]:
+        """The declared parameters, without `self`. Raises TaichiSyntaxError for those without a type."""
+        if self._parameters is None:
+            self._parameters = self._declared()
+        return self._parameters
+
+    def _declared(self) -> list[arg.Parameter]:
+        signature = inspect.signature(self.function, eval_str=False)
+        hints = dict(self.function.__annotations__)
+        for name, hint in hints.items():
+            if isinstance(hint, str):
+                hints[name] = eval(hint, self.function.__globals__)
+        declared = hints.get("return", inspect.Signature.empty)
+        self._return_type = None if declared in (inspect.Signature.empty, None) else _return_type(declared)
+        names = list(signature.parameters)
+        found = []
+        for position, name in enumerate(names):
+            kind = signature.parameters[name].kind
+            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                raise TaichiSyntaxError(f"Taichi kernels do not support variable number of parameters: "
+                                        f"'{name}' of '{self.__name__}'")
+            if position == 0 and (self.owner is not None or (name == "self" and name not in hints)):
+                found.append(arg.Parameter(name, arg.TEMPLATE, Template()))
+                continue
+            found.append(arg.parameter(name, hints.get(name), self.__name__))
+        return found
+
+    def __get__(self, owner: Any, kind: Any = None) -> Kernel:
+        if owner is None:
+            return self
+        cache = owner.__dict__.setdefault("_mlirad_kernels", {})
+        bound = cache.get(self.__name__)
+        if bound is None or bound._shared is not self:
+            bound = cache[self.__name__] = Kernel(self.function, owner, self)
+        return bound
+
+    # Launch.
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        current = program()
+        if self._only is not None and not args and not kwargs and self._program is current \
+                and current.recorder is None:
+            run = self._only.run_primal
+            if run is not None and not self._only.kernel.uses_seed and not current.pending:
+                run(())
+                return self._only.result() if self._only.kernel.results else None
+        return self._launch(current, args, kwargs, "primal")
+
+    def grad(self, *args: Any, **kwargs: Any) -> None:
+        """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its inputs."""
+        self._launch(program(), args, kwargs, "reverse")
+
+    def _launch(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
+        if in_kernel():
+            raise TaichiSyntaxError("kernels cannot be called from kernels: make the callee a @ti.func")
+        variant, values, buffers = self.prepare(current, args, kwargs)
+        seed = None
+        if variant.kernel.uses_seed:
+            seed = current.next_seed()
+            values.append(seed)
+        if mode == "primal":
+            variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            for buffer in buffers:
+                if buffer.back is not None:
+                    buffer.back()
+            if current.recorder is not None:
+                current.recorder.record(self, variant, values, buffers)
+            return variant.result()
+        variant.launch("reverse", flat_values(values, buffers, variant, reverse=True))
+        return None
+
+    def prepare(self, current: Program, args: tuple[Any, ...],
+                kwargs: dict[str, Any]) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
+        """The variant for some arguments, and the arguments as a launch passes them.
+
+        Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
+        """
+        if current.pending:
+            current.materialize()
+        if self._program is not current:
+            self._variants, self._program, self._only = {}, current, None
+        given = self._bind(args, kwargs)
+        parameters = self.parameters
+        key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
+        buffers = [arg.array_buffer(v, p.name, True) for p, v in zip(parameters, given) if p.kind == arg.NDARRAY]
+        if len(buffers) > 1:
+            key = (*key, len({buffer.address for buffer in buffers}) == len(buffers))
+        variant = self._variants.get(key)
+        if variant is None:
+            variant = self._variants[key] = self._build(current, parameters, given)
+            if not parameters:
+                self._only = variant
+        values: list[Any] = []
+        for p, v in zip(parameters, given):
+            if p.kind == arg.SCALAR:
+                values.append(arg.convert_scalar(v, arg.scalar_dtype(p, current.config), p.name))
+            elif p.kind == arg.MATRIX:
+                values += arg.matrix_entries(v, p, arg.scalar_dtype(p, current.config))
+            elif p.kind == arg.NDARRAY:
+                values.append(_ARRAY)
+        return variant, values, buffers
+
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        given = [self.owner, *args] if self.owner is not None else list(args)
+        names = [p.name for p in self.parameters]
+        count = len(names) - (self.owner is not None)
+        if len(given) > len(names):
+            raise TaichiRuntimeTypeError(f"Too many arguments: kernel '{self.__name__}' takes {count}, "
+                                         f"but got {len(args) + len(kwargs)}")
+        bound = dict(zip(names, given))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TaichiRuntimeTypeError(f"kernel '{self.__name__}' has no parameter '{name}'")
+            if name in bound:
+                raise TaichiRuntimeTypeError(f"kernel '{self.__name__}' gets parameter '{name}' twice")
+            bound[name] = value
+        defaults = {n: p.default for n, p in inspect.signature(self.function).parameters.items()
+                    if p.default is not inspect.Parameter.empty} if len(bound) < len(names) else {}
+        for name in names:
+            if name not in bound:
+                if name not in defaults:
+                    raise TaichiRuntimeTypeError(f"Missing argument '{name}': kernel '{self.__name__}' takes {count} "
+                                                 f"arguments, but got {len(args) + len(kwargs)}")
+                bound[name] = defaults[name]
+        return [bound[name] for name in names]
+
+    def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any]) -> Variant:
+        config = current.config
+        with context():
+            builder = Builder(config.default_fp, config.default_ip, config.debug)
+            arguments = [(p.name, arg.frontend_argument(p, v, config)) for p, v in zip(parameters, given)]
+            kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
+                                  lambda: _declare_trees(current, list(builder.arrays)))
+        constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
+        return Variant(kernel, current, constants)
+
+    # Inspection.
+
+    def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
+        """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
+        variant, _, _ = self.prepare(program(), args, {})
+        return variant.ir(stage, mode)
+
+    def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
+        """The kernel as PTX for an NVIDIA GPU."""
+        variant, _, _ = self.prepare(program(), args, {})
+        return variant.ptx(mode, chip)
+
+
+_ARRAY = object()
+
+
+def flat_values(values: list[Any], buffers: list[arg.ArrayBuffer], variant: Variant, *, reverse: bool) -> list[Any]:
+    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, gradients last."""
+    if not buffers:
+        return values
+    flat: list[Any] = []
+    arrays = iter(enumerate(buffers))
+    for value in values:
+        if value is not _ARRAY:
+            flat.append(value)
+            continue
+        position, buffer = next(arrays)
+        flat += _array_values(buffer, variant, position)
+    if reverse:
+        for position, buffer in enumerate(buffers):
+            if variant.array_needs_grad[position]:
+                if buffer.grad is None:
+                    raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
+                flat += _array_values(buffer.grad, variant, position)
+    return flat
+
+
+def _array_values(buffer: arg.ArrayBuffer, variant: Variant, position: int) -> list[Any]:
+    return [buffer.address, *buffer.dims[:variant.array_ranks[position]]]
+
+
+def _declare_trees(current: Program, symbols: list[str]) -> None:
+    """Add the layout trees of the fields a kernel uses, and of their derivatives, at the insertion point."""
+    wanted: dict[str, None] = {}
+    for symbol in symbols:
+        wanted.setdefault(current.declarations[symbol]())
+        if symbol in current.adjoints:
+            wanted.setdefault(current.declarations[current.adjoints[symbol]]())
+    for text in wanted:
+        ir.Operation.parse(text).clone()
+
+
+def _return_type(declared: Any) -> Any:
+    arguments = getattr(declared, "__args__", None)
+    return tuple(arguments) if arguments else declared if not isinstance(declared, list) else tuple(declared)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Compile a function when it is called: its outermost loops run in parallel."""
+    return Kernel(function)
+
+
+def func(function: Callable[..., Any]) -> Function:
+    """Mark a function for use in kernels, where it is inlined."""
+    return Function(function)
+
+
+def data_oriented(cls: type) -> type:
+    """Mark a class whose methods may be kernels; `self` is a compile-time value in them."""
+    return cls

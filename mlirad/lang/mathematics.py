@@ -1,0 +1,146 @@
+"""`ti.math`: GLSL-style vector types and functions."""
+from __future__ import annotations
+
+import math as _math
+from typing import Any
+
+from mlirad.frontend import functions as fn
+from mlirad.frontend.functions import (  # noqa: F401 - part of the namespace
+    abs,
+    acos,
+    asin,
+    atan2,
+    ceil,
+    cos,
+    exp,
+    floor,
+    isinf,
+    isnan,
+    log,
+    max,
+    min,
+    pow,
+    round,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+)
+from mlirad.lang.matrix import Matrix, Vector
+from mlirad.lang.types_namespace import matrix, vector
+
+pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
+vec2, vec3, vec4 = vector(2), vector(3), vector(4)
+ivec2, ivec3, ivec4 = vector(2, int), vector(3, int), vector(4, int)
+mat2, mat3, mat4 = matrix(2, 2), matrix(3, 3), matrix(4, 4)
+
+
+def clamp(value: Any, low: Any, high: Any) -> Any:
+    """The value, or the bound it passes."""
+    return fn.min(high, fn.max(low, value))
+
+
+def mix(left: Any, right: Any, weight: Any) -> Any:
+    """`left * (1 - weight) + right * weight`."""
+    return left * (1.0 - weight) + right * weight
+
+
+def step(edge: Any, value: Any) -> Any:
+    """0 below the edge, 1 above."""
+    return fn.cast(value >= edge, float)
+
+
+def fract(value: Any) -> Any:
+    """The part behind the point."""
+    return value - fn.floor(value)
+
+
+def smoothstep(low: Any, high: Any, value: Any) -> Any:
+    """A cubic rise from 0 at `low` to 1 at `high`."""
+    t = clamp((value - low) / (high - low), 0.0, 1.0)
+    return t * t * (3.0 - 2.0 * t)
+
+
+def mod(value: Any, modulus: Any) -> Any:
+    """`value - modulus * floor(value / modulus)`."""
+    return value - modulus * fn.floor(value / modulus)
+
+
+def log2(value: Any) -> Any:
+    """The logarithm to base 2."""
+    return fn.log(value) * (1.0 / _math.log(2.0))
+
+
+def degrees(value: Any) -> Any:
+    """Radians as degrees."""
+    return value * (180.0 / pi)
+
+
+def radians(value: Any) -> Any:
+    """Degrees as radians."""
+    return value * (pi / 180.0)
+
+
+def dot(left: Any, right: Any) -> Any:
+    """The inner product."""
+    return left.dot(right)
+
+
+def cross(left: Any, right: Any) -> Any:
+    """The cross product."""
+    return left.cross(right)
+
+
+def length(value: Any) -> Any:
+    """The norm."""
+    return value.norm()
+
+
+def distance(left: Any, right: Any) -> Any:
+    """The norm of the difference."""
+    return (left - right).norm()
+
+
+def normalize(value: Any) -> Any:
+    """The vector over its norm."""
+    return value.normalized()
+
+
+def reflect(value: Any, normal: Any) -> Any:
+    """The direction mirrored at a plane."""
+    return value - 2.0 * value.dot(normal) * normal
+
+
+def refract(value: Any, normal: Any, eta: Any) -> Any:
+    """The direction behind a surface, or zero at total reflection."""
+    projected = value.dot(normal)
+    k = 1.0 - eta * eta * (1.0 - projected * projected)
+    bent = eta * value - (eta * projected + fn.sqrt(fn.max(k, 0.0))) * normal
+    return fn.select(k >= 0.0, bent, bent * 0.0)
+
+
+def inverse(value: Any) -> Any:
+    """The inverse matrix."""
+    return value.inverse()
+
+
+def determinant(value: Any) -> Any:
+    """The determinant."""
+    return value.determinant()
+
+
+def eye(n: int) -> Any:
+    """The identity."""
+    return Matrix.identity(float, n)
+
+
+def rotation2d(angle: Any) -> Any:
+    """The 2×2 rotation matrix."""
+    c, s = fn.cos(angle), fn.sin(angle)
+    return Matrix([[c, -s], [s, c]])
+
+
+def vdir(angle: Any) -> Any:
+    """The unit vector at an angle."""
+    return Vector([fn.cos(angle), fn.sin(angle)])

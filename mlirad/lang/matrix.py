@@ -1,0 +1,76 @@
+"""`ti.Vector` and `ti.Matrix`: values in Python scope and in kernels, and the makers of fields of them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlirad.frontend import matrix as fm
+
+
+class Matrix(fm.Matrix):
+    """An n×m matrix; `ti.Matrix([[1, 2], [3, 4]])`."""
+
+    @staticmethod
+    def field(n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
+        """A field of n×m matrices."""
+        return _makers["field"]((n, m), dtype, shape, **options)
+
+    @staticmethod
+    def ndarray(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
+        """An ndarray of n×m matrices."""
+        return _makers["ndarray"]((n, m), dtype, shape, **options)
+
+
+class Vector(Matrix):
+    """A vector of n entries; `ti.Vector([1, 2, 3])`."""
+
+    @staticmethod
+    def field(n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
+        """A field of vectors of n entries."""
+        return _makers["field"]((n,), dtype, shape, **options)
+
+    @staticmethod
+    def ndarray(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]
+        """An ndarray of vectors of n entries."""
+        return _makers["ndarray"]((n,), dtype, shape, **options)
+
+
+_makers: dict[str, Callable[..., Any]] = {}
+
+
+def set_makers(field: Callable[..., Any], ndarray: Callable[..., Any]) -> None:
+    """Name the functions that make fields and ndarrays of matrices."""
+    _makers.update(field=field, ndarray=ndarray)
+
+
+class ElementMatrix(Matrix):
+    """An element of a field in Python scope: entries that are set go to the field."""
+
+    def __init__(self, view: np.ndarray[Any, Any], index: tuple[int, ...], shape: tuple[int, ...],
+                 note_write: Callable[[], None]) -> None:
+        object.__setattr__(self, "_target", (view, index, note_write))
+        self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), view[index].reshape(-1).tolist())
+
+    def like(self, entries: list[Any]) -> fm.Matrix:
+        return Matrix.of_shape(self.shape, entries)
+
+    @classmethod
+    def of_shape(cls, shape: Any, entries: list[Any]) -> fm.Matrix:
+        return Matrix.of_shape(shape, entries)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        view, index, note_write = self._target
+        note_write()
+        view[(*index, *(key if isinstance(key, tuple) else (key,)))] = value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        positions = fm.swizzle(name) if name not in ("n", "m") else None
+        if positions is not None:
+            view, index, note_write = self._target
+            note_write()
+            for position, item in zip(positions, [value] if len(positions) == 1 else value):
+                view[(*index, position)] = item

@@ -1,0 +1,101 @@
+"""Arrays with a life of their own, passed to kernels as arguments: `ti.ndarray`."""
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiIndexError, TaichiRuntimeError
+from mlirad.frontend.annotations import MatrixType
+from mlirad.frontend.matrix import Matrix
+from mlirad.lang.matrix import ElementMatrix
+from mlirad.runtime.program import program
+from mlirad.types import DataType, resolve
+
+
+class Ndarray:
+    """A contiguous array of scalars, vectors or matrices."""
+
+    def __init__(self, dtype: DataType, shape: tuple[int, ...], element_shape: tuple[int, ...], needs_grad: bool) -> None:
+        self.dtype, self.shape, self.element_shape = dtype, shape, element_shape
+        self.values = np.zeros(shape + element_shape, dtype.numpy)
+        self.address = self.values.ctypes.data
+        self.dims = self.values.shape
+        self.grad: Ndarray | None = Ndarray(dtype, shape, element_shape, False) if needs_grad else None
+        self.program = program()
+
+    @property
+    def element_type(self) -> DataType:
+        """The scalar type."""
+        return self.dtype
+
+    def _index(self, key: Any) -> tuple[int, ...]:
+        parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
+        if len(parts) != len(self.shape):
+            raise TaichiIndexError(f"an ndarray of shape {self.shape} is accessed with {len(parts)} indices")
+        if any(not -e <= p < e for p, e in zip(parts, self.shape)):
+            raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
+        return parts
+
+    def _note_write(self) -> None:
+        recorder = self.program.recorder
+        if recorder is not None:
+            recorder.host_write(self)
+
+    def __getitem__(self, key: Any) -> Any:
+        index = self._index(key)
+        if self.element_shape:
+            return ElementMatrix(self.values, index, self.element_shape, self._note_write)
+        return self.values[index].item()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._note_write()
+        self.values[self._index(key)] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+
+    def fill(self, value: Any) -> None:
+        """Set every element."""
+        self._note_write()
+        self.values[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+
+    def to_numpy(self) -> np.ndarray[Any, Any]:
+        """A copy, of shape `shape + element_shape`."""
+        return self.values.copy()
+
+    def from_numpy(self, values: Any) -> None:
+        """Set all elements. Raises ValueError for another shape."""
+        array = np.asarray(values)
+        if array.shape != self.values.shape:
+            raise ValueError(f"from_numpy: the ndarray has shape {self.values.shape}, the array has {array.shape}")
+        self._note_write()
+        self.values[...] = array
+
+    def copy_from(self, other: Ndarray) -> None:
+        """Set all elements from an ndarray of the same shape."""
+        self.from_numpy(other.values)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
+
+
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
+    """An array of zeros. `dtype` is a scalar or matrix type. Raises TaichiRuntimeError where an integer needs_grad."""
+    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(s) for s in shape)
+    if isinstance(dtype, MatrixType):
+        return make(dtype.shape, dtype.dtype, sizes, needs_grad)
+    return make((), dtype, sizes, needs_grad)
+
+
+def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
+    """An ndarray of matrices."""
+    config = program().config
+    kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
+    if needs_grad and not kind.is_float:
+        raise TaichiRuntimeError(f"{kind} is not supported for ndarray with `needs_grad=True`.")
+    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(s) for s in shape)
+    if any(size < 0 for size in sizes) or prod(sizes, start=1) < 0:
+        raise TaichiRuntimeError(f"the shape of an ndarray cannot be negative: {sizes}")
+    return Ndarray(kind, sizes, element_shape, needs_grad)

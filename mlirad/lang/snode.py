@@ -1,0 +1,225 @@
+"""Layout trees as a user builds them: `ti.root.dense(ti.ij, (n, m)).place(x, y)`."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.memory import allocate
+from mlirad.runtime.program import Program, program
+
+if TYPE_CHECKING:
+    from mlirad.lang.field import Field
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Index axes, like `ti.ij`."""
+
+    numbers: tuple[int, ...]
+
+
+i, j, k, l = (Axes((n,)) for n in range(4))
+NAMED_AXES = {name: Axes(tuple("ijkl".index(c) for c in name)) for name in (
+    "i", "j", "k", "l", "ij", "ik", "il", "ji", "jk", "jl", "ki", "kj", "kl", "li", "lj", "lk", "ijk", "ijl", "ikl",
+    "jkl", "kij", "jki", "kji", "ikj", "jik", "ijkl")}
+
+
+def axes(*numbers: int) -> Axes:
+    """Axes by number."""
+    return Axes(tuple(numbers))
+
+
+class SNode:
+    """A block of a layout tree: the root, or cells over some axes."""
+
+    def __init__(self, program: Program, parent: SNode | None, axes_: tuple[int, ...], extents: tuple[int, ...]) -> None:
+        self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
+        self.children: list[SNode | Field] = []
+
+    def dense(self, axes_: Axes | Sequence[Axes], dimensions: Any) -> SNode:
+        """A dense block over some axes. `dimensions` is one extent for all of them, or one for each."""
+        numbers = axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
+        sizes = (dimensions,) * len(numbers) if isinstance(dimensions, int) else tuple(int(d) for d in dimensions)
+        if len(sizes) != len(numbers):
+            raise TaichiRuntimeError(f"{len(sizes)} dimensions for {len(numbers)} axes")
+        if any(size <= 0 for size in sizes):
+            raise TaichiRuntimeError(f"the dimensions of a dense block must be positive, not {sizes}")
+        child = SNode(self.program, self, numbers, sizes)
+        self.children.append(child)
+        self._changed()
+        return child
+
+    def pointer(self, *_: Any) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (pointer) are not supported yet")
+
+    def bitmasked(self, *_: Any) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (bitmasked) are not supported yet")
+
+    def dynamic(self, *_: Any) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (dynamic) are not supported yet")
+
+    def place(self, *fields: Any, offset: Any = None) -> SNode:
+        """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
+        from_user = [f for item in fields for f in (item if isinstance(item, list | tuple) else [item])]
+        for field in from_user:
+            field.put_into(self, offset)
+            self.children.append(field)
+        self._changed()
+        return self
+
+    def lazy_grad(self) -> None:
+        """Give every float field below that has none a gradient, laid out as the field is."""
+        for field in self.fields():
+            field.want("grad")
+
+    def lazy_dual(self) -> None:
+        """Give every float field below that has none a dual, laid out as the field is."""
+        for field in self.fields():
+            field.want("dual")
+
+    def fields(self) -> Iterator[Field]:
+        """The fields placed below."""
+        for child in self.children:
+            if isinstance(child, SNode):
+                yield from child.fields()
+            else:
+                yield child
+
+    def parent(self, n: int = 1) -> SNode:
+        """The block `n` levels up."""
+        node: SNode = self
+        for _ in range(n):
+            if node.parent_node is None:
+                raise TaichiRuntimeError("the root has no parent")
+            node = node.parent_node
+        return node
+
+    def path(self) -> list[SNode]:
+        """The blocks from below the root to this one."""
+        above = [] if self.parent_node is None else self.parent_node.path()
+        return above + ([] if self.parent_node is None else [self])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis, down to this block."""
+        sizes: dict[int, int] = {}
+        for node in self.path():
+            for axis, extent in zip(node.axes, node.extents):
+                sizes[axis] = sizes.get(axis, 1) * extent
+        return tuple(sizes[axis] for axis in sorted(sizes))
+
+    def _changed(self) -> None:
+        root = self
+        while root.parent_node is not None:
+            root = root.parent_node
+        if isinstance(root, Root):
+            root.schedule()
+
+
+class Root(SNode):
+    """The top of a builder's trees. Every child is a tree of its own, allocated when it is first needed."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, None, (), ())
+        self.scheduled = False
+        self.done: set[int] = set()
+
+    def schedule(self) -> None:
+        """Have new trees allocated before the next access."""
+        if not self.scheduled:
+            self.scheduled = True
+            self.program.pending.append(self.materialize)
+
+    def materialize(self) -> None:
+        """Allocate the trees that are new, and gradients asked for and not placed, each beside its primal's tree."""
+        self.scheduled = False
+        for child in list(self.children):
+            if id(child) not in self.done:
+                self.done.add(id(child))
+                self._allocate(child, lambda field: field)
+        for kind in ("grad", "dual"):
+            self._allocate_twins(kind)
+
+    def _allocate_twins(self, kind: str) -> None:
+        for child in list(self.children):
+            self._allocate(child, lambda field: field.missing(kind), kind)
+
+    def _allocate(self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = "") -> None:
+        found: list[Field] = []
+        number = self.program.trees
+        _declare(tree, choose, found)
+        if not found:
+            return
+        self.program.trees += 1
+        members = set(found)
+
+        def member(field: Field) -> Field | None:
+            one = field if not kind else field.existing(kind)
+            return one if one in members else None
+
+        def declare() -> str:
+            body = _declare(tree, member, [])
+            return f'"snode.root"() ({{\n{body}\n}}) {{sym_name = "S{number}"}} : () -> ()'
+
+        memory = allocate(declare(), {field.symbol: field.dtype.numpy for field in found})
+        for field in found:
+            field.attach(memory[field.symbol], declare)
+
+
+def _declare(node: SNode | Field, choose: Callable[[Field], Field | None], found: list[Field]) -> str:
+    """A tree as textual IR, with the chosen fields only."""
+    if not isinstance(node, SNode):
+        field = choose(node)
+        if field is None:
+            return ""
+        found.append(field)
+        return field.declaration()
+    parts = [text for text in (_declare(child, choose, found) for child in node.children) if text]
+    if not parts:
+        return ""
+    body = "\n".join(parts)
+    return f'"snode.dense"() ({{\n{body}\n}}) {{axes = {list(node.axes)}, extents = {list(node.extents)}}} : () -> ()'
+
+
+class FieldsBuilder:
+    """A set of trees with a life of its own: fields are placed, then `finalize()` allocates them."""
+
+    def __init__(self) -> None:
+        self._root = Root(program())
+        self._finalized = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._root, name)
+
+    def finalize(self, raise_warning: bool = True) -> Trees:
+        """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing placed."""
+        if self._finalized:
+            raise TaichiRuntimeError("FieldsBuilder finalized")
+        if not list(self._root.fields()):
+            raise TaichiRuntimeError("nothing is placed in this FieldsBuilder")
+        self._finalized = True
+        self._root.materialize()
+        return Trees(self._root)
+
+
+class Trees:
+    """What `FieldsBuilder.finalize()` gives back."""
+
+    def __init__(self, root: Root) -> None:
+        self._root: Root | None = root
+
+    def destroy(self) -> None:
+        """Free the memory; the fields cannot be used any more. Raises TaichiRuntimeError when called twice."""
+        if self._root is None:
+            raise TaichiRuntimeError("SNode tree has been destroyed")
+        for field in self._root.fields():
+            for one in (field, field.existing("grad"), field.existing("dual")):
+                if one is not None and one.memory is not None:
+                    one.memory = None
+                    one.destroyed = True
+                    self._root.program.fields.pop(one.symbol, None)
+        self._root = None

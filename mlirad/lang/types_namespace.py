@@ -1,0 +1,45 @@
+"""`ti.types`: makers of argument and element types."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.frontend.annotations import MatrixType, NdarrayType, Template
+from mlirad.lang import field as lf
+from mlirad.lang import ndarray as ln
+from mlirad.lang.matrix import Matrix, Vector, set_makers
+
+
+class _Type(MatrixType):
+    """A matrix type that can make fields and ndarrays."""
+
+    def matrix_class(self) -> type[Any]:
+        return Matrix
+
+    def field(self, *args: Any, **kwargs: Any) -> Any:
+        """A field of this type."""
+        return lf.matrix_field(self.shape, self.dtype, *args, **kwargs)
+
+    def ndarray(self, *args: Any, **kwargs: Any) -> Any:
+        """An ndarray of this type."""
+        return ln.make(self.shape, self.dtype, *args, **kwargs)
+
+
+def vector(n: int, dtype: Any = None) -> MatrixType:
+    """The type of vectors of n entries."""
+    return _Type(n, None, dtype)
+
+
+def matrix(n: int, m: int, dtype: Any = None) -> MatrixType:
+    """The type of n×m matrices."""
+    return _Type(n, m, dtype)
+
+
+def ndarray(dtype: Any = None, ndim: int | None = None, needs_grad: bool | None = None, boundary: str = "unsafe",
+            element_dim: int | None = None, element_shape: Any = None, field_dim: int | None = None) -> NdarrayType:
+    """The type of array arguments; what is None is left open."""
+    return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
+
+
+template = Template
+set_makers(lf.matrix_field, ln.make)
+__all__ = ["Vector", "matrix", "ndarray", "template", "vector"]

@@ -1,0 +1,132 @@
+"""One-line creation of the upstream ops that passes emit."""
+from collections.abc import Sequence
+from functools import lru_cache
+
+from mlirad.bindings import ir
+
+
+@lru_cache(maxsize=1)
+def index_type() -> ir.Type:
+    """MLIR's `index`."""
+    return ir.IndexType.get()
+
+
+@lru_cache(maxsize=16)
+def integer_type(bits: int) -> ir.Type:
+    """A signless integer type."""
+    return ir.IntegerType.get_signless(bits)
+
+
+@lru_cache(maxsize=64)
+def predicate(number: int) -> ir.Attribute:
+    """A comparison's predicate."""
+    return ir.IntegerAttr.get(integer_type(64), number)
+
+
+EQ, NE, SLT, SLE, SGT, SGE = 0, 1, 2, 3, 4, 5
+OEQ, OGT, OGE, OLT, OLE, ONE = 1, 2, 3, 4, 5, 6
+
+
+def make(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+    """An op with one result."""
+    return ir.Operation.create(name, [result], operands, attributes).result
+
+
+def effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Operation:
+    """An op without results."""
+    return ir.Operation.create(name, [], operands, attributes)
+
+
+def index(value: int) -> ir.Value:
+    """An `index` constant."""
+    return make("arith.constant", index_type(), [], value=ir.IntegerAttr.get(index_type(), value))
+
+
+def number(value: float, type_: ir.Type) -> ir.Value:
+    """A constant of a float, integer or index type."""
+    if isinstance(type_, ir.IntegerType | ir.IndexType):
+        return make("arith.constant", type_, [], value=ir.IntegerAttr.get(type_, int(value)))
+    return make("arith.constant", type_, [], value=ir.FloatAttr.get(type_, value))
+
+
+def add(a: ir.Value, b: ir.Value) -> ir.Value:
+    """`a + b` on index values."""
+    return make("arith.addi", a.type, [a, b])
+
+
+def sub(a: ir.Value, b: ir.Value) -> ir.Value:
+    """`a - b` on index values."""
+    return make("arith.subi", a.type, [a, b])
+
+
+def mul(a: ir.Value, b: ir.Value) -> ir.Value:
+    """`a * b` on index values."""
+    return make("arith.muli", a.type, [a, b])
+
+
+def div(a: ir.Value, b: ir.Value) -> ir.Value:
+    """`a / b` on index values that are not negative."""
+    return make("arith.divui", a.type, [a, b])
+
+
+def compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
+    """An integer comparison."""
+    return make("arith.cmpi", integer_type(1), [a, b], predicate=predicate(kind))
+
+
+def is_float(type_: ir.Type) -> bool:
+    """Whether a type is a float type."""
+    return isinstance(type_, ir.FloatType)
+
+
+def block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
+    """The first block of a region, created with its arguments."""
+    return ir.Block.create_at_start(op.regions[region], list(arguments), [op.location] * len(arguments))
+
+
+def for_loop(lower: ir.Value, upper: ir.Value, step: ir.Value, initial: Sequence[ir.Value] = ()) -> ir.Operation:
+    """`scf.for`; the caller fills its block and yields."""
+    op = ir.Operation.create("scf.for", [v.type for v in initial], [lower, upper, step, *initial], regions=1)
+    block(op, 0, [index_type(), *(v.type for v in initial)])
+    return op
+
+
+def if_else(condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True) -> ir.Operation:
+    """`scf.if`; the caller fills its blocks and yields."""
+    op = ir.Operation.create("scf.if", list(results), [condition], regions=2)
+    block(op, 0)
+    if with_else:
+        block(op, 1)
+    return op
+
+
+def yield_(values: Sequence[ir.Value] = ()) -> None:
+    """`scf.yield`."""
+    effect("scf.yield", values)
+
+
+def slot(type_: ir.Type) -> ir.Value:
+    """A scalar in memory, for `mem2reg`."""
+    return make("memref.alloca", ir.MemRefType.get([], type_), [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+
+
+def read(memory: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
+    """`memref.load`."""
+    return make("memref.load", ir.MemRefType(memory.type).element_type, [memory, *indices])
+
+
+def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
+    """`memref.store`."""
+    effect("memref.store", [value, memory, *indices])
+
+
+def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The result of an atomic kind on two values."""
+    if is_float(a.type):
+        if kind in ("min", "max"):  # as the frontend does: a tie gives the second operand
+            test = make("arith.cmpf", integer_type(1), [a, b], predicate=predicate(OLT if kind == "min" else OGT))
+            return make("arith.select", a.type, [test, a, b])
+        return make({"add": "arith.addf", "mul": "arith.mulf"}[kind], a.type, [a, b])
+    names = {"add": "addi", "mul": "muli", "min": "minsi", "max": "maxsi", "minu": "minui", "maxu": "maxui",
+             "and": "andi", "or": "ori", "xor": "xori"}
+    return make(f"arith.{names[kind]}", a.type, [a, b])

@@ -1,0 +1,133 @@
+"""Visiting operations, and the few questions that several passes ask of them."""
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_array, split_access
+
+ACCESSES = ("field.load", "field.store", "field.atomic")
+
+
+def operations(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Every operation nested in one, outer before inner, in order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for child in block.operations:
+                yield child.operation
+                yield from operations(child.operation)
+
+
+def block_operations(block: ir.Block) -> list[ir.Operation]:
+    """The operations of one block, as a list that survives changes to the block."""
+    return [child.operation for child in block.operations]
+
+
+def functions(module: ir.Operation) -> list[ir.Operation]:
+    """The functions of a module that have a body."""
+    if module.name == "func.func":
+        return [module]
+    found = [op for op in block_operations(module.regions[0].blocks[0]) if op.name == "func.func"]
+    return [op for op in found if len(op.regions[0].blocks)]
+
+
+def entry_of(function: ir.Operation) -> ir.Block:
+    """A function's first block."""
+    return function.regions[0].blocks[0]
+
+
+def is_defined_in(value: ir.Value, ancestor: ir.Operation) -> bool:
+    """Whether a value is defined somewhere inside an operation."""
+    return is_inside(owner_operation(value), ancestor)
+
+
+def is_inside(op: ir.Operation | None, ancestor: ir.Operation) -> bool:
+    """Whether an operation is nested in another, or is it."""
+    while op is not None:
+        if op == ancestor:
+            return True
+        op = op.parent.operation if op.parent is not None else None
+    return False
+
+
+def owner_operation(value: ir.Value) -> ir.Operation:
+    """The operation that defines a value, or whose block it is an argument of."""
+    if isinstance(value, ir.BlockArgument):
+        return value.owner.owner.operation
+    return value.owner.operation
+
+
+def captured(op: ir.Operation) -> list[ir.Value]:
+    """Values from outside that the regions of an operation use, in order of first use."""
+    inside: set[ir.Value] = set()
+    for region in op.regions:
+        for block in region.blocks:
+            inside.update(block.arguments)
+    seen: dict[ir.Value, None] = {}
+    for inner in operations(op):
+        for operand in inner.operands:
+            if operand not in inside:
+                seen.setdefault(operand)
+        inside.update(inner.results)
+        for region in inner.regions:
+            for block in region.blocks:
+                inside.update(block.arguments)
+    return [value for value in seen if value not in inside]
+
+
+def array_root(array: ir.Value) -> Any:
+    """What tells arrays apart: a field's name, else the value itself."""
+    owner = array.owner
+    if not isinstance(array, ir.BlockArgument) and owner.operation.name == "field.get":
+        return ir.FlatSymbolRefAttr(owner.operation.attributes["field"]).value
+    return array
+
+
+def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Any, list[ir.Value]]]:
+    """Every load, store and atomic nested in an operation, with the array it touches and its indices."""
+    for inner in operations(op):
+        if inner.name in ACCESSES:
+            array, indices = split_access(inner)
+            yield inner, array_root(array), indices
+
+
+def constant_integer(value: ir.Value) -> int | None:
+    """The integer a value is known to be, or None."""
+    if isinstance(value, ir.BlockArgument):
+        return None
+    op = value.owner.operation
+    if op.name != "arith.constant":
+        return None
+    attribute = op.attributes["value"]
+    return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def has_uses(value: ir.Value) -> bool:
+    """Whether anything reads a value."""
+    return next(iter(value.uses), None) is not None
+
+
+def any_array(values: Sequence[ir.Value]) -> bool:
+    """Whether one of the values is an array."""
+    return any(is_array(value.type) for value in values)
+
+
+@contextmanager
+def before(op: ir.Operation) -> Iterator[None]:
+    """Insert before an operation, at its location."""
+    with ir.InsertionPoint(op), op.location:
+        yield
+
+
+@contextmanager
+def at_end(block: ir.Block, location: ir.Location) -> Iterator[None]:
+    """Insert at the end of a block."""
+    with ir.InsertionPoint(block), location:
+        yield
+
+
+@contextmanager
+def at_start(block: ir.Block, location: ir.Location) -> Iterator[None]:
+    """Insert at the start of a block."""
+    with ir.InsertionPoint.at_block_begin(block), location:
+        yield

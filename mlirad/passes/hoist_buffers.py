@@ -1,0 +1,40 @@
+"""Allocate the buffers of saved values once a chunk instead of once an iteration."""
+from mlirad.bindings import ir
+from mlirad.passes._walk import block_operations, entry_of, functions, is_defined_in, operations
+
+
+def hoist_buffers(module: ir.Operation) -> None:
+    """Move allocations whose size does not change out of all loops around them."""
+    for function in functions(module):
+        for op in list(operations(function)):
+            if op.name in ("memref.alloc", "memref.alloca") and _in_loop(op):
+                _hoist(op)
+
+
+def _in_loop(op: ir.Operation) -> bool:
+    parent = op.parent.operation
+    while parent.name != "func.func":
+        if parent.name in ("scf.for", "scf.while"):
+            return True
+        parent = parent.parent.operation
+    return False
+
+
+def _hoist(op: ir.Operation) -> None:
+    """Move an allocation, and its release, to the outermost block where its size is known."""
+    outermost = None
+    parent = op.parent.operation
+    while parent.name != "func.func":
+        if parent.name == "scf.parallel" or any(is_defined_in(v, parent) for v in op.operands):
+            break
+        if parent.name in ("scf.for", "scf.while"):
+            outermost = parent
+        parent = parent.parent.operation
+    if outermost is None:
+        return
+    releases = [use.owner.operation for use in op.results[0].uses if use.owner.operation.name == "memref.dealloc"]
+    op.move_before(outermost)
+    for release in releases:
+        terminator = block_operations(outermost.block)[-1] if outermost.parent.operation.name != "func.func" \
+            else block_operations(entry_of(outermost.parent.operation))[-1]
+        release.move_before(terminator)

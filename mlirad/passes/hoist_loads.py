@@ -1,0 +1,67 @@
+"""Move loads that a serial loop repeats unchanged in front of it, where they are certain to run and to be in bounds."""
+from mlirad.bindings import ir
+from mlirad.dialect.field import split_access
+from mlirad.passes import _build as b
+from mlirad.passes._walk import (
+    accesses,
+    array_root,
+    at_end,
+    before,
+    block_operations,
+    constant_integer,
+    functions,
+    is_defined_in,
+    operations,
+)
+
+
+def hoist_loads(module: ir.Operation) -> None:
+    """Load once, before a loop, what the loop does not write."""
+    for function in functions(module):
+        loops = [op for op in operations(function) if op.name == "scf.for"]
+        for loop in reversed(loops):
+            _hoist(loop)
+
+
+def _hoist(loop: ir.Operation) -> None:
+    written = {root for op, root, _ in accesses(loop) if op.name != "field.load"}
+    unknown_ndarray_written = any(not isinstance(root, str) for root in written)
+    body = loop.regions[0].blocks[0]
+    loads = []
+    for op in block_operations(body):
+        if op.name != "field.load":
+            continue
+        array, indices = split_access(op)
+        root = array_root(array)
+        if root in written or (unknown_ndarray_written and not isinstance(root, str)):
+            continue
+        if not any(is_defined_in(value, loop) for value in (array, *indices)):
+            loads.append(op)
+    if not loads:
+        return
+    if _runs(loop):
+        for op in loads:
+            op.move_before(loop)
+        return
+    with before(loop):
+        runs = b.compare(b.SLT, loop.operands[0], loop.operands[1])
+        guard = b.if_else(runs, [op.results[0].type for op in loads])
+    for op, result in zip(loads, guard.results):
+        op.results[0].replace_all_uses_with(result)
+    then, otherwise = (region.blocks[0] for region in guard.regions)
+    with at_end(then, loop.location):
+        b.yield_([])
+    terminator = block_operations(then)[-1]
+    for op in loads:
+        op.move_before(terminator)
+    terminator.erase()
+    with at_end(then, loop.location):
+        b.yield_([op.results[0] for op in loads])
+    with at_end(otherwise, loop.location):
+        b.yield_([b.number(0, op.results[0].type) for op in loads])
+
+
+def _runs(loop: ir.Operation) -> bool:
+    """Whether a loop certainly has an iteration."""
+    low, high = constant_integer(loop.operands[0]), constant_integer(loop.operands[1])
+    return low is not None and high is not None and low < high

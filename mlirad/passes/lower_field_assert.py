@@ -1,0 +1,62 @@
+"""Assertions to a record of the first failure, in an array of the runtime: its number, then the values."""
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.passes import _build as b
+from mlirad.passes._walk import at_end, before, operations
+
+RECORD = "$errors"
+RECORD_SIZE = 32
+
+_TREE = f"""
+"snode.root"() ({{
+  "snode.dense"() ({{
+    "snode.place"() {{sym_name = "{RECORD}", element = i64, component_shape = []}} : () -> ()
+  }}) {{axes = [0], extents = [{RECORD_SIZE}]}} : () -> ()
+}}) {{sym_name = "{RECORD}"}} : () -> ()
+"""
+
+
+def lower_field_assert(module: ir.Operation) -> None:
+    """Record failures; the texts are left in the module's `field.messages`."""
+    found = [op for op in operations(module) if op.name == "field.assert"]
+    if not found:
+        return
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
+        ir.Operation.parse(_TREE).clone()
+    messages = []
+    for number, op in enumerate(found):
+        with before(op):
+            _record(op, number + 1)
+        place = str(op.location)
+        messages.append(ir.StringAttr.get(f"{place}\n{ir.StringAttr(op.attributes['message']).value}"))
+        op.erase()
+    module.attributes["field.messages"] = ir.ArrayAttr.get(messages)
+
+
+def _record(op: ir.Operation, number: int) -> None:
+    i64, i1 = b.integer_type(64), b.integer_type(1)
+    failed = b.make("arith.xori", i1, [op.operands[0], b.number(-1, i1)])
+    record = b.make("field.get", array_type(i64, [RECORD_SIZE]), [], field=ir.FlatSymbolRefAttr.get(RECORD))
+    zero = b.index(0)
+    branch = b.if_else(failed, [], with_else=False)
+    with at_end(branch.regions[0].blocks[0], op.location):
+        earlier = b.make("field.load", i64, [record, zero])
+        first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
+        with at_end(first.regions[0].blocks[0], op.location):
+            for position, value in enumerate(list(op.operands)[1:RECORD_SIZE]):
+                b.effect("field.store", [_as_word(value), record, b.index(position + 1)])
+            b.effect("field.store", [b.number(number, i64), record, zero])
+            b.yield_()
+        b.yield_()
+
+
+def _as_word(value: ir.Value) -> ir.Value:
+    """A value in 64 bits: floats as the bits of a double."""
+    i64 = b.integer_type(64)
+    if b.is_float(value.type):
+        f64 = ir.F64Type.get()
+        wide = value if value.type == f64 else b.make("arith.extf", f64, [value])
+        return b.make("arith.bitcast", i64, [wide])
+    if isinstance(value.type, ir.IndexType):
+        return b.make("arith.index_cast", i64, [value])
+    return value if value.type == i64 else b.make("arith.extsi", i64, [value])

@@ -1,0 +1,71 @@
+"""Prints to calls of C's `printf`."""
+import re
+
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._descriptor import pointer_type
+from mlirad.passes._walk import before, operations
+
+
+def lower_field_print(module: ir.Operation) -> None:
+    """Replace every print by a call of `printf` with a text of its own."""
+    prints = [op for op in operations(module) if op.name == "field.print"]
+    if not prints:
+        return
+    body = module.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(body), module.location:
+        declared = ir.Operation.parse("llvm.func @printf(!llvm.ptr, ...) -> i32")
+        body.append(declared)
+    for number, op in enumerate(prints):
+        with ir.InsertionPoint.at_block_begin(body), op.location:
+            text, values = _c_format(op)
+            data = text.encode() + b"\0"
+            array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
+            name = f"print.{number}"
+            body.append(ir.Operation.parse(
+                f'llvm.mlir.global private constant @"{name}"({_quoted(data)}) {{addr_space = 0 : i32}} : {array}'))
+        with before(op):
+            pointer = b.make("llvm.mlir.addressof", pointer_type(), [], global_name=ir.FlatSymbolRefAttr.get(name))
+            arguments = [_promoted(v, unsigned) for v, unsigned in values]
+            ir.Operation.create("llvm.call", [b.integer_type(32)], [pointer, *arguments], {
+                "callee": ir.FlatSymbolRefAttr.get("printf"),
+                "var_callee_type": ir.TypeAttr.get(ir.Type.parse("!llvm.func<i32 (ptr, ...)>")),
+                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(arguments), 0])})
+        op.erase()
+
+
+def _quoted(data: bytes) -> str:
+    return '"' + "".join(f"\\{byte:02X}" for byte in data) + '"'
+
+
+def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
+    values: list[tuple[ir.Value, bool]] = []
+    operands = iter(op.operands)
+
+    def one(match: re.Match[str]) -> str:
+        value = next(operands)
+        spec = match.group(1)
+        unsigned = spec.endswith("u")
+        values.append((value, unsigned))
+        spec = spec.removesuffix("u").lstrip(":")
+        if b.is_float(value.type):
+            return "%f" if not spec else f"%{spec}" if spec[-1] in "efg" else f"%{spec}f"
+        return f"%{spec.rstrip('di')}{'llu' if unsigned else 'lld'}"
+
+    text = ir.StringAttr(op.attributes["format"]).value.replace("%", "%%")
+    return re.sub(r"\{([^}]*)\}", one, text).replace("\1", "{").replace("\2", "}"), values
+
+
+def _promoted(value: ir.Value, unsigned: bool) -> ir.Value:
+    """A value as C's variadic functions take it: double or 64 bits."""
+    if b.is_float(value.type):
+        f64 = ir.F64Type.get()
+        return value if value.type == f64 else b.make("arith.extf", f64, [value])
+    i64 = b.integer_type(64)
+    if value.type == i64:
+        return value
+    if isinstance(value.type, ir.IndexType):
+        return b.make("arith.index_cast", i64, [value])
+    narrow = unsigned or ir.IntegerType(value.type).width == 1
+    return b.make("arith.extui" if narrow else "arith.extsi", i64, [value])

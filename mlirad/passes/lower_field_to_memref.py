@@ -1,0 +1,291 @@
+"""Field accesses to memref accesses by the layout tree; fields become pointer arguments.
+
+Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes, behind its own
+arguments, one `!llvm.ptr` for each field it uses (marked `field.symbol`), ndarrays arrive as a pointer and their
+extents, and the results of a public function leave through a pointer marked `field.results`. Layout trees are gone.
+"""
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, is_array, split_access
+from mlirad.dialect.snode import FieldLayout, layouts
+from mlirad.passes import _build as b
+from mlirad.passes._descriptor import memref_at, pointer_of, pointer_type, strided_type
+from mlirad.passes._walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
+
+
+def lower_field_to_memref(module: ir.Operation) -> None:
+    """Lower arrays to strided memrefs and pointer arguments."""
+    found = layouts(module)
+    lowered: dict[str, _Lowering] = {}
+    for function in _callees_first(functions(module)):
+        lowering = _Lowering(function, found, lowered)
+        lowering.run()
+        lowered[lowering.name] = lowering
+    for op in block_operations(module.regions[0].blocks[0]):
+        if op.name == "snode.root":
+            op.erase()
+
+
+def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
+    return sorted(found, key=lambda f: "sym_visibility" not in f.attributes)
+
+
+@dataclass
+class _Array:
+    """An array after lowering: its memref, and what a callee needs to make it again."""
+
+    memref: ir.Value
+    pointer: ir.Value | None
+    extents: list[ir.Value]
+    layout: FieldLayout | None = None
+
+
+class _Lowering:
+    """One function."""
+
+    def __init__(self, function: ir.Operation, found: dict[str, FieldLayout], lowered: dict[str, "_Lowering"]):
+        self.function, self.layouts, self.lowered = function, found, lowered
+        self.name = ir.StringAttr(function.attributes["sym_name"]).value
+        self.is_public = "sym_visibility" not in function.attributes
+        self.entry = entry_of(function)
+        self.arrays: dict[ir.Value, _Array] = {}
+        self.fields: dict[str, _Array] = {}
+        self.attributes: list[dict[str, ir.Attribute]] = []
+
+    def run(self) -> None:
+        """Rewrite the function in place."""
+        with at_start(self.entry, self.function.location):
+            self._lower_arguments()
+            self._add_fields()
+        for op in list(operations(self.function)):
+            handler = _HANDLERS.get(op.name)
+            if handler is not None:
+                with before(op):
+                    handler(self, op)
+        if self.is_public:
+            self._return_through_pointer()
+            self.function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
+        self._erase_arrays()
+        inputs = [a.type for a in self.entry.arguments]
+        results = list(ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value).results)
+        self.function.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(inputs, [] if self.is_public else results))
+        if inputs:
+            self.function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self.attributes])
+
+    # Arguments.
+
+    def _lower_arguments(self) -> None:
+        olds = list(self.entry.arguments)
+        given = [ir.DictAttr(a) for a in ir.ArrayAttr(self.function.attributes["arg_attrs"])] \
+            if "arg_attrs" in self.function.attributes else [None] * len(olds)
+        for old, attributes in zip(olds, given):
+            extra = {} if attributes is None else {item.name: item.attr for item in attributes}
+            if not is_array(old.type):
+                new = self._argument(old.type, extra)
+                old.replace_all_uses_with(new)
+                continue
+            self._array_argument(old, extra)
+        arrays = [is_array(old.type) for old in olds]
+        for position in reversed(range(len(olds))):
+            if not arrays[position]:
+                self.entry.erase_argument(position)
+
+    def _argument(self, type_: ir.Type, attributes: dict[str, ir.Attribute]) -> ir.Value:
+        self.attributes.append(attributes)
+        return self.entry.add_argument(type_, self.function.location)
+
+    def _array_argument(self, old: ir.Value, extra: dict[str, ir.Attribute]) -> None:
+        element, extents = array_of(old.type)
+        pointer = self._argument(pointer_type(), {"llvm.noalias": ir.UnitAttr.get(), **extra})
+        sizes: list[ir.Value | int] = []
+        dynamic: list[ir.Value] = []
+        for extent in extents:
+            if extent < 0:
+                value = self._argument(b.index_type(), {})
+                dynamic.append(value)
+                sizes.append(value)
+            else:
+                sizes.append(extent)
+        strides: list[ir.Value | int] = [1] * len(sizes)
+        for axis in reversed(range(len(sizes) - 1)):
+            strides[axis] = _product(strides[axis + 1], sizes[axis + 1])
+        shape = "x".join(["?" if e < 0 else str(e) for e in extents] + [element])
+        memref = memref_at(pointer, ir.Type.parse(f"memref<{shape}>"), sizes, strides)
+        self.arrays[old] = _Array(memref, pointer, [_as_value(s) for s in sizes] if dynamic else [])
+
+    def _add_fields(self) -> None:
+        names: dict[str, None] = {}
+        for op in operations(self.function):
+            if op.name == "field.get":
+                names.setdefault(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
+            elif op.name == "func.call":
+                callee = self.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+                for name in callee.fields:
+                    names.setdefault(name)
+        for name in names:
+            layout = self.layouts[name]
+            pointer = self._argument(pointer_type(), {"llvm.noalias": ir.UnitAttr.get(),
+                                                      "field.symbol": ir.FlatSymbolRefAttr.get(name)})
+            levels = [level for axis in range(len(layout.index_shape)) for level in layout.of_axis(axis)]
+            sizes = [level.extent for level in levels] + list(layout.component_shape)
+            strides = [s // layout.size for s in [level.stride for level in levels] + list(layout.component_strides)]
+            type_ = strided_type(ir.Type.parse(layout.element), sizes, strides)
+            self.fields[name] = _Array(memref_at(pointer, type_, sizes, strides), pointer, [], layout)
+
+    def _erase_arrays(self) -> None:
+        for op in reversed(list(operations(self.function))):
+            if op.name in ("field.get", "field.alloca"):
+                op.erase()
+        for position in reversed(range(len(self.entry.arguments))):
+            if is_array(self.entry.arguments[position].type):
+                self.entry.erase_argument(position)
+
+    def _return_through_pointer(self) -> None:
+        terminator = block_operations(self.entry)[-1]
+        values = list(terminator.operands)
+        if not values:
+            return
+        pointer = self._argument(pointer_type(), {"field.results": ir.UnitAttr.get()})
+        with before(terminator):
+            for k, value in enumerate(values):
+                place = b.make("llvm.getelementptr", pointer_type(), [pointer], elem_type=ir.TypeAttr.get(
+                    b.integer_type(64)), rawConstantIndices=ir.DenseI32ArrayAttr.get([k]))
+                b.effect("llvm.store", [value, place])
+            ir.Operation.create("func.return", [], [])
+        terminator.erase()
+
+    # Accesses.
+
+    def array(self, value: ir.Value) -> _Array:
+        """The lowered form of an array value."""
+        if value not in self.arrays:
+            op = value.owner.operation
+            assert op.name == "field.get", op
+            self.arrays[value] = self.fields[ir.FlatSymbolRefAttr(op.attributes["field"]).value]
+        return self.arrays[value]
+
+    def element(self, op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
+        """The memref of an access and its indices there."""
+        value, indices = split_access(op)
+        array = self.array(value)
+        if array.layout is None:
+            return array.memref, indices
+        rank = len(array.layout.index_shape)
+        split: list[ir.Value] = []
+        for axis in range(rank):
+            split += _digits(indices[axis], [level.extent for level in array.layout.of_axis(axis)])
+        return array.memref, split + indices[rank:]
+
+
+def _product(left: ir.Value | int, right: ir.Value | int) -> ir.Value | int:
+    if isinstance(left, int) and isinstance(right, int):
+        return left * right
+    return b.mul(_as_value(left), _as_value(right))
+
+
+def _as_value(size: ir.Value | int) -> ir.Value:
+    return b.index(size) if isinstance(size, int) else size
+
+
+def _digits(index: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
+    """An index as one index a level, outermost first."""
+    digits = []
+    for position in range(len(extents) - 1):
+        width = b.index(prod(extents[position + 1:]))
+        digits.append(b.div(index, width))
+        index = b.make("arith.remui", b.index_type(), [index, width])
+    return [*digits, index]
+
+
+def _lower_load(lowering: _Lowering, op: ir.Operation) -> None:
+    memref, indices = lowering.element(op)
+    op.results[0].replace_all_uses_with(b.read(memref, indices))
+    op.erase()
+
+
+def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
+    memref, indices = lowering.element(op)
+    b.write(op.operands[0], memref, indices)
+    op.erase()
+
+
+_ATOMIC_KINDS = {"add": ("addf", "addi"), "mul": ("mulf", "muli"), "min": ("", "mins"), "max": ("", "maxs"),
+                 "minu": ("", "minu"), "maxu": ("", "maxu"), "and": ("", "andi"), "or": ("", "ori"),
+                 "xor": ("", "xori")}
+
+
+def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
+    memref, indices = lowering.element(op)
+    kind = ir.StringAttr(op.attributes["kind"]).value
+    value = op.operands[0]
+    if "field.plain" in op.attributes:
+        old = b.read(memref, indices)
+        b.write(b.combine(kind, old, value), memref, indices)
+    else:
+        name = _ATOMIC_KINDS[kind][0 if b.is_float(value.type) else 1]
+        if name and kind != "mul" and kind != "xor":
+            old = b.make("memref.atomic_rmw", value.type, [value, memref, *indices],
+                         kind=ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64"))
+        else:
+            old = _compare_and_swap(memref, indices, kind, value)
+    if has_uses(op.results[0]):
+        op.results[0].replace_all_uses_with(old)
+    op.erase()
+
+
+# arith::AtomicRMWKind
+_RMW_NUMBERS = {"addf": 0, "addi": 1, "andi": 2, "assign": 3, "maximumf": 4, "maxs": 5, "maxu": 6, "minimumf": 7,
+                "mins": 8, "minu": 9, "mulf": 10, "muli": 11, "ori": 12, "maxnumf": 13, "minnumf": 14, "xori": 15}
+
+
+def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], kind: str, value: ir.Value) -> ir.Value:
+    """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value before."""
+    type_ = value.type
+    op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
+    block = b.block(op, 0, [type_])
+    with ir.InsertionPoint(block):
+        b.effect("memref.atomic_yield", [b.combine(kind, block.arguments[0], value)])
+    return op.results[0]
+
+
+def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
+    element, extents = array_of(op.results[0].type)
+    type_ = ir.Type.parse(element)
+    memref = b.make("memref.alloca", ir.MemRefType.get(list(extents), type_), [],
+                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+    assert not extents, "arrays local to a launch are single cells"
+    b.write(b.number(0, type_), memref)
+    lowering.arrays[op.results[0]] = _Array(memref, None, [])
+
+
+def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
+    axis = ir.IntegerAttr(op.attributes["axis"]).value
+    op.results[0].replace_all_uses_with(lowering.array(op.operands[0]).extents[axis])
+    op.erase()
+
+
+def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
+    callee = lowering.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+    operands: list[Any] = []
+    for value in op.operands:
+        if not is_array(value.type):
+            operands.append(value)
+            continue
+        array = lowering.array(value)
+        operands.append(array.pointer if array.pointer is not None else pointer_of(array.memref))
+        dynamic = [k for k, extent in enumerate(array_of(value.type)[1]) if extent < 0]
+        operands += [array.extents[k] for k in dynamic]
+    operands += [lowering.fields[name].pointer for name in callee.fields]
+    call = ir.Operation.create("func.call", [r.type for r in op.results], operands, {"callee": op.attributes["callee"]})
+    for old, new in zip(op.results, call.results):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+_HANDLERS = {"field.load": _lower_load, "field.store": _lower_store, "field.atomic": _lower_atomic,
+             "field.alloca": _lower_alloca, "field.dim": _lower_dim, "func.call": _lower_call}

@@ -1,0 +1,40 @@
+"""Give saved values storage: the stack of the function where the loop is known to be short, the heap elsewhere."""
+from mlirad.bindings import ir
+from mlirad.dialect.grad import stack_element
+from mlirad.passes import _build as b
+from mlirad.passes._walk import before, constant_integer, operations
+
+ON_STACK = 256  # slots
+
+
+def lower_grad_to_memref(module: ir.Operation) -> None:
+    """Replace stacks of saved values by buffers."""
+    buffers: dict[ir.Value, tuple[ir.Value, bool]] = {}
+    for op in list(operations(module)):
+        if op.name == "grad.alloc":
+            with before(op):
+                buffers[op.results[0]] = _allocate(op)
+        elif op.name == "grad.push":
+            with before(op):
+                b.write(op.operands[0], buffers[op.operands[1]][0], [op.operands[2]])
+        elif op.name == "grad.pop":
+            with before(op):
+                op.results[0].replace_all_uses_with(b.read(buffers[op.operands[0]][0], [op.operands[1]]))
+        elif op.name == "grad.free":
+            memory, on_heap = buffers[op.operands[0]]
+            if on_heap:
+                with before(op):
+                    b.effect("memref.dealloc", [memory])
+    for op in reversed([op for op in operations(module) if op.name.startswith("grad.")]):
+        op.erase()
+
+
+def _allocate(op: ir.Operation) -> tuple[ir.Value, bool]:
+    element = stack_element(op.results[0].type)
+    trips = constant_integer(op.operands[0])
+    if trips is not None and trips <= ON_STACK:
+        type_ = ir.MemRefType.get([max(1, trips)], element)
+        return b.make("memref.alloca", type_, [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0])), False
+    type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element)
+    return b.make("memref.alloc", type_, [op.operands[0]],
+                  operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0])), True

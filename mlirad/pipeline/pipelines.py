@@ -1,0 +1,35 @@
+"""The pipelines, as text that `mlirad-opt` replays. Each stage's input is what the stage before leaves."""
+from __future__ import annotations
+
+NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
+REVERSE = "check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads,lower-grad-to-memref,canonicalize,cse"
+CHECK_BOUNDS = "insert-bounds-checks"
+
+LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,mark-private-updates{{threads={threads}}},"
+             "split-parallel-loops{{threads={threads}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
+             "hoist-buffers,canonicalize,cse")
+TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
+              "convert-scf-to-cf,"
+              "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
+              "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
+              "reconcile-unrealized-casts")
+FAST = "insert-fast-math,"
+
+STAGES = ("field", "normal", "derived", "memref", "target")
+
+
+def cpu_stages(*, reverse: bool = False, threads: int = 1, fast_math: bool = True,
+               check_bounds: bool = False) -> list[tuple[str, str]]:
+    """The stages behind `field`, each with the pipeline that leads to it."""
+    normal = NORMALISE if not check_bounds else f"{NORMALISE},{CHECK_BOUNDS}"
+    stages = [("normal", normal)]
+    if reverse:
+        stages.append(("derived", REVERSE))
+    stages.append(("memref", LOWER_CPU.format(threads=threads)))
+    stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
+    return [(name, f"builtin.module({text})") for name, text in stages]
+
+
+def join(stages: list[tuple[str, str]]) -> str:
+    """One pipeline of several stages."""
+    return "builtin.module(" + ",".join(text[len("builtin.module("):-1] for _, text in stages) + ")"

@@ -1,0 +1,74 @@
+"""The program that `ti.init` starts: its options, its memory, its random seed, the tape that is recording."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.runtime.config import Config
+from mlirad.runtime.memory import Allocation, FieldMemory
+
+ERROR_SLOTS = 32
+
+
+class Program:
+    """Everything that lives until the next `ti.init`."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.fields: dict[str, FieldMemory] = {}
+        self.gradients: dict[str, FieldMemory] = {}
+        self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
+        self.declarations: dict[str, Callable[[], str]] = {}  # the tree, as text, by name of the field
+        self.trees = 0
+        self.recorder: Any = None
+        self.launches = 0
+        self.names: dict[str, int] = {}
+        self.errors = Allocation(8 * ERROR_SLOTS)
+        self.pending: list[Callable[[], None]] = []
+        self.root: Any = None
+        self.generation = 0
+
+    def next_seed(self) -> int:
+        """A different number for every launch, the same in every run of a program with the same seed."""
+        self.launches += 1
+        return ((self.config.random_seed + 1) * 0x9E3779B97F4A7C15 + self.launches * 0xD1B54A32D192ED03) % (1 << 63)
+
+    def unique_name(self, wanted: str) -> str:
+        """A name no other field has."""
+        count = self.names.get(wanted, 0)
+        self.names[wanted] = count + 1
+        return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
+
+    def materialize(self) -> None:
+        """Give memory to what was declared since the last time."""
+        pending, self.pending = self.pending, []
+        for make in pending:
+            make()
+
+
+_current: list[Program] = []
+
+
+def program() -> Program:
+    """The current program; starts one with default options where there is none."""
+    if not _current:
+        start(Config())
+    return _current[0]
+
+
+def start(config: Config) -> Program:
+    """Begin a new program; the memory of the last one goes with its fields."""
+    generation = _current[0].generation + 1 if _current else 0
+    _current[:] = [Program(config)]
+    _current[0].generation = generation
+    return _current[0]
+
+
+def is_started() -> bool:
+    """Whether a program runs."""
+    return bool(_current)
+
+
+def stop() -> None:
+    """End the current program."""
+    _current.clear()

@@ -1,0 +1,162 @@
+"""One choice of argument types of a kernel: its IR at every stage, and its compiled code, primal and derivative."""
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.errors import TaichiAssertionError
+from mlirad.frontend.kernel import KernelModule
+from mlirad.frontend.matrix import Matrix
+from mlirad.pipeline.pipelines import STAGES, cpu_stages, join
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
+from mlirad.runtime.program import Program
+from mlirad.types import DataType
+
+MODES = ("primal", "reverse")
+
+
+@dataclass
+class _Lowered:
+    module: ir.Module
+    parameters: list[Parameter]
+    messages: list[str]
+
+
+class Variant:
+    """A kernel for one choice of argument types and compile-time values."""
+
+    def __init__(self, kernel: KernelModule, program: Program, owners: Sequence[Any]) -> None:
+        self.kernel = kernel
+        self.program = program
+        self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
+        self.compiled: dict[str, CompiledKernel] = {}
+        self.messages: dict[str, list[str]] = {}
+        self.run_primal: Callable[[Sequence[Any]], None] | None = None
+        self.array_ranks = [array.ndim for array in kernel.arrays]
+        self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
+
+    def stages(self, mode: str) -> list[tuple[str, str]]:
+        """The pipeline of a mode, stage by stage."""
+        config = self.program.config
+        return cpu_stages(reverse=mode == "reverse", threads=config.cpu_max_num_threads, fast_math=config.fast_math,
+                          check_bounds=config.debug)
+
+    def ir(self, stage: str, mode: str) -> str:
+        """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
+        names = [name for name, _ in self.stages(mode)]
+        if mode not in MODES:
+            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
+        if stage != "field" and stage not in names:
+            raise ValueError(f"unknown stage '{stage}' of mode '{mode}', expected one of field, {', '.join(names)}")
+        return str(self._at_stage(stage, mode).operation.get_asm(enable_debug_info=True))
+
+    def _at_stage(self, stage: str, mode: str) -> ir.Module:
+        stages = self.stages(mode)
+        names = [name for name, _ in stages]
+        with context(), self.kernel.module.operation.location:
+            module = _copy(self.kernel.module)
+            if stage != "field":
+                run_pipeline(module.operation, join(stages[:names.index(stage) + 1]))
+        return module
+
+    def _lower(self, mode: str) -> _Lowered:
+        stages = self.stages(mode)
+        with context(), self.kernel.module.operation.location:
+            module = _copy(self.kernel.module)
+            observer = self._printer(mode)
+            run_pipeline(module.operation, join(stages[:-1]), observer=observer)
+            attributes = module.operation.attributes
+            messages = []
+            if "field.messages" in attributes:
+                messages = [ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])]
+            parameters = parameters_of(module, self.kernel.name)
+            run_pipeline(module.operation, join(stages[-1:]), observer=observer)
+        return _Lowered(module, parameters, messages)
+
+    def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
+        if not self.program.config.print_ir:
+            return None
+        return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
+
+    def code(self, mode: str) -> CompiledKernel:
+        """The compiled code of a mode, made once."""
+        found = self.compiled.get(mode)
+        if found is None:
+            lowered = self._lower(mode)
+            parallel = self.program.config.cpu_max_num_threads > 1
+            with context():
+                found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._address,
+                                       parallel=parallel)
+            self.compiled[mode] = found
+            self.messages[mode] = lowered.messages
+            if mode == "primal" and not lowered.messages:
+                self.run_primal = found.launch
+        return found
+
+    def _address(self, symbol: str) -> int:
+        if symbol == "$errors":
+            return self.program.errors.address
+        return self.program.fields[symbol].address
+
+    def launch(self, mode: str, values: Sequence[Any]) -> None:
+        """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""
+        self.code(mode).launch(values)
+        if self.messages[mode]:
+            self._raise_recorded(self.messages[mode])
+
+    def _raise_recorded(self, messages: list[str]) -> None:
+        record = self.program.errors.data.view(np.int64)
+        number = int(record[0])
+        if number == 0:
+            return
+        place, _, text = messages[number - 1].partition("\n")
+        values = [int(v) for v in record[1:]]
+        record[:] = 0
+        filled = text
+        for value in values:
+            if "{" not in filled:
+                break
+            start, end = filled.index("{"), filled.index("}")
+            shown = struct.unpack("d", struct.pack("q", value))[0] if "f" in filled[start:end] else value
+            filled = f"{filled[:start]}{shown}{filled[end + 1:]}"
+        raise TaichiAssertionError(f"{_shown_place(place)}{filled}")
+
+    def result(self) -> Any:
+        """What the last primal launch returned."""
+        kernel = self.kernel
+        if not kernel.results:
+            return None
+        memory = self.compiled["primal"].results
+        values = [_read(memory, k, dtype) for k, dtype in enumerate(kernel.results)]
+        if kernel.result_shape is not None:
+            return Matrix.of_shape(kernel.result_shape, values)
+        return tuple(values) if kernel.result_count is not None else values[0]
+
+
+def _copy(module: ir.Module) -> ir.Module:
+    copy = ir.Module.create(module.operation.location)
+    for op in module.body.operations:
+        copy.body.append(op.operation.clone(ip=False))
+    return copy
+
+
+def _shown_place(place: str) -> str:
+    text = place.removeprefix("loc(").removesuffix(")").replace('"', "")
+    return f"{text}: " if text != "unknown" else ""
+
+
+def _read(memory: Any, position: int, dtype: DataType) -> Any:
+    address = ctypes.addressof(memory) + 8 * position
+    raw = ctypes.string_at(address, dtype.size)
+    return np.frombuffer(raw, dtype.numpy)[0].item()
+
+
+__all__ = ["MODES", "STAGES", "Variant"]

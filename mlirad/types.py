@@ -1,0 +1,85 @@
+"""Scalar element types and Taichi's promotion rules."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class DataType:
+    """A scalar type: `kind` is "f" (float), "i" (signed) or "u" (unsigned; `u1` is the boolean)."""
+
+    name: str
+    kind: str
+    bits: int
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "f"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind != "f"
+
+    @property
+    def is_signed(self) -> bool:
+        return self.kind != "u"
+
+    @property
+    def size(self) -> int:
+        """Bytes of one element in memory."""
+        return max(1, self.bits // 8)
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy type of the same layout."""
+        return np.dtype(np.bool_) if self.bits == 1 else np.dtype(f"{self.kind}{self.bits // 8}")
+
+    @property
+    def mlir(self) -> str:
+        """The MLIR spelling; integers are signless there."""
+        return f"f{self.bits}" if self.is_float else f"i{self.bits}"
+
+
+f16, f32, f64 = (DataType(f"f{bits}", "f", bits) for bits in (16, 32, 64))
+i8, i16, i32, i64 = (DataType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64))
+u1, u8, u16, u32, u64 = (DataType(f"u{bits}", "u", bits) for bits in (1, 8, 16, 32, 64))
+ALL = (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)
+_BY_NUMPY = {t.numpy: t for t in ALL}
+
+
+def from_numpy(dtype: Any) -> DataType:
+    """The scalar type of a NumPy type. Raises TypeError for one without a counterpart."""
+    try:
+        return _BY_NUMPY[np.dtype(dtype)]
+    except KeyError:
+        raise TypeError(f"no mlirad type for NumPy's {np.dtype(dtype)}") from None
+
+
+def resolve(dtype: Any, default_fp: DataType = f32, default_ip: DataType = i32) -> DataType:
+    """The scalar type a user means by `float`, `int`, `bool`, a NumPy type or a DataType."""
+    if isinstance(dtype, DataType):
+        return dtype
+    if dtype is float:
+        return default_fp
+    if dtype is int:
+        return default_ip
+    if dtype is bool:
+        return u1
+    return from_numpy(dtype)
+
+
+def promote(left: DataType, right: DataType) -> DataType:
+    """The type of an arithmetic result: floats win, then bits; between equal bits unsigned wins."""
+    if left == right:
+        return left
+    if left.is_float != right.is_float:
+        return left if left.is_float else right
+    if left.bits != right.bits:
+        return left if left.bits > right.bits else right
+    return left if left.kind == "u" else right
