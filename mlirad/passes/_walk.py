@@ -131,3 +131,8 @@ def at_start(block: ir.Block, location: ir.Location) -> Iterator[None]:
     """Insert at the start of a block."""
     with ir.InsertionPoint.at_block_begin(block), location:
         yield
+
+
+def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
+    """The attributes of an operation, by name."""
+    return {name: op.attributes[name] for name in op.attributes}

@@ -11,6 +11,7 @@ from mlirad.passes._walk import (
     array_root,
     at_end,
     at_start,
+    attributes_of,
     before,
     block_operations,
     captured,
@@ -273,7 +274,7 @@ def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value],
                 copy.operands[position] = mapping[operand]
         mapping.update(zip(op.results, copy.results))
         return
-    attributes = {item.name: item.attr for item in op.attributes}
+    attributes = attributes_of(op)
     copy = ir.Operation.create(op.name, [r.type for r in op.results], [mapping.get(v, v) for v in op.operands],
                                attributes, regions=len(op.regions), loc=op.location)
     for source, target in zip(op.regions, copy.regions):

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError, SourceLocation, TaichiCompilationError
+from mlirad.passes._location import source_location
 from mlirad.passes._walk import operations
 from mlirad.pipeline.registry import find_pass, parse_options
 from mlirad.pipeline.text import Step, parse_pipeline
@@ -96,15 +97,3 @@ def _as_error(error: ir.MLIRError, messages: list[tuple[SourceLocation | None, s
         return MLIRError(str(error))
     place, message = messages[0]
     return MLIRError(message, place)
-
-
-def source_location(location: ir.Location) -> SourceLocation | None:
-    """The file, line and column of an MLIR location, or None."""
-    text = str(location)
-    if not text.startswith('loc("'):
-        return None
-    file, _, rest = text[5:].partition('":')
-    line, _, column = rest.rstrip(")").partition(":")
-    if not line.isdigit():
-        return None
-    return SourceLocation(file, int(line), int("".join(c for c in column if c.isdigit()) or 0))

@@ -1,0 +1,144 @@
+"""Which values carry a derivative from a differentiable array to one (Hascoët and Pascual 2013, §5.3)."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of
+from mlirad.dialect.snode import places
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._location import source_location
+from mlirad.passes._rules import RULES
+
+
+class Activity:
+    """`active` values depend on differentiable memory and reach it; `adjoint` names the adjoint of each array.
+
+    Fields have the adjoint that their placement names, ndarray arguments marked `field.needs_grad` one of their own,
+    float cells local to a launch always one.
+    """
+
+    def __init__(self, module: ir.Operation, function: ir.Operation, graph: Graph) -> None:
+        self.graph = graph
+        self.adjoint: dict[Any, str | None] = {}
+        self.local: dict[Any, Node] = {}
+        self._find_arrays(module, function)
+        self.varied: set[int] = set()
+        self.useful: set[int] = set()
+        self.varied_locals: set[Any] = set()
+        self.useful_locals: set[Any] = set()
+        while self._vary(graph.body):
+            pass
+        while self._use(graph.body):
+            pass
+        self.active = self.varied & self.useful
+
+    def _find_arrays(self, module: ir.Operation, function: ir.Operation) -> None:
+        for place in places(module):
+            if "adjoint" in place.attributes:
+                name = ir.StringAttr(place.attributes["sym_name"]).value
+                self.adjoint[name] = ir.FlatSymbolRefAttr(place.attributes["adjoint"]).value
+        given = ir.ArrayAttr(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else []
+        for number, attributes in zip(self.graph.body.arguments, given):
+            if "field.needs_grad" in ir.DictAttr(attributes):
+                self.adjoint[self.graph.values[number]] = None
+        for node in self.graph.nodes():
+            if node.name == "field.alloca":
+                value = self.graph.values[node.results[0]]
+                if array_of(value.type)[0].startswith("f"):
+                    self.local[value] = node
+
+    def is_differentiable(self, node: Node) -> bool:
+        """Whether the array of an access has an adjoint that matters."""
+        if node.array in self.local:
+            return node.array in self.varied_locals and node.array in self.useful_locals
+        return node.array in self.adjoint
+
+    def _vary(self, block: BlockNode) -> bool:
+        changed = False
+        for node in block.nodes:
+            for inner in node.blocks:
+                changed |= self._vary(inner)
+            changed |= self._vary_node(node)
+        return changed
+
+    def _mark(self, group: set[int], values: list[int]) -> bool:
+        new = [v for v in values if v not in group and self.graph.floats[v]]
+        group.update(new)
+        return bool(new)
+
+    def _vary_node(self, node: Node) -> bool:
+        if node.name in ("field.load", "field.atomic"):
+            changed = False
+            if node.name == "field.atomic":
+                changed = self._vary_local(node)
+            source = node.array in self.adjoint or node.array in self.varied_locals
+            return (self._mark(self.varied, node.results) if source else False) or changed
+        if node.name == "field.store":
+            return self._vary_local(node)
+        if node.blocks:
+            changed = False
+            for source, targets in flows(node):
+                if source in self.varied:
+                    changed |= self._mark(self.varied, targets)
+            return changed
+        if any(v in self.varied for v in node.operands) and any(self.graph.floats[v] for v in node.results):
+            if node.name not in RULES:
+                raise TaichiCompilationError(f"no derivative rule for '{node.name}'", source_location(node.op.location))
+            if all(term is None for term in RULES[node.name]):
+                return False
+            return self._mark(self.varied, node.results)
+        return False
+
+    def _vary_local(self, node: Node) -> bool:
+        if node.array in self.local and node.operands[0] in self.varied and node.array not in self.varied_locals:
+            self.varied_locals.add(node.array)
+            return True
+        return False
+
+    def _use(self, block: BlockNode) -> bool:
+        changed = False
+        for node in reversed(block.nodes):
+            changed |= self._use_node(node)
+            for inner in reversed(node.blocks):
+                changed |= self._use(inner)
+        return changed
+
+    def _use_node(self, node: Node) -> bool:
+        if node.name in ("field.store", "field.atomic"):
+            if node.array in self.adjoint or node.array in self.useful_locals:
+                return self._mark(self.useful, node.operands[:1])
+            return False
+        if node.name == "field.load":
+            if node.array in self.local and node.results[0] in self.useful and node.array not in self.useful_locals:
+                self.useful_locals.add(node.array)
+                return True
+            return False
+        if node.blocks:
+            changed = False
+            for source, targets in flows(node):
+                if any(target in self.useful for target in targets):
+                    changed |= self._mark(self.useful, [source])
+            return changed
+        if any(v in self.useful for v in node.results):
+            return self._mark(self.useful, node.operands)
+        return False
+
+
+def flows(node: Node) -> list[tuple[int, list[int]]]:
+    """How values pass through a structured op: each source with the values it may become."""
+    if node.name == "scf.if":
+        return [(v, [result]) for block in node.blocks for v, result in zip(block.terminator.operands, node.results)]
+    if node.name == "scf.for":
+        arguments = node.blocks[0].arguments[1:]
+        pairs = list(zip(arguments, node.results))
+        initial = [(v, list(p)) for v, p in zip(node.operands[3:], pairs)]
+        return initial + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
+    if node.name == "scf.while":
+        before, after = node.blocks
+        initial = [(v, [a]) for v, a in zip(node.operands, before.arguments)]
+        passed = [(v, [a, result]) for v, a, result in zip(before.terminator.operands[1:], after.arguments,
+                                                           node.results)]
+        return initial + passed + [(v, [a]) for v, a in zip(after.terminator.operands, before.arguments)]
+    return []

@@ -1,0 +1,113 @@
+"""A function read once into plain Python objects, for analyses that ask many questions of every value."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_array
+from mlirad.passes._build import is_float
+from mlirad.passes._walk import array_root
+
+ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
+
+
+class Node:
+    """An operation: values are numbers."""
+
+    __slots__ = ("array", "block", "blocks", "name", "op", "operands", "position", "results")
+
+    def __init__(self, op: ir.Operation, block: BlockNode, position: int) -> None:
+        self.op, self.block, self.position = op, block, position
+        self.name: str = op.name
+        self.operands: list[int] = []
+        self.results: list[int] = []
+        self.blocks: list[BlockNode] = []
+        self.array: Any = None
+
+    @property
+    def indices(self) -> list[int]:
+        """The index operands of an access."""
+        return self.operands[ACCESSES[self.name] + 1:]
+
+    @property
+    def array_value(self) -> int:
+        """The array operand of an access."""
+        return self.operands[ACCESSES[self.name]]
+
+    def walk(self) -> Iterator[Node]:
+        """The nodes nested in this one, in order."""
+        for block in self.blocks:
+            for node in block.nodes:
+                yield node
+                yield from node.walk()
+
+
+class BlockNode:
+    """A block; the last node is its terminator. The function's body has depth 0."""
+
+    __slots__ = ("arguments", "block", "depth", "nodes", "owner")
+
+    def __init__(self, block: ir.Block, owner: Node | None, depth: int) -> None:
+        self.block, self.owner, self.depth = block, owner, depth
+        self.arguments: list[int] = []
+        self.nodes: list[Node] = []
+
+    @property
+    def terminator(self) -> Node:
+        """The last node."""
+        return self.nodes[-1]
+
+
+class Graph:
+    """The body of a function. `defined[v]` is the node, or the block (for its arguments), that defines value v."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.values: list[ir.Value] = []
+        self.floats: list[bool] = []
+        self.defined: list[Node | BlockNode] = []
+        self._numbers: dict[ir.Value, int] = {}
+        self.body = self._read(function.regions[0].blocks[0], None, 0)
+
+    def _number(self, value: ir.Value, definition: Node | BlockNode) -> int:
+        number = len(self.values)
+        self._numbers[value] = number
+        self.values.append(value)
+        self.floats.append(is_float(value.type))
+        self.defined.append(definition)
+        return number
+
+    def _read(self, block: ir.Block, owner: Node | None, depth: int) -> BlockNode:
+        result = BlockNode(block, owner, depth)
+        result.arguments = [self._number(a, result) for a in block.arguments]
+        for position, child in enumerate(block.operations):
+            op = child.operation
+            node = Node(op, result, position)
+            node.operands = [self._numbers[v] for v in op.operands]
+            for region in op.regions:
+                for inner in region.blocks:
+                    node.blocks.append(self._read(inner, node, depth + 1))
+            node.results = [self._number(v, node) for v in op.results]
+            if node.name in ACCESSES:
+                node.array = array_root(self.values[node.array_value])
+            result.nodes.append(node)
+        return result
+
+    def block_of(self, value: int) -> BlockNode:
+        """The block in which a value is defined."""
+        definition = self.defined[value]
+        return definition if isinstance(definition, BlockNode) else definition.block
+
+    def depth_of(self, value: int) -> int:
+        """The depth of the block in which a value is defined."""
+        return self.block_of(value).depth
+
+    def nodes(self) -> Iterator[Node]:
+        """Every node, in order."""
+        for node in self.body.nodes:
+            yield node
+            yield from node.walk()
+
+    def is_array(self, value: int) -> bool:
+        """Whether a value is an array."""
+        return is_array(self.values[value].type)

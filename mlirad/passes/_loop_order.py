@@ -1,0 +1,68 @@
+"""Whether the iterations of a loop may be reversed in any order."""
+from __future__ import annotations
+
+from mlirad.passes._activity import Activity
+from mlirad.passes._affine import affine
+from mlirad.passes._graph import Graph, Node
+from mlirad.passes._needed import Needed
+from mlirad.passes._walk import is_defined_in
+
+
+def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
+    """Whether adjoints pass from one iteration of `scf.for` to another only through sums.
+
+    So it is where carried values are sums (`c + something` without c), where no history is needed, and where elements
+    that are stored are touched once.
+    """
+    body = loop.blocks[0]
+    for position, argument in enumerate(body.arguments[1:]):
+        if argument in needed.saved:
+            return False
+        if argument in activity.active and not _is_sum(loop, argument, body.terminator.operands[position]):
+            return False
+    stores = [n for n in loop.walk() if n.name == "field.store" and n in needed.work]
+    stored = {n.array for n in stores}
+    touched = [n.array for n in loop.walk() if n.name in ("field.load", "field.atomic") and n in needed.work]
+    if stored.intersection(touched) or len(stores) != len(stored):
+        return False
+    iv = graph.values[body.arguments[0]]
+    return all(_moves(graph, loop, node, iv) for node in stores)
+
+
+def _is_sum(loop: Node, argument: int, result: int) -> bool:
+    """Whether a carried value only has something added to it, and is used for nothing else."""
+    users = [n for n in loop.walk() if argument in n.operands]
+    if result == argument:
+        return len(users) == 1
+    return len(users) == 1 and users[0].block is loop.blocks[0] and _is_sum_step(loop, users[0], result)
+
+
+def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
+    if user.name not in ("arith.addf", "arith.subf"):
+        return False
+    if user.name == "arith.subf" and user.operands[1] in loop.blocks[0].arguments:
+        return False
+    value = user.results[0]
+    users = [n for n in loop.walk() if value in n.operands]
+    if len(users) != 1 or user.operands.count(user.operands[0]) > 1:
+        return False
+    if users[0] is loop.blocks[0].terminator:
+        return value == result
+    return users[0].block is loop.blocks[0] and _is_addition_of(users[0], value) and \
+        _is_sum_step(loop, users[0], result)
+
+
+def _is_addition_of(user: Node, value: int) -> bool:
+    return user.name == "arith.addf" or user.name == "arith.subf" and user.operands[0] == value \
+        and user.operands[1] != value
+
+
+def _moves(graph: Graph, loop: Node, node: Node, iv: object) -> bool:
+    """Whether every iteration stores to another element."""
+    if node.block is not loop.blocks[0]:
+        return False
+    for index in node.indices:
+        form = affine(graph.values[index])
+        if form.coefficient(iv) and all(not is_defined_in(leaf, loop.op) for leaf, _ in form.without(iv).terms):
+            return True
+    return False

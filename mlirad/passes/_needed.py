@@ -1,0 +1,180 @@
+"""Which primal values the reverse sweep reads, and how each comes to be there.
+
+The reverse of a function runs every block in one of two ways. Run *reversed* (R), a block's needed values are computed
+anew and then its ops are reversed. Run *forward* (F), a loop or branch is executed for what it computes: its results,
+or the history of its carried values. Inside a block run forward everything runs forward, so a point of execution is
+described by how many of the blocks around a value run reversed: the key of a need is (value, reversed blocks).
+"""
+from __future__ import annotations
+
+from mlirad.passes._activity import Activity
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._rules import RULES, primal_reads
+
+Key = tuple[int, int]
+
+
+class Needed:
+    """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed` the writes to cells
+    local to the launch that are done again; `work` the structured ops that hold something to reverse."""
+
+    def __init__(self, graph: Graph, activity: Activity) -> None:
+        self.graph, self.activity = graph, activity
+        self.keys: set[Key] = set()
+        self.saved: set[int] = set()
+        self.replayed: set[Node] = set()
+        self.reasons: dict[int, Node] = {}
+        self._pending: list[Key] = []
+        self.work: set[Node] = set()
+        self._find_work(graph.body)
+        self._seed(graph.body)
+        self._close()
+
+    def in_reverse(self, value: int) -> bool:
+        """Whether a value is needed where its block runs reversed."""
+        return (value, self.graph.depth_of(value) + 1) in self.keys
+
+    def _find_work(self, block: BlockNode) -> bool:
+        found = False
+        for node in block.nodes:
+            has = self._is_work(node)
+            for inner in node.blocks:
+                has |= self._find_work(inner)
+            if has:
+                self.work.add(node)
+            found |= has
+        return found
+
+    def _is_work(self, node: Node) -> bool:
+        if node.name in ("field.store", "field.atomic"):
+            return self.activity.is_differentiable(node)
+        return any(v in self.activity.active for v in node.results)
+
+    def _need(self, value: int, reversed_blocks: int, reason: Node | None = None) -> None:
+        depth = self.graph.depth_of(value)
+        key = (value, min(reversed_blocks, depth + 1))
+        if key not in self.keys:
+            self.keys.add(key)
+            if reason is not None:
+                self.reasons.setdefault(value, reason)
+            self._pending.append(key)
+
+    def _seed(self, block: BlockNode) -> None:
+        here = block.depth + 1
+        for node in block.nodes:
+            if node not in self.work:
+                continue
+            self._seed_node(node, here)
+            for inner in node.blocks:
+                self._seed(inner)
+
+    def _seed_node(self, node: Node, here: int) -> None:
+        if node.name in ("field.load", "field.store", "field.atomic"):
+            for index in node.indices:
+                self._need(index, here, node)
+            if node.name == "field.atomic" and not _is_add(node) and node.operands[0] in self.activity.varied:
+                self._need(node.operands[0], here, node)
+        elif node.name == "scf.if":
+            self._need(node.operands[0], here, node)
+        elif node.name in ("scf.for", "scf.parallel"):
+            for bound in self._bounds(node):
+                self._need(bound, here, node)
+        elif node.name == "scf.while":
+            self._need(node.blocks[0].terminator.operands[0], here, node)
+        elif node.name in RULES:
+            for position, operand in enumerate(node.operands):
+                if operand in self.activity.varied and RULES[node.name][position] is not None:
+                    reads, reads_result = primal_reads(node.name, position)
+                    for read in reads:
+                        self._need(node.operands[read], here, node)
+                    if reads_result:
+                        self._need(node.results[0], here, node)
+
+    @staticmethod
+    def _bounds(node: Node) -> list[int]:
+        return node.operands[:3] if node.name == "scf.for" else node.operands
+
+    def _close(self) -> None:
+        while self._pending:
+            value, level = self._pending.pop()
+            definition = self.graph.defined[value]
+            if isinstance(definition, BlockNode):
+                self._close_argument(definition, value, level)
+            else:
+                self._close_result(definition, value, level)
+
+    def _close_result(self, node: Node, value: int, level: int) -> None:
+        reason = self.reasons.get(value)
+        position = node.results.index(value)
+        if node.name == "scf.if":
+            self._need(node.operands[0], level, reason)
+            for block in node.blocks:
+                self._need(block.terminator.operands[position], level, reason)
+        elif node.name == "scf.for":
+            self._need_carried(node, position, level, reason)
+        elif node.name == "scf.while":
+            self._need_condition(node, level, reason)
+            self._need(node.blocks[0].terminator.operands[1 + position], level, reason)
+        else:
+            for operand in node.operands:
+                self._need(operand, level, reason)
+            if node.name == "field.load" and node.array in self.activity.local:
+                self._replay(node)
+
+    def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
+        node = block.owner
+        if node is None or node.name == "scf.parallel" or value == block.arguments[0] and node.name == "scf.for":
+            return
+        reason = self.reasons.get(value)
+        position = block.arguments.index(value)
+        is_reversed = level == block.depth + 1
+        forward = level - 1 if is_reversed else level
+        if node.name == "scf.for":
+            if is_reversed:
+                self.saved.add(value)
+            self._need_carried(node, position - 1, forward, reason)
+            self._need(value, forward, reason)
+            return
+        before, after = node.blocks
+        if block is after:
+            self._need(before.terminator.operands[1 + position], level, reason)
+            self._need_condition(node, forward, reason)
+            return
+        if is_reversed:
+            self.saved.add(value)
+        self._need(value, forward, reason)
+        self._need(node.operands[position], forward, reason)
+        self._need(after.terminator.operands[position], forward, reason)
+        self._need_condition(node, forward, reason)
+
+    def _need_carried(self, node: Node, position: int, level: int, reason: Node | None) -> None:
+        for bound in node.operands[:3]:
+            self._need(bound, level, reason)
+        self._need(node.operands[3 + position], level, reason)
+        self._need(node.blocks[0].terminator.operands[position], level, reason)
+
+    def _need_condition(self, node: Node, level: int, reason: Node | None) -> None:
+        self._need(node.blocks[0].terminator.operands[0], level, reason)
+
+    def _replay(self, load: Node) -> None:
+        """Everything written to a local cell is done again, in order, before the reverse sweep."""
+        for node in self.graph.nodes():
+            if node.name in ("field.store", "field.atomic") and node.array == load.array and node not in self.replayed:
+                self.replayed.add(node)
+                for operand in node.operands:
+                    self._need(operand, 1, load)
+                owner = node.block.owner
+                while owner is not None:
+                    self.replayed.add(owner)
+                    if owner.name == "scf.while":
+                        self._need_condition(owner, 1, load)
+                    elif owner.name == "scf.if":
+                        self._need(owner.operands[0], 1, load)
+                    else:
+                        for bound in self._bounds(owner):
+                            self._need(bound, 1, load)
+                    owner = owner.block.owner
+
+
+def _is_add(node: Node) -> bool:
+    return str(node.op.attributes["kind"]) == '"add"'

@@ -1,0 +1,188 @@
+"""Computing primal values anew in the reverse of a function, and keeping the history of loops."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect.grad import stack_type
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._needed import Needed
+from mlirad.passes._walk import attributes_of
+
+Environment = dict[int, ir.Value]
+_ARRAYS = ("field.get", "field.alloca")
+
+
+class Recompute:
+    """Emits the needed ops of blocks. `stacks` holds the saved history of carried values, `trips` trip counts."""
+
+    def __init__(self, graph: Graph, activity: Activity, needed: Needed) -> None:
+        self.graph, self.activity, self.needed = graph, activity, needed
+        self.stacks: dict[int, ir.Value] = {}
+        self.trips: dict[Node, ir.Value] = {}
+        self.final: dict[Node, Environment] = {}
+
+    def block(self, block: BlockNode, level: int, env: Environment) -> None:
+        """Emit what a block is needed for. `level` counts the blocks around its values that run reversed."""
+        for node in block.nodes[:-1]:
+            if node.name in _ARRAYS:
+                continue
+            with node.op.location:
+                self._node(node, level, env)
+
+    def _wants(self, values: Sequence[int], level: int) -> bool:
+        return any((v, level) in self.needed.keys for v in values)
+
+    def _node(self, node: Node, level: int, env: Environment) -> None:
+        runs_reversed = level == node.block.depth + 1
+        replays = level == 1 and node in self.needed.replayed
+        if node.name == "scf.for":
+            history = [a for a in node.blocks[0].arguments if a in self.needed.saved] if runs_reversed else []
+            if runs_reversed and node in self.needed.work:
+                self.trips[node] = trip_count(*(env[v] for v in node.operands[:3]))
+            if history or replays or self._wants(node.results, level):
+                self._for(node, level, env, history)
+        elif node.name == "scf.while":
+            if runs_reversed and node in self.needed.work:
+                self._while_with_history(node, level, env)
+            elif replays or self._wants(node.results, level):
+                self._while(node, level, env, with_count=False)
+        elif node.name == "scf.if":
+            if replays or self._wants(node.results, level):
+                self._if(node, level, env)
+        elif node.name == "scf.parallel":
+            if replays:
+                self._parallel(node, level, env)
+        elif replays or self._wants(node.results, level):
+            copy = node.op.clone()
+            for position, operand in enumerate(node.operands):
+                copy.operands[position] = env[operand]
+            env.update(zip(node.results, copy.results))
+
+    def _if(self, node: Node, level: int, env: Environment) -> None:
+        wanted = [k for k, v in enumerate(node.results) if (v, level) in self.needed.keys]
+        op = b.if_else(env[node.operands[0]], [self.graph.values[node.results[k]].type for k in wanted])
+        for block, region in zip(node.blocks, op.regions):
+            with ir.InsertionPoint(region.blocks[0]):
+                inner = dict(env)
+                self.block(block, level, inner)
+                b.yield_([inner[block.terminator.operands[k]] for k in wanted])
+        if len(node.blocks) == 1:
+            with ir.InsertionPoint(op.regions[1].blocks[0]):
+                b.yield_()
+        env.update(zip([node.results[k] for k in wanted], op.results))
+
+    def _carried(self, arguments: Sequence[int], results: Sequence[int], level: int) -> list[int]:
+        """Positions of the carried values that running a loop forward needs."""
+        return [k for k, (a, v) in enumerate(zip(arguments, results))
+                if (a, level) in self.needed.keys or (v, level) in self.needed.keys]
+
+    def _for(self, node: Node, level: int, env: Environment, history: Sequence[int]) -> None:
+        body = node.blocks[0]
+        kept = self._carried(body.arguments[1:], node.results, level)
+        lower, upper, step = (env[v] for v in node.operands[:3])
+        if history:
+            trips = self.trips[node]
+            for argument in history:
+                self.stacks[argument] = self._stack(argument, trips)
+        op = b.for_loop(lower, upper, step, [env[node.operands[3 + k]] for k in kept])
+        block = op.regions[0].blocks[0]
+        inner = dict(env)
+        inner.update(zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments))
+        with ir.InsertionPoint(block):
+            if history:
+                trip = _trip_of(block.arguments[0], lower, step)
+                for argument in history:
+                    b.effect("grad.push", [inner[argument], self.stacks[argument], trip])
+            self.block(body, level, inner)
+            b.yield_([inner[body.terminator.operands[k]] for k in kept])
+        env.update(zip([node.results[k] for k in kept], op.results))
+
+    def _stack(self, argument: int, trips: ir.Value) -> ir.Value:
+        return b.make("grad.alloc", stack_type(self.graph.values[argument].type), [trips])
+
+    def _parallel(self, node: Node, level: int, env: Environment) -> None:
+        body = node.blocks[0]
+        op, block = parallel_like(node, env)
+        inner = dict(env)
+        inner.update(zip(body.arguments, block.arguments))
+        with ir.InsertionPoint(block):
+            self.block(body, level, inner)
+            b.effect("scf.reduce", [])
+        del op
+
+    # Loops whose trips are counted by running them.
+
+    def _while(self, node: Node, level: int, env: Environment, *, with_count: bool) -> list[int]:
+        """Run a loop for its results and, if asked, its number of iterations; the carried positions kept."""
+        before, after = node.blocks
+        kept = self._kept(node, level)
+        passed = [k for k, (a, v) in enumerate(zip(after.arguments, node.results))
+                  if (a, level) in self.needed.keys or (v, level) in self.needed.keys]
+        initial = [env[node.operands[k]] for k in kept] + ([b.index(0)] if with_count else [])
+        results = [self.graph.values[node.results[k]].type for k in passed] + ([b.index_type()] if with_count else [])
+        op = ir.Operation.create("scf.while", results, initial, regions=2)
+        first, second = b.block(op, 0, [v.type for v in initial]), b.block(op, 1, results)
+        inner = dict(env)
+        inner.update(zip([before.arguments[k] for k in kept], first.arguments))
+        with ir.InsertionPoint(first):
+            self.block(before, level, inner)
+            values = [inner[before.terminator.operands[1 + k]] for k in passed]
+            count = [first.arguments[len(kept)]] if with_count else []
+            b.effect("scf.condition", [inner[before.terminator.operands[0]], *values, *count])
+        inner = dict(env)
+        inner.update(zip([after.arguments[k] for k in passed], second.arguments))
+        with ir.InsertionPoint(second):
+            self.block(after, level, inner)
+            count = [b.add(second.arguments[len(passed)], b.index(1))] if with_count else []
+            b.yield_([inner[after.terminator.operands[k]] for k in kept] + count)
+        env.update(zip([node.results[k] for k in passed], op.results))
+        if with_count:
+            self.trips[node] = op.results[len(passed)]
+        return kept
+
+    def _kept(self, node: Node, level: int) -> list[int]:
+        return [k for k, a in enumerate(node.blocks[0].arguments) if (a, level) in self.needed.keys]
+
+    def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
+        """Count a loop's iterations, then run it that often while keeping its history."""
+        kept = self._while(node, level, env, with_count=True)
+        before, after = node.blocks
+        trips = self.trips[node]
+        history = [a for a in before.arguments if a in self.needed.saved]
+        for argument in history:
+            self.stacks[argument] = self._stack(argument, trips)
+        op = b.for_loop(b.index(0), trips, b.index(1), [env[node.operands[k]] for k in kept])
+        block = op.regions[0].blocks[0]
+        inner = dict(env)
+        inner.update(zip([before.arguments[k] for k in kept], list(block.arguments)[1:]))
+        with ir.InsertionPoint(block):
+            for argument in history:
+                b.effect("grad.push", [inner[argument], self.stacks[argument], block.arguments[0]])
+            self.block(before, level, inner)
+            for argument, value in zip(after.arguments, before.terminator.operands[1:]):
+                if value in inner:
+                    inner[argument] = inner[value]
+            self.block(after, level, inner)
+            b.yield_([inner[after.terminator.operands[k]] for k in kept])
+        self.final[node] = dict(zip([before.arguments[k] for k in kept], op.results))
+
+
+def trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value) -> ir.Value:
+    """How many iterations `scf.for` makes."""
+    index = b.index_type()
+    span = b.make("arith.maxsi", index, [b.sub(upper, lower), b.index(0)])
+    return b.make("arith.ceildivsi", index, [span, step])
+
+
+def _trip_of(iv: ir.Value, lower: ir.Value, step: ir.Value) -> ir.Value:
+    return b.div(b.sub(iv, lower), step)
+
+
+def parallel_like(node: Node, env: Environment) -> tuple[ir.Operation, ir.Block]:
+    """An empty `scf.parallel` over the box of another."""
+    attributes = attributes_of(node.op)
+    op = ir.Operation.create("scf.parallel", [], [env[v] for v in node.operands], attributes, regions=1)
+    return op, b.block(op, 0, [b.index_type()] * len(node.blocks[0].arguments))

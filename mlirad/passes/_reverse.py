@@ -1,0 +1,264 @@
+"""The reverse sweep: adjoints of operands from adjoints of results, ops last to first."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._location import source_location
+from mlirad.passes._loop_order import any_order
+from mlirad.passes._needed import Needed
+from mlirad.passes._recompute import Environment, Recompute, parallel_like
+from mlirad.passes._rules import RULES
+from mlirad.passes._terms import Values, convert_float, emit
+
+Adjoints = dict[int, ir.Value]
+
+
+class Reverse:
+    """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in `arrays`."""
+
+    def __init__(self, graph: Graph, activity: Activity, needed: Needed, recompute: Recompute,
+                 arrays: dict[Any, ir.Value]) -> None:
+        self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
+        self.arrays = arrays
+
+    def function(self, env: Environment) -> None:
+        """The reverse of the whole function."""
+        self.recompute.block(self.graph.body, 1, env)
+        self._block(self.graph.body, env, {})
+
+    def _block(self, block: BlockNode, env: Environment, adj: Adjoints) -> None:
+        for node in reversed(block.nodes[:-1]):
+            if node in self.needed.work:
+                with node.op.location:
+                    _HANDLERS.get(node.name, Reverse._op)(self, node, env, adj)
+
+    def _add(self, adj: Adjoints, value: int, part: ir.Value) -> None:
+        old = adj.get(value)
+        adj[value] = part if old is None else b.make("arith.addf", part.type, [old, part])
+
+    def _zero(self, value: int) -> ir.Value:
+        return b.number(0.0, self.graph.values[value].type)
+
+    def _op(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        adjoint = adj.pop(node.results[0], None)
+        if adjoint is None:
+            return
+        for position, operand in enumerate(node.operands):
+            term = RULES[node.name][position]
+            if term is None or operand not in self.activity.varied:
+                continue
+            target = self.graph.values[operand].type
+            values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type, target)
+            self._add(adj, operand, convert_float(emit(term, values), target))
+
+    # Memory.
+
+    def _element(self, node: Node, env: Environment) -> list[ir.Value]:
+        return [self.arrays[node.array], *(env[i] for i in node.indices)]
+
+    def _load(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        adjoint = adj.pop(node.results[0], None)
+        if adjoint is not None and node.array in self.arrays:
+            b.make("field.atomic", adjoint.type, [adjoint, *self._element(node, env)], kind=ir.StringAttr.get("add"))
+
+    def _store(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        type_ = self.graph.values[node.operands[0]].type
+        element = self._element(node, env)
+        if node.operands[0] in self.activity.varied:
+            self._add(adj, node.operands[0], b.make("field.load", type_, element))
+        b.effect("field.store", [b.number(0.0, type_), *element])
+
+    def _atomic(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        if node.results[0] in adj or node.results[0] in self.activity.active:
+            raise TaichiCompilationError("the value an atomic returns carries a derivative, and in a parallel loop its "
+                                         "order is not defined", source_location(node.op.location))
+        kind = ir.StringAttr(node.op.attributes["kind"]).value
+        if kind != "add":
+            raise TaichiCompilationError(f"atomic_{kind} on a field with a gradient cannot be differentiated",
+                                         source_location(node.op.location))
+        if node.operands[0] in self.activity.varied:
+            type_ = self.graph.values[node.operands[0]].type
+            self._add(adj, node.operands[0], b.make("field.load", type_, self._element(node, env)))
+
+    # Structured control flow.
+
+    def _captured(self, node: Node) -> list[int]:
+        """Active values from outside a structured op that ops inside pass adjoints to."""
+        depth = node.block.depth
+        found: dict[int, None] = {}
+        for inner in node.walk():
+            for operand in inner.operands:
+                if operand in self.activity.varied and operand in self.activity.useful \
+                        and self.graph.depth_of(operand) <= depth:
+                    found.setdefault(operand)
+        return list(found)
+
+    def _has_memory_work(self, node: Node) -> bool:
+        """Whether something inside passes adjoints out of arrays."""
+        return any(n in self.needed.work and n.name in ("field.store", "field.atomic") for n in node.walk())
+
+    def _pop_results(self, node: Node, adj: Adjoints) -> list[ir.Value | None]:
+        return [adj.pop(v, None) for v in node.results]
+
+    def _is_idle(self, node: Node, results: Sequence[ir.Value | None]) -> bool:
+        return all(v is None for v in results) and not self._has_memory_work(node)
+
+    def _if(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        results = self._pop_results(node, adj)
+        if self._is_idle(node, results):
+            return
+        outside = self._captured(node)
+        op = b.if_else(env[node.operands[0]], [self.graph.values[v].type for v in outside])
+        for number, region in enumerate(op.regions):
+            with ir.InsertionPoint(region.blocks[0]):
+                inner: Adjoints = {}
+                if number < len(node.blocks):
+                    block, scope = node.blocks[number], dict(env)
+                    self._seed(inner, block.terminator.operands, results)
+                    self.recompute.block(block, block.depth + 1, scope)
+                    self._block(block, scope, inner)
+                b.yield_([self._taken(inner, v) for v in outside])
+        for value, part in zip(outside, op.results):
+            self._add(adj, value, part)
+
+    def _seed(self, adj: Adjoints, values: Sequence[int], parts: Sequence[ir.Value | None]) -> None:
+        for value, part in zip(values, parts):
+            if part is not None and value in self.activity.active:
+                self._add(adj, value, part)
+
+    def _taken(self, adj: Adjoints, value: int) -> ir.Value:
+        return adj[value] if value in adj else self._zero(value)
+
+    def _active(self, arguments: Sequence[int]) -> list[int]:
+        return [k for k, a in enumerate(arguments) if a in self.activity.active]
+
+    def _for(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        results = self._pop_results(node, adj)
+        if self._is_idle(node, results):
+            return
+        body = node.blocks[0]
+        active = self._active(body.arguments[1:])
+        outside = self._captured(node)
+        carried = [body.arguments[1 + k] for k in active]
+        initial = [self._or_zero(results[k], a) for k, a in zip(active, carried)] + [self._zero(v) for v in outside]
+        lower, upper, step = (env[v] for v in node.operands[:3])
+        forwards = any_order(self.graph, self.activity, self.needed, node)
+        trips = self.recompute.trips[node]
+        if forwards:
+            op = b.for_loop(lower, upper, step, initial)
+        else:
+            op = b.for_loop(b.index(0), trips, b.index(1), initial)
+        block = op.regions[0].blocks[0]
+        with ir.InsertionPoint(block):
+            counter = block.arguments[0]
+            scope = dict(env)
+            if forwards:
+                scope[body.arguments[0]] = counter
+            else:
+                trip = b.sub(b.sub(trips, b.index(1)), counter)
+                scope[body.arguments[0]] = b.add(lower, b.mul(trip, step))
+                self._pop_history(body.arguments, trip, scope)
+            incoming = list(block.arguments)[1:]
+            inner: Adjoints = {}
+            for k, part in zip(active, incoming):
+                self._seed(inner, [body.terminator.operands[k]], [part])
+            self.recompute.block(body, body.depth + 1, scope)
+            self._block(body, scope, inner)
+            sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
+                    for v, old in zip(outside, incoming[len(active):])]
+            b.yield_([self._taken(inner, a) for a in carried] + sums)
+        self._free_history(body.arguments)
+        for k, part in zip(active, op.results):
+            self._seed(adj, [node.operands[3 + k]], [part])
+        for value, part in zip(outside, list(op.results)[len(active):]):
+            self._add(adj, value, part)
+
+    def _or_zero(self, part: ir.Value | None, value: int) -> ir.Value:
+        return self._zero(value) if part is None else part
+
+    def _pop_history(self, arguments: Sequence[int], trip: ir.Value, scope: Environment) -> None:
+        for argument in arguments:
+            if argument in self.needed.saved:
+                type_ = self.graph.values[argument].type
+                scope[argument] = b.make("grad.pop", type_, [self.recompute.stacks[argument], trip])
+
+    def _free_history(self, arguments: Sequence[int]) -> None:
+        for argument in arguments:
+            if argument in self.needed.saved:
+                b.effect("grad.free", [self.recompute.stacks[argument]])
+
+    def _parallel(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        if not self._has_memory_work(node):
+            return
+        body = node.blocks[0]
+        outside = self._captured(node)
+        cells = [b.make("field.alloca", array_type(self.graph.values[v].type, []), []) for v in outside]
+        _, block = parallel_like(node, env)
+        with ir.InsertionPoint(block):
+            scope = dict(env)
+            scope.update(zip(body.arguments, block.arguments))
+            inner: Adjoints = {}
+            self.recompute.block(body, body.depth + 1, scope)
+            self._block(body, scope, inner)
+            for value, cell in zip(outside, cells):
+                if value in inner:
+                    b.make("field.atomic", inner[value].type, [inner[value], cell], kind=ir.StringAttr.get("add"))
+            b.effect("scf.reduce", [])
+        for value, cell in zip(outside, cells):
+            self._add(adj, value, b.make("field.load", self.graph.values[value].type, [cell]))
+
+    def _while(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        results = self._pop_results(node, adj)
+        before, after = node.blocks
+        active = self._active(before.arguments)
+        carried = [before.arguments[k] for k in active]
+        outside = self._captured(node)
+        # The last evaluation of the condition's block, whose iteration did not run.
+        scope = {**env, **self.recompute.final[node]}
+        last: Adjoints = {}
+        self._seed(last, before.terminator.operands[1:], results)
+        self.recompute.block(before, before.depth + 1, scope)
+        self._block(before, scope, last)
+        trips = self.recompute.trips[node]
+        initial = [self._taken(last, v) for v in [*carried, *outside]]
+        op = b.for_loop(b.index(0), trips, b.index(1), initial)
+        block = op.regions[0].blocks[0]
+        with ir.InsertionPoint(block):
+            trip = b.sub(b.sub(trips, b.index(1)), block.arguments[0])
+            scope = dict(env)
+            self._pop_history(before.arguments, trip, scope)
+            incoming = list(block.arguments)[1:]
+            inner: Adjoints = {}
+            for k, part in zip(active, incoming):
+                self._seed(inner, [after.terminator.operands[k]], [part])
+            self.recompute.block(before, before.depth + 1, scope)
+            for argument, value in zip(after.arguments, before.terminator.operands[1:]):
+                if value in scope:
+                    scope[argument] = scope[value]
+            self.recompute.block(after, after.depth + 1, scope)
+            self._block(after, scope, inner)
+            for argument, value in zip(after.arguments, before.terminator.operands[1:]):
+                if argument in inner:
+                    self._seed(inner, [value], [inner.pop(argument)])
+            self._block(before, scope, inner)
+            sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
+                    for v, old in zip(outside, incoming[len(active):])]
+            b.yield_([self._taken(inner, a) for a in carried] + sums)
+        self._free_history(before.arguments)
+        for k, part in zip(active, op.results):
+            self._seed(adj, [node.operands[k]], [part])
+        for value, part in zip(outside, list(op.results)[len(active):]):
+            self._add(adj, value, part)
+
+
+_HANDLERS = {"field.load": Reverse._load, "field.store": Reverse._store, "field.atomic": Reverse._atomic,
+             "scf.if": Reverse._if, "scf.for": Reverse._for, "scf.while": Reverse._while,
+             "scf.parallel": Reverse._parallel}
+

@@ -1,0 +1,13 @@
+"""All derivative rules, by op name."""
+from mlirad.passes import _rules_arith, _rules_math
+from mlirad.passes._terms import Operand, Term, leaves
+
+RULES: dict[str, tuple[Term | None, ...]] = {**_rules_arith.RULES, **_rules_math.RULES}
+
+
+def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:
+    """Which operands' values, and whether the result's value, the derivative in one operand reads."""
+    term = RULES[name][operand]
+    found = list(leaves(term)) if term is not None else []
+    positions = sorted({leaf.position for leaf in found if isinstance(leaf, Operand)})
+    return positions, any(not isinstance(leaf, Operand) for leaf in found)

@@ -1,0 +1,30 @@
+"""Derivatives of the math dialect: one term for each operand, None where the derivative is zero everywhere."""
+from mlirad.passes._build import OEQ, OGT, OLT
+from mlirad.passes._terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
+
+# d(x**p)/dx = p x**(p-1), and 0 for p = 0 even at x = 0; in p, 0 at x = 0 and NaN for x < 0.
+_POWER = (where(OEQ, y, 0.0, 0.0, t * (y * power(x, y - 1.0))),
+          where(OEQ, x, 0.0, 0.0, t * (r * log(x))))
+
+RULES: dict[str, tuple[Term | None, ...]] = {
+    "math.sin": (t * cos(x),),
+    "math.cos": (-(t * sin(x)),),
+    "math.tan": (t * (r * r + 1.0),),
+    "math.asin": (t / sqrt(1.0 - x * x),),
+    "math.acos": (-(t / sqrt(1.0 - x * x)),),
+    "math.atan": (t / (x * x + 1.0),),
+    "math.atan2": ((t * y) / (x * x + y * y), -((t * x) / (x * x + y * y))),
+    "math.tanh": (t * (1.0 - r * r),),
+    "math.exp": (t * r,),
+    "math.log": (t / x,),
+    "math.sqrt": ((t * 0.5) / r,),
+    "math.rsqrt": ((t * -0.5) * (r * r * r),),
+    "math.powf": _POWER,
+    "math.absf": (where(OGT, x, 0.0, t, where(OLT, x, 0.0, -t, 0.0)),),
+    "math.floor": (None,),
+    "math.ceil": (None,),
+    "math.round": (None,),
+    "math.roundeven": (None,),
+    "math.trunc": (None,),
+    "math.fma": (t * y, t * x, t),
+}

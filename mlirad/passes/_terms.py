@@ -1,0 +1,190 @@
+"""The little algebra in which derivative rules are written, and its translation to ops.
+
+A rule gives one term for each operand: the part of the result's tangent that this operand's tangent `t` makes. Terms
+are linear in `t`. Forward mode evaluates them at the operand's tangent; reverse mode, where the transpose of
+multiplication by a number is that multiplication, at the result's adjoint. Other leaves are the primal values of the
+op: `x`, `y`, `z` for its operands and `r` for its result.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+
+
+class Term:
+    """An expression; operators build larger ones."""
+
+    def __add__(self, other: Term | float) -> Term:
+        return Apply("arith.addf", (self, as_term(other)))
+
+    def __sub__(self, other: Term | float) -> Term:
+        return Apply("arith.subf", (self, as_term(other)))
+
+    def __rsub__(self, other: float) -> Term:
+        return Apply("arith.subf", (as_term(other), self))
+
+    def __mul__(self, other: Term | float) -> Term:
+        return Apply("arith.mulf", (self, as_term(other)))
+
+    def __rmul__(self, other: float) -> Term:
+        return Apply("arith.mulf", (as_term(other), self))
+
+    def __truediv__(self, other: Term | float) -> Term:
+        return Apply("arith.divf", (self, as_term(other)))
+
+    def __neg__(self) -> Term:
+        return Apply("arith.negf", (self,))
+
+
+@dataclass(frozen=True)
+class Tangent(Term):
+    """The tangent or adjoint that a rule is linear in."""
+
+
+@dataclass(frozen=True)
+class Operand(Term):
+    """The primal value of an operand."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Result(Term):
+    """The primal value of the result."""
+
+
+@dataclass(frozen=True)
+class Constant(Term):
+    """A number of the op's type."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Apply(Term):
+    """An op on terms."""
+
+    name: str
+    arguments: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Where(Term):
+    """`then` where the comparison of `left` and `right` holds, else `otherwise`."""
+
+    kind: int
+    left: Term
+    right: Term
+    then: Term
+    otherwise: Term
+
+
+@dataclass(frozen=True)
+class Choose(Term):
+    """`then` where a boolean operand holds, else `otherwise`."""
+
+    condition: Operand
+    then: Term
+    otherwise: Term
+
+
+@dataclass(frozen=True)
+class Convert(Term):
+    """The tangent in the type it flows to."""
+
+
+t, x, y, z, r = Tangent(), Operand(0), Operand(1), Operand(2), Result()
+convert = Convert()
+
+
+def as_term(value: Term | float) -> Term:
+    """A number as a term."""
+    return value if isinstance(value, Term) else Constant(float(value))
+
+
+def where(kind: int, left: Term, right: Term | float, then: Term | float, otherwise: Term | float) -> Term:
+    """A choice by comparison; `kind` is an ordered float predicate."""
+    return Where(kind, left, as_term(right), as_term(then), as_term(otherwise))
+
+
+def choose(condition: Operand, then: Term | float, otherwise: Term | float) -> Term:
+    """A choice by a boolean operand."""
+    return Choose(condition, as_term(then), as_term(otherwise))
+
+
+def function(name: str) -> Callable[[Term], Term]:
+    """An op of one argument."""
+    return lambda argument: Apply(name, (argument,))
+
+
+sin, cos, tan, log, sqrt = (function(f"math.{name}") for name in ("sin", "cos", "tan", "log", "sqrt"))
+floor = function("math.floor")
+
+
+def power(base: Term, exponent: Term | float) -> Term:
+    """`base ** exponent`."""
+    return Apply("math.powf", (base, as_term(exponent)))
+
+
+def leaves(term: Term) -> Iterator[Operand | Result]:
+    """The primal values that a term reads."""
+    if isinstance(term, Operand | Result):
+        yield term
+    elif isinstance(term, Apply):
+        for argument in term.arguments:
+            yield from leaves(argument)
+    elif isinstance(term, Where):
+        for argument in (term.left, term.right, term.then, term.otherwise):
+            yield from leaves(argument)
+    elif isinstance(term, Choose):
+        yield term.condition
+        yield from leaves(term.then)
+        yield from leaves(term.otherwise)
+
+
+@dataclass
+class Values:
+    """What the leaves of a rule stand for at one op."""
+
+    tangent: ir.Value
+    operand: Callable[[int], ir.Value]
+    result: Callable[[], ir.Value]
+    type: ir.Type  # of the op's floats
+    target: ir.Type  # of what the tangent flows to
+
+
+def emit(term: Term, values: Values) -> ir.Value:
+    """Create the ops of a term."""
+    if isinstance(term, Tangent):
+        return values.tangent
+    if isinstance(term, Operand):
+        return values.operand(term.position)
+    if isinstance(term, Result):
+        return values.result()
+    if isinstance(term, Constant):
+        return b.number(term.value, values.type)
+    if isinstance(term, Convert):
+        return convert_float(values.tangent, values.target)
+    if isinstance(term, Where):
+        test = b.make("arith.cmpf", b.integer_type(1), [emit(term.left, values), emit(term.right, values)],
+                      predicate=b.predicate(term.kind))
+        return _select(test, emit(term.then, values), emit(term.otherwise, values))
+    if isinstance(term, Choose):
+        return _select(values.operand(term.condition.position), emit(term.then, values), emit(term.otherwise, values))
+    assert isinstance(term, Apply), term
+    return b.make(term.name, values.type, [emit(argument, values) for argument in term.arguments])
+
+
+def _select(test: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:
+    return b.make("arith.select", then.type, [test, then, otherwise])
+
+
+def convert_float(value: ir.Value, target: ir.Type) -> ir.Value:
+    """A float in another float type."""
+    if value.type == target:
+        return value
+    wider = ir.FloatType(target).width > ir.FloatType(value.type).width
+    return b.make("arith.extf" if wider else "arith.truncf", target, [value])

@@ -1,0 +1,70 @@
+"""Replace kernels by their reverse: from the adjoints of what a kernel wrote to the adjoints of what it read.
+
+Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values (`check-access-rules`).
+The reverse of a block first computes what it needs anew (see `_needed`), then visits its ops backwards. Fields keep
+their adjoints in the fields that their placement names; an ndarray argument marked `field.needs_grad` gets a further
+argument of its type, behind all others, for its adjoint; results are dropped.
+"""
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, array_type
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity
+from mlirad.passes._graph import Graph
+from mlirad.passes._needed import Needed
+from mlirad.passes._recompute import Recompute
+from mlirad.passes._reverse import Reverse
+from mlirad.passes._walk import attributes_of, functions
+
+
+def differentiate_reverse(module: ir.Operation) -> None:
+    """Replace every public function by its reverse."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            _differentiate(module, function)
+
+
+def _differentiate(module: ir.Operation, function: ir.Operation) -> None:
+    graph = Graph(function)
+    activity = Activity(module, function, graph)
+    needed = Needed(graph, activity)
+    attributes = attributes_of(function)
+    inputs = [graph.values[v].type for v in graph.body.arguments]
+    extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
+    types = inputs + [graph.values[v].type for v in extra]
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
+    given = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else \
+        [ir.DictAttr.get({})] * len(inputs)
+    attributes["arg_attrs"] = ir.ArrayAttr.get(given + [ir.DictAttr.get({})] * len(extra))
+    with ir.InsertionPoint(function), function.location:
+        reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
+        entry = b.block(reverse, 0, types)
+    arguments = list(entry.arguments)
+    environment = dict(zip(graph.body.arguments, arguments))
+    adjoints = {graph.values[v]: argument for v, argument in zip(extra, arguments[len(inputs):])}
+    with ir.InsertionPoint(entry), function.location:
+        _get_arrays(graph, activity, environment, adjoints)
+        recompute = Recompute(graph, activity, needed)
+        Reverse(graph, activity, needed, recompute, adjoints).function(environment)
+        ir.Operation.create("func.return", [], [])
+    function.erase()
+
+
+def _get_arrays(graph: Graph, activity: Activity, environment: dict[int, ir.Value],
+                adjoints: dict[object, ir.Value]) -> None:
+    """Get every field, cell and adjoint that the function touches, at its start."""
+    for node in graph.nodes():
+        if node.name == "field.get":
+            environment[node.results[0]] = node.op.clone().results[0]
+        elif node.name == "field.alloca":
+            environment[node.results[0]] = node.op.clone().results[0]
+            value = graph.values[node.results[0]]
+            if value in activity.local:
+                adjoints[value] = node.op.clone().results[0]
+    for node in list(graph.nodes()):
+        name = activity.adjoint.get(node.array) if node.array is not None else None
+        if name is not None and node.array not in adjoints:
+            element, extents = array_of(graph.values[node.array_value].type)
+            type_ = array_type(ir.Type.parse(element), extents)
+            adjoints[node.array] = b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
