@@ -1,0 +1,163 @@
+"""Whether a write may change, after a load ran, the element that was loaded: dependence distances of affine indices.
+
+For every axis the two indices, as affine forms in the loops around both accesses, give the distance (write minus load)
+between the iterations that meet in one element, or show that none do (Allen and Kennedy 2001, §2.2).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.passes._affine import Affine, affine
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._walk import constant_integer, is_defined_in
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values an index may take; None where not known."""
+
+    low: int | None
+    high: int | None
+
+    def meets(self, other: Interval) -> bool:
+        """Whether a value may lie in both."""
+        before = self.high is not None and other.low is not None and self.high < other.low
+        after = self.low is not None and other.high is not None and self.low > other.high
+        return not before and not after
+
+
+class Overwrites:
+    """Answers for the accesses of one function."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+    def may_overwrite(self, load: Node, write: Node) -> bool:
+        """Whether `write` may hit the element of `load` after it."""
+        common = self._common_loops(load, write)
+        ivs = [(loop, self.graph.values[v]) for loop in common for v in _induction(loop)]
+        distances: dict[ir.Value, int] = {}
+        for mine, other in zip(load.indices, write.indices):
+            left, right = affine(self.graph.values[mine]), affine(self.graph.values[other])
+            if not self._interval(left).meets(self._interval(right)):
+                return False
+            distance = self._distance(left, right, [iv for _, iv in ivs], common)
+            if distance == "never":
+                return False
+            if distance is None:
+                continue
+            iv, steps = distance
+            if iv is None:
+                continue
+            if distances.setdefault(iv, steps) != steps:
+                return False
+        return self._later(load, write, common, distances)
+
+    def _common_loops(self, load: Node, write: Node) -> list[Node]:
+        around = _owners(load)
+        return [owner for owner in _owners(write) if owner in around]
+
+    def _distance(self, left: Affine, right: Affine, ivs: list[ir.Value],
+                  common: list[Node]) -> tuple[ir.Value | None, int] | str | None:
+        """The distance one axis demands of one loop; "never" where the axis rules a meeting out, None if unknown."""
+        leaves = {leaf for leaf, _ in left.terms | right.terms}
+        moving = [leaf for leaf in leaves if leaf in ivs]
+        for leaf in leaves:
+            same = left.coefficient(leaf) == right.coefficient(leaf)
+            if not same or leaf not in moving and any(is_defined_in(leaf, loop.op) for loop in common):
+                return None
+        gap = left.constant - right.constant
+        if not moving:
+            return (None, 0) if gap == 0 else "never"
+        if len(moving) > 1:
+            return None
+        factor = left.coefficient(moving[0])
+        return (moving[0], gap // factor) if gap % factor == 0 else "never"
+
+    def _later(self, load: Node, write: Node, common: list[Node], distances: dict[ir.Value, int]) -> bool:
+        """Whether the write can come after the load, given the distances of the loops around both."""
+        for loop in common:
+            if loop.name == "scf.if":
+                if _branch(loop, load) is not _branch(loop, write):
+                    return False
+                continue
+            if loop.name == "scf.while":
+                return True
+            for number in _induction(loop):
+                distance = distances.get(self.graph.values[number])
+                if distance is None and _single_trip(loop, number, self.graph):
+                    distance = 0
+                if distance is None:
+                    return True
+                if distance != 0:
+                    step = constant_integer(loop.op.operands[2]) if loop.name == "scf.for" else 1
+                    return loop.name == "scf.parallel" or step is None or distance > 0
+        return _position(load, common) < _position(write, common)
+
+    def _interval(self, form: Affine) -> Interval:
+        low: int | None = form.constant
+        high: int | None = form.constant
+        for leaf, factor in form.terms:
+            bounds = self._bounds(leaf)
+            if bounds.low is None or bounds.high is None:
+                return Interval(None, None)
+            ends = (factor * bounds.low, factor * bounds.high)
+            low, high = (low or 0) + min(ends), (high or 0) + max(ends)
+        return Interval(low, high)
+
+    def _bounds(self, value: ir.Value) -> Interval:
+        if not isinstance(value, ir.BlockArgument):
+            return Interval(None, None)
+        loop = value.owner.owner.operation
+        if loop.name == "scf.for" and value.arg_number == 0:
+            low, high = constant_integer(loop.operands[0]), constant_integer(loop.operands[1])
+        elif loop.name == "scf.parallel":
+            rank = len(value.owner.arguments)
+            low = constant_integer(loop.operands[value.arg_number])
+            high = constant_integer(loop.operands[rank + value.arg_number])
+        else:
+            return Interval(None, None)
+        return Interval(low, None if high is None else high - 1)
+
+
+def _owners(node: Node) -> list[Node]:
+    """The structured ops around a node, outermost first."""
+    found: list[Node] = []
+    owner = node.block.owner
+    while owner is not None:
+        found.insert(0, owner)
+        owner = owner.block.owner
+    return found
+
+
+def _induction(loop: Node) -> list[int]:
+    if loop.name == "scf.parallel":
+        return loop.blocks[0].arguments
+    return loop.blocks[0].arguments[:1] if loop.name == "scf.for" else []
+
+
+def _single_trip(loop: Node, number: int, graph: Graph) -> bool:
+    position = loop.blocks[0].arguments.index(number)
+    count = len(loop.blocks[0].arguments) if loop.name == "scf.parallel" else 1
+    low = constant_integer(loop.op.operands[position])
+    high = constant_integer(loop.op.operands[count + position])
+    return low is not None and high is not None and high - low == 1
+
+
+def _branch(owner: Node, node: Node) -> BlockNode:
+    block = node.block
+    while block.owner is not owner:
+        assert block.owner is not None
+        block = block.owner.block
+    return block
+
+
+def _position(node: Node, common: list[Node]) -> tuple[int, ...]:
+    """Where a node stands in program order, inside the blocks around both accesses."""
+    path: list[int] = []
+    current: Node | None = node
+    while current is not None:
+        path.insert(0, current.position)
+        current = current.block.owner
+    return tuple(path)
