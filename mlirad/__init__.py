@@ -29,6 +29,7 @@ from mlirad.frontend.functions import (
     logical_or,
     max,
     min,
+    one,
     pow,
     randn,
     random,
@@ -41,6 +42,7 @@ from mlirad.frontend.functions import (
     sqrt,
     tan,
     tanh,
+    zero,
 )
 from mlirad.frontend.specials import (
     atomic_add,
@@ -83,9 +85,15 @@ from mlirad.lang.start import (
     vulkan,
     x64,
 )
+from mlirad.lang.taichi_names import Layout, extension
+from mlirad.lang.taichi_names import register as _register
 from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 
 template = types.template
+uint1 = u1
+x86_64 = x64
+ScalarField = MatrixField = Field
+ScalarNdarray = VectorNdarray = MatrixNdarray = Ndarray
 float16, float32, float64 = f16, f32, f64
 int8, int16, int32, int64 = i8, i16, i32, i64
 uint8, uint16, uint32, uint64 = u8, u16, u32, u64
@@ -93,3 +101,4 @@ TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "e
 clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
 globals().update(NAMED_AXES)
+_register(__name__)

@@ -73,6 +73,16 @@ ceil = _rounding(_ceil, "ceil")
 round = _rounding(_round, "round")
 
 
+def zero(value: Any) -> Any:
+    """The zero of the type and shape of a value."""
+    return _mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
+
+
+def one(value: Any) -> Any:
+    """The one of the type and shape of a value."""
+    return _mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
+
+
 def abs(value: Any) -> Any:
     """Absolute value; its derivative at 0 is 0."""
     return _mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)

@@ -15,11 +15,11 @@ from mlirad.frontend.builder import emit, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.expressions import bind_target
 from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef, array_ref
+from mlirad.frontend.places import ArrayRef, Place, array_ref
 from mlirad.frontend.regions import for_op, parallel_op, while_op
 from mlirad.frontend.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
 from mlirad.frontend.statements import visit_block
-from mlirad.frontend.translator import Translator, handles
+from mlirad.frontend.translator import Static, Translator, handles
 from mlirad.frontend.variables import SharedVariable, Variable, assigned_names, make_slot, read_slot, write_slot
 from mlirad.types import DataType, i32, i64
 
@@ -64,13 +64,6 @@ class Grouped:
         return NdRange(*shape).grouped()
 
 
-class Static:
-    """Something to iterate over while translating: `ti.static(...)`."""
-
-    def __init__(self, iterable: Any) -> None:
-        self.iterable = iterable
-
-
 @dataclass
 class Range:
     """`range(...)` in a kernel."""
@@ -95,11 +88,13 @@ def make_range(*arguments: Any) -> Any:
 def _for(t: Translator, node: ast.For) -> None:
     if node.orelse:
         raise TaichiSyntaxError("'else' of a loop is not supported")
-    domain = t.visit_value(node.iter)
+    domain = t.visit(node.iter)
     options, t.loop_options = t.loop_options, {}
     if isinstance(domain, Static):
-        _unrolled(t, node, domain.iterable)
+        _unrolled(t, node, domain.value)
         return
+    if isinstance(domain, Variable | Place):
+        domain = domain.load()
     grouped = isinstance(domain, Grouped)
     if isinstance(domain, Grouped):
         domain = domain.domain

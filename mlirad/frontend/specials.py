@@ -9,11 +9,10 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
-from mlirad.frontend.loops import Grouped, NdRange, Static
+from mlirad.frontend.loops import Grouped, NdRange
 from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import array_ref
 from mlirad.frontend.printing import emit_print
-from mlirad.frontend.translator import Translator
+from mlirad.frontend.translator import Static, Translator
 
 
 class Special:
@@ -49,12 +48,9 @@ def _first(*arguments: Any) -> Any:
 def static(t: Translator, node: ast.Call) -> Any:
     """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
     values = [t.visit_value(argument) for argument in node.args]
-    value = values[0] if len(values) == 1 else values
-    if isinstance(value, Expr):
+    if any(isinstance(value, Expr) for value in values):
         raise TaichiTypeError("ti.static needs a value known at compile time")
-    if isinstance(value, bool | int | float | str | None) or callable(value) and array_ref(value) is None:
-        return value
-    return Static(value)
+    return Static(values[0] if len(values) == 1 else values)
 
 
 @special()
@@ -131,5 +127,4 @@ def ndrange(t: Translator, node: ast.Call) -> NdRange:
 @special(python=Grouped)
 def grouped(t: Translator, node: ast.Call) -> Grouped:
     """Loop over a domain with one vector for an index."""
-    value = t.visit_value(node.args[0])
-    return Grouped(value.iterable if isinstance(value, Static) else value)
+    return Grouped(t.visit_value(node.args[0]))

@@ -32,6 +32,13 @@ def handles(*nodes: type[ast.AST]) -> Callable[[Handler], Handler]:
     return register
 
 
+class Static:
+    """A value known while translating, marked by `ti.static(...)`: a loop over it is unrolled."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 class Translator:
     """Translates one kernel, inlining the functions it calls."""
 
@@ -79,7 +86,7 @@ class Translator:
             return result.load()
         if isinstance(result, Variable):
             return result.load()
-        return result
+        return result.value if isinstance(result, Static) else result
 
     def visit_place(self, node: ast.AST) -> Place | None:
         """Translate an expression to a place, or None where it is not one. Subexpressions are evaluated once."""

@@ -178,6 +178,7 @@ class Kernel:
             arguments = [(p.name, arg.frontend_argument(p, v, config)) for p, v in zip(parameters, given)]
             kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
                                   lambda: _declare_trees(current, list(builder.arrays)))
+        current.variants += 1
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 

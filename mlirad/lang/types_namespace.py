@@ -7,6 +7,7 @@ from mlirad.frontend.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import field as lf
 from mlirad.lang import ndarray as ln
 from mlirad.lang.matrix import Matrix, Vector, set_makers
+from mlirad.types import ALL, resolve
 
 
 class _Type(MatrixType):
@@ -40,6 +41,22 @@ def ndarray(dtype: Any = None, ndim: int | None = None, needs_grad: bool | None 
     return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
 
 
+def is_integral(dtype: Any) -> bool:
+    """Whether a scalar type is an integer type."""
+    return resolve(dtype).is_integer
+
+
+def is_signed(dtype: Any) -> bool:
+    """Whether a scalar type has negative integers."""
+    return dtype.is_integer and dtype.is_signed
+
+
+def is_real(dtype: Any) -> bool:
+    """Whether a scalar type is a float type."""
+    return resolve(dtype).is_float
+
+
 template = Template
+globals().update({scalar.name: scalar for scalar in ALL})
 set_makers(lf.matrix_field, ln.make)
 __all__ = ["Vector", "matrix", "ndarray", "template", "vector"]

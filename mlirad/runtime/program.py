@@ -22,6 +22,7 @@ class Program:
         self.trees = 0
         self.recorder: Any = None
         self.launches = 0
+        self.variants = 0  # of kernels, built so far
         self.names: dict[str, int] = {}
         self.errors = Allocation(8 * ERROR_SLOTS)
         self.pending: list[Callable[[], None]] = []
