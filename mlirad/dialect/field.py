@@ -4,14 +4,19 @@ Arrays are values of `!field.array<element, [extents]>`: a field of the layout t
 argument (extents -1 where only the launch knows them), or a cell local to one launch (`field.alloca`). Two different
 fields never overlap; two ndarray arguments may. Indices are values of type `index`, components last.
 """
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import ext, ir
-from mlirad.dialect.snode import FieldLayout, layouts, places
+from mlirad.dialect.snode import FieldLayout, layouts, problem_of, tree_operations
 
-ATOMIC_KINDS = ("add", "mul", "min", "max", "and", "or", "xor")
+ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor")
+_FLOAT_KINDS = ("add", "mul", "min", "max")
+_ARRAY = re.compile(r"!field\.array<([^\[]*), \[((?:-?\d+(?:, )?)*)\]>")
+_HOLE = re.compile(r"\{[^}]*\}")
+_DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
 _RANKED_FIRST = {"field.load": 0, "field.dim": 0, "field.store": 1, "field.atomic": 1}
 
 
@@ -38,8 +43,15 @@ class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
     field: ir.FlatSymbolRefAttr
     array: ext.Result[Any]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         op = self.operation
+        if not isinstance(op.attributes["field"], ir.FlatSymbolRefAttr):
+            op.location.emit_error(f"{op.attributes['field']} is not the name of a field")
+            return False
+        if not _check_array(op, op.results[0].type):
+            return False
+        if any(problem_of(tree) is not None for tree in tree_operations(_module_of(op))):
+            return True  # reported there
         name = ir.FlatSymbolRefAttr(op.attributes["field"]).value
         layout = _layout_of(op, name)
         if layout is None:
@@ -58,6 +70,16 @@ class AllocaOp(Field.Operation, name="alloca"):
 
     array: ext.Result[Any]
 
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        if not _check_array(op, op.results[0].type):
+            return False
+        extents = array_of(op.results[0].type)[1]
+        if extents:
+            op.location.emit_error(f"a local array of extents {list(extents)}, expected a single cell")
+            return False
+        return True
+
 
 class LoadOp(Field.Operation, name="load", traits=[_Reads]):
     """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
@@ -66,7 +88,7 @@ class LoadOp(Field.Operation, name="load", traits=[_Reads]):
     indices: Sequence[ext.Operand[ir.IndexType]]
     value: ext.Result[Any]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         return _check_access(self.operation, self.operation.results[0].type)
 
 
@@ -77,7 +99,7 @@ class StoreOp(Field.Operation, name="store"):
     array: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         return _check_access(self.operation, self.operation.operands[0].type)
 
 
@@ -93,13 +115,18 @@ class AtomicOp(Field.Operation, name="atomic"):
     kind: ir.StringAttr
     old: ext.Result[Any]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         op = self.operation
         kind = ir.StringAttr(op.attributes["kind"]).value
-        if kind not in ATOMIC_KINDS and kind not in ("minu", "maxu"):
+        if kind not in ATOMIC_KINDS:
             op.location.emit_error(f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}")
             return False
-        return _check_access(op, op.operands[0].type)
+        if not _check_access(op, op.operands[0].type):
+            return False
+        if kind not in _FLOAT_KINDS and not isinstance(op.operands[0].type, ir.IntegerType):
+            op.location.emit_error(f"atomic kind '{kind}' on {op.operands[0].type}, expected an integer")
+            return False
+        return True
 
 
 class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
@@ -109,8 +136,10 @@ class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
     axis: ir.IntegerAttr
     extent: ext.Result[ir.IndexType]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         op = self.operation
+        if not _check_array(op, op.operands[0].type):
+            return False
         axis, rank = ir.IntegerAttr(op.attributes["axis"]).value, len(array_of(op.operands[0].type)[1])
         if not 0 <= axis < rank:
             op.location.emit_error(f"axis {axis} of an array of rank {rank}")
@@ -124,10 +153,17 @@ class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
     `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
     """
 
-    launch: ext.Operand[Any]
-    iteration: ext.Operand[Any]
-    draw: ext.Operand[Any]
+    launch: ext.Operand[ir.IntegerType[64]]
+    iteration: ext.Operand[ir.IntegerType[64]]
+    draw: ext.Operand[ir.IntegerType[64]]
     value: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        if str(op.results[0].type) not in _DRAWN:
+            op.location.emit_error(f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}")
+            return False
+        return True
 
 
 class PrintOp(Field.Operation, name="print"):
@@ -136,13 +172,13 @@ class PrintOp(Field.Operation, name="print"):
     values: Sequence[ext.Operand[Any]]
     format: ir.StringAttr
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         op = self.operation
-        holes, count = ir.StringAttr(op.attributes["format"]).value.count("{"), len(op.operands)
+        holes, count = len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)), len(op.operands)
         if holes != count:
             op.location.emit_error(f"format with {holes} places for {count} values")
             return False
-        return True
+        return _check_numbers(op)
 
 
 class AssertOp(Field.Operation, name="assert"):
@@ -155,15 +191,17 @@ class AssertOp(Field.Operation, name="assert"):
     values: Sequence[ext.Operand[Any]]
     message: ir.StringAttr
 
+    def verify_region_invariants(self) -> bool:
+        return _check_numbers(self.operation)
+
 
 @lru_cache(maxsize=4096)
 def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
     """Element type (as text) and extents of an array type. Raises TypeError for any other type."""
-    if not is_array(type_):
+    match = _ARRAY.fullmatch(str(type_))
+    if match is None:
         raise TypeError(f"{type_} is not an array type")
-    text = str(type_)
-    element, _, extents = text[len("!field.array<"):-1].partition(", ")
-    return element, tuple(int(item) for item in extents.strip("[]").split(",") if item.strip())
+    return match.group(1), tuple(int(item) for item in match.group(2).split(",") if item)
 
 
 def is_array(type_: ir.Type) -> bool:
@@ -186,8 +224,7 @@ def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
 
 def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
     array, indices = split_access(op)
-    if not is_array(array.type):
-        op.location.emit_error(f"access to {array.type}, expected an array")
+    if not _check_array(op, array.type):
         return False
     element, extents = array_of(array.type)
     if len(indices) != len(extents):
@@ -199,10 +236,26 @@ def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
     return True
 
 
+def _check_array(op: ir.Operation, type_: ir.Type) -> bool:
+    if _ARRAY.fullmatch(str(type_)) is None:
+        op.location.emit_error(f"{type_} is not an array")
+        return False
+    return True
+
+
+def _check_numbers(op: ir.Operation) -> bool:
+    for value in op.operands:
+        if not isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType):
+            op.location.emit_error(f"value of type {value.type}, expected a number")
+            return False
+    return True
+
+
 def _layout_of(op: ir.Operation, name: str) -> FieldLayout | None:
-    module = op
-    while module.parent is not None and module.name != "builtin.module":
-        module = module.parent
-    if all(ir.StringAttr(place.attributes["sym_name"]).value != name for place in places(module)):
-        return None
-    return layouts(module)[name]
+    return layouts(_module_of(op)).get(name)
+
+
+def _module_of(op: ir.Operation) -> ir.Operation:
+    while op.parent is not None and op.name != "builtin.module":
+        op = op.parent
+    return op

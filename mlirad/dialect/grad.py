@@ -20,6 +20,9 @@ class AllocOp(Grad.Operation, name="alloc"):
     trips: ext.Operand[ir.IndexType]
     stack: ext.Result[Any]
 
+    def verify_region_invariants(self) -> bool:
+        return _check_stack(self.operation, self.operation.results[0].type)
+
 
 class PushOp(Grad.Operation, name="push"):
     """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index) -> ()`"""
@@ -28,7 +31,7 @@ class PushOp(Grad.Operation, name="push"):
     stack: ext.Operand[Any]
     trip: ext.Operand[ir.IndexType]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         return _check_element(self.operation, self.operation.operands[0].type, self.operation.operands[1].type)
 
 
@@ -39,7 +42,7 @@ class PopOp(Grad.Operation, name="pop"):
     trip: ext.Operand[ir.IndexType]
     value: ext.Result[Any]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         return _check_element(self.operation, self.operation.results[0].type, self.operation.operands[0].type)
 
 
@@ -47,6 +50,9 @@ class FreeOp(Grad.Operation, name="free"):
     """The reverse sweep is past the loop. `"grad.free"(%s) : (!grad.stack<f32>) -> ()`"""
 
     stack: ext.Operand[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_stack(self.operation, self.operation.operands[0].type)
 
 
 def stack_type(element: ir.Type) -> ir.Type:
@@ -57,6 +63,13 @@ def stack_type(element: ir.Type) -> ir.Type:
 def stack_element(type_: ir.Type) -> ir.Type:
     """The element type of a stack."""
     return ir.Type.parse(str(type_)[len("!grad.stack<"):-1])
+
+
+def _check_stack(op: ir.Operation, type_: ir.Type) -> bool:
+    if not str(type_).startswith("!grad.stack<"):
+        op.location.emit_error(f"{type_} is not a stack")
+        return False
+    return True
 
 
 def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:

@@ -27,8 +27,8 @@ class RootOp(Snode.Operation, name="root", traits=[ir.NoTerminatorTrait]):
     sym_name: ir.StringAttr
     body: ext.Region
 
-    def verify_invariants(self) -> bool:
-        return _only_holds(self, ("snode.dense", "snode.place"))
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
 
 
 class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
@@ -38,19 +38,8 @@ class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
     extents: ir.ArrayAttr
     body: ext.Region
 
-    def verify_invariants(self) -> bool:
-        axes, extents = integers(self.attributes["axes"]), integers(self.attributes["extents"])
-        location = self.operation.location
-        if len(axes) != len(extents) or not axes:
-            location.emit_error(f"a dense block has {len(axes)} axes and {len(extents)} extents, expected as many")
-            return False
-        if len(set(axes)) != len(axes) or min(axes) < 0:
-            location.emit_error(f"axes {axes} of a dense block are not distinct and non-negative")
-            return False
-        if min(extents) <= 0:
-            location.emit_error(f"extents {extents} of a dense block are not positive")
-            return False
-        return _only_holds(self, ("snode.dense", "snode.place"))
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
 
 
 class PlaceOp(Snode.Operation, name="place"):
@@ -63,19 +52,60 @@ class PlaceOp(Snode.Operation, name="place"):
     element: ir.TypeAttr
     component_shape: ir.ArrayAttr
 
-    def verify_invariants(self) -> bool:
-        if self.operation.parent is None or not self.operation.parent.name.startswith("snode."):
-            self.operation.location.emit_error("a field is placed outside a layout tree")
-            return False
-        return True
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
 
 
-def _only_holds(op: ir.OpView, allowed: tuple[str, ...]) -> bool:
-    for child in op.regions[0].blocks[0].operations:
-        if child.operation.name not in allowed:
-            child.operation.location.emit_error(f"'{child.operation.name}' cannot stand in a layout tree")
-            return False
-    return True
+def _accept(op: ir.Operation) -> bool:
+    problem = problem_of(op)
+    if problem is not None:
+        op.location.emit_error(problem)
+    return problem is None
+
+
+def problem_of(op: ir.Operation) -> str | None:
+    """What is wrong with an op of a layout tree, the ops inside it aside; None for nothing."""
+    if op.name != "snode.root" and (op.parent is None or op.parent.name not in ("snode.root", "snode.dense")):
+        return f"'{op.name}' stands outside a layout tree"
+    if op.name == "snode.place":
+        return _problem_of_place(op)
+    if op.name == "snode.dense" and (problem := _problem_of_dense(op)) is not None:
+        return problem
+    if len(op.regions[0].blocks) != 1:
+        return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
+    foreign = [child.operation.name for child in op.regions[0].blocks[0].operations
+               if child.operation.name not in ("snode.dense", "snode.place")]
+    return f"'{foreign[0]}' cannot stand in a layout tree" if foreign else None
+
+
+def _problem_of_dense(op: ir.Operation) -> str | None:
+    if not (_are_integers(op.attributes["axes"]) and _are_integers(op.attributes["extents"])):
+        return "axes and extents of a dense block are not all integers"
+    axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
+    if len(axes) != len(extents) or not axes:
+        return f"a dense block has {len(axes)} axes and {len(extents)} extents, expected as many"
+    if len(set(axes)) != len(axes) or min(axes) < 0:
+        return f"axes {list(axes)} of a dense block are not distinct and non-negative"
+    if min(extents) <= 0:
+        return f"extents {list(extents)} of a dense block are not positive"
+    return None
+
+
+def _problem_of_place(op: ir.Operation) -> str | None:
+    element = str(ir.TypeAttr(op.attributes["element"]).value)
+    if element not in _SIZES:
+        return f"a field of {element}, expected one of {', '.join(_SIZES)}"
+    shape = op.attributes["component_shape"]
+    if not _are_integers(shape) or min(integers(shape), default=1) <= 0:
+        return f"component shape {shape} is not of positive integers"
+    for name in ("adjoint", "dual"):
+        if name in op.attributes and not isinstance(op.attributes[name], ir.FlatSymbolRefAttr):
+            return f"the {name} {op.attributes[name]} is not the name of a field"
+    return None
+
+
+def _are_integers(attribute: ir.Attribute) -> bool:
+    return all(isinstance(item, ir.IntegerAttr) for item in ir.ArrayAttr(attribute))
 
 
 def integers(attribute: ir.Attribute) -> tuple[int, ...]:
@@ -200,12 +230,17 @@ def root_sizes(module: ir.Operation) -> dict[str, int]:
             for op in module.regions[0].blocks[0].operations if op.operation.name == "snode.root"}
 
 
-def places(module: ir.Operation) -> Iterator[ir.Operation]:
-    """Every `snode.place` of a module."""
+def tree_operations(module: ir.Operation) -> Iterator[ir.Operation]:
+    """Every op of the layout trees of a module, as far as they are well formed."""
     stack = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "snode.root"]
     while stack:
         op = stack.pop()
-        if op.name == "snode.place":
-            yield op
-        else:
-            stack += [child.operation for child in op.regions[0].blocks[0].operations]
+        yield op
+        if op.name != "snode.place" and len(op.regions[0].blocks):
+            stack += [child.operation for child in op.regions[0].blocks[0].operations
+                      if child.operation.name.startswith("snode.")]
+
+
+def places(module: ir.Operation) -> Iterator[ir.Operation]:
+    """Every `snode.place` of a module."""
+    return (op for op in tree_operations(module) if op.name == "snode.place")

@@ -13,6 +13,10 @@ import mlirad.passes
 PassFunction = Callable[..., None]
 
 
+class PipelineError(ValueError):
+    """A pipeline that cannot be run: malformed text, an unknown pass, a wrong option."""
+
+
 @cache
 def pass_names() -> tuple[str, ...]:
     """Every pass of ours, as its name is written in a pipeline."""
@@ -30,35 +34,37 @@ def find_pass(name: str) -> PassFunction:
     return function
 
 
-def summary(name: str) -> str:
-    """One line on what a pass does."""
-    return (inspect.getdoc(find_pass(name)) or "").splitlines()[0]
+def summary(function: Callable[..., Any]) -> str:
+    """One line on what a pass or a pipeline does."""
+    return (inspect.getdoc(function) or "").partition("\n")[0]
 
 
-def options_of(name: str) -> dict[str, Any]:
-    """The options of a pass with their defaults."""
-    parameters = inspect.signature(find_pass(name)).parameters.values()
+def options_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The options of a pass or a pipeline with their defaults."""
+    parameters = inspect.signature(function).parameters.values()
     return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def parse_options(name: str, text: str) -> dict[str, Any]:
-    """`a=1 b=x` as keyword arguments, typed like the defaults. Raises ValueError for what the pass does not take."""
-    defaults = options_of(name)
+def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[str, Any]:
+    """`a=1 b=x` as keyword arguments, typed like the defaults. Raises PipelineError for what is not an option."""
+    defaults = options_of(function)
     values: dict[str, Any] = {}
     for item in text.split():
         key, _, value = item.partition("=")
         key = key.replace("-", "_")
         if key not in defaults:
             known = ", ".join(defaults) or "none"
-            raise ValueError(f"pass '{name}' has no option '{key}' (options: {known})")
-        kind = type(defaults[key])
-        if kind is bool:
-            if value not in ("true", "false", ""):
-                raise ValueError(f"option '{key}' of '{name}' is true or false, not '{value}'")
-            values[key] = value != "false"
-        else:
-            try:
-                values[key] = kind(value)
-            except ValueError:
-                raise ValueError(f"option '{key}' of '{name}' is a {kind.__name__}, not '{value}'") from None
+            raise PipelineError(f"'{name}' has no option '{key}' (options: {known})")
+        values[key] = _typed(value, type(defaults[key]), f"option '{key}' of '{name}'")
     return values
+
+
+def _typed(value: str, kind: type, what: str) -> Any:
+    if kind is bool:
+        if value not in ("true", "false", ""):
+            raise PipelineError(f"{what} is true or false, not '{value}'")
+        return value != "false"
+    try:
+        return kind(value)
+    except ValueError:
+        raise PipelineError(f"{what} has values of type {kind.__name__}, not '{value}'") from None

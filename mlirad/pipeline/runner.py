@@ -1,99 +1,119 @@
 """Run pipelines: runs of upstream passes go to one pass manager, ours are called between them."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from mlirad.bindings import PassManager, ir
-from mlirad.errors import MLIRError, SourceLocation, TaichiCompilationError
+from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
-from mlirad.passes._walk import operations
-from mlirad.pipeline.registry import find_pass, parse_options
+from mlirad.passes._walk import block_operations
+from mlirad.pipeline.registry import PipelineError, find_pass, parse_options
 from mlirad.pipeline.text import Step, parse_pipeline
 
 Observer = Callable[[str, ir.Operation], None]
+Action = Callable[[ir.Operation], None]
 
 
 def run_pipeline(module: ir.Operation, text: str, *, verify: bool = False, observer: Observer | None = None) -> None:
-    """Run a textual pipeline on a module.
+    """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
 
-    `observer(pass, op)` is called after every pass. Raises ValueError for a malformed pipeline, TaichiCompilationError
-    where a pass refuses the program, and MLIRError, with the op's location, where upstream or a verifier rejects it.
+    `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
+    TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location, where upstream or a
+    verifier rejects it; the upstream error is then its `__context__`.
     """
     root = parse_pipeline(text)
-    if root.name not in ("builtin.module", "any") and root.name != module.name:
-        root = Step("builtin.module", steps=[root], is_anchor=True)
-    _run(module, root.steps, verify, observer)
+    if root.name not in ("any", module.name):
+        root = Step(module.name, steps=[root], is_anchor=True)
+    with module.context:
+        for action in _Compiler(verify, observer).actions(module.name, root.steps):
+            action(module)
 
 
-def _run(op: ir.Operation, steps: list[Step], verify: bool, observer: Observer | None) -> None:
-    pending: list[Step] = []
-    for step in steps:
-        if not step.holds_ours:
-            pending.append(step)
-            if observer is None:
-                continue
-        _run_upstream(op, pending, verify, observer)
-        pending = []
-        if step.is_ours:
-            _run_ours(op, step, verify, observer)
-        elif step.holds_ours:
-            for child in [c for c in operations(op) if c.name == step.name]:
-                _run(child, step.steps, verify, observer)
-    _run_upstream(op, pending, verify, observer)
+class _Compiler:
+    """What to do for each step, in order."""
 
+    def __init__(self, verify: bool, observer: Observer | None) -> None:
+        self.verify, self.observer = verify, observer
 
-def _run_ours(op: ir.Operation, step: Step, verify: bool, observer: Observer | None) -> None:
-    options = parse_options(step.name, step.options)
-    find_pass(step.name)(op, **options)
-    if verify:
-        with diagnostics(op.context) as messages:
-            try:
-                valid = op.verify()
-            except ir.MLIRError as error:
-                raise _as_error(error, messages) from None
-            if not valid:
-                raise MLIRError(f"{step.name} left invalid IR: {'; '.join(str(m[1]) for m in messages)}")
-    if observer is not None:
-        observer(step.name, op)
+    def actions(self, anchor: str, steps: Sequence[Step]) -> list[Action]:
+        actions: list[Action] = []
+        pending: list[Step] = []
+        for step in steps:
+            if not step.holds_ours and (self.observer is None or not step.is_anchor):
+                pending.append(step)
+                if self.observer is None:
+                    continue
+            if pending:
+                actions.append(self._upstream(anchor, pending))
+                pending = []
+            if step.is_ours:
+                actions.append(self._ours(step))
+            elif step.is_anchor:
+                actions.append(self._nested(step))
+        if pending:
+            actions.append(self._upstream(anchor, pending))
+        return actions
 
+    def _ours(self, step: Step) -> Action:
+        function = find_pass(step.name)
+        options: dict[str, Any] = parse_options(function, step.name, step.options)
 
-def _run_upstream(op: ir.Operation, steps: list[Step], verify: bool, observer: Observer | None) -> None:
-    if not steps:
-        return
-    text = f"{op.name}({','.join(map(str, steps))})"
-    with op.context:
-        manager = PassManager.parse(text)
-        manager.enable_verifier(verify)
-        with diagnostics(op.context) as messages:
-            try:
+        def run(op: ir.Operation) -> None:
+            with _located_errors():
+                function(op, **options)
+                if self.verify:
+                    op.verify()
+            self._observe(step.name, op)
+
+        return run
+
+    def _upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
+        text = ",".join(map(str, steps))
+        try:
+            manager = PassManager.parse(f"{anchor}({text})")
+        except ValueError as error:
+            raise PipelineError(_reason(str(error))) from None
+        manager.enable_verifier(self.verify)
+
+        def run(op: ir.Operation) -> None:
+            with _located_errors():
                 manager.run(op)
-            except ir.MLIRError as error:
-                raise _as_error(error, messages) from None
-    if observer is not None:
-        observer(",".join(map(str, steps)), op)
+            self._observe(text, op)
+
+        return run
+
+    def _nested(self, step: Step) -> Action:
+        actions = self.actions(step.name, step.steps)
+
+        def run(op: ir.Operation) -> None:
+            children = [child for region in op.regions for block in region.blocks for child in block_operations(block)]
+            for child in children:
+                if step.name in ("any", child.name):
+                    for action in actions:
+                        action(child)
+
+        return run
+
+    def _observe(self, name: str, op: ir.Operation) -> None:
+        if self.observer is not None:
+            self.observer(name, op)
+
+
+def _reason(report: str) -> str:
+    """The sentence in what upstream's pipeline parser says."""
+    lines = [line for line in report.splitlines() if line.strip()]
+    return lines[0].partition("error: ")[2] or lines[0].removeprefix("<Pass-Options-Parser>: ")
 
 
 @contextmanager
-def diagnostics(context: ir.Context) -> Iterator[list[tuple[SourceLocation | None, str]]]:
-    """Collect what upstream reports meanwhile, as places and messages."""
-    messages: list[tuple[SourceLocation | None, str]] = []
-
-    def note(diagnostic: ir.Diagnostic) -> bool:
-        messages.append((source_location(diagnostic.location), diagnostic.message))
-        return True
-
-    handler = context.attach_diagnostic_handler(note)
+def _located_errors() -> Iterator[None]:
+    """Turn upstream's error into ours, with the place of its first diagnostic."""
     try:
-        yield messages
-    finally:
-        handler.detach()
-
-
-def _as_error(error: ir.MLIRError, messages: list[tuple[SourceLocation | None, str]]) -> TaichiCompilationError:
-    if not messages:
-        messages = [(source_location(d.location), d.message) for d in error.error_diagnostics]
-    if not messages:
-        return MLIRError(str(error))
-    place, message = messages[0]
-    return MLIRError(message, place)
+        yield
+    except ir.MLIRError as error:
+        found = error.error_diagnostics
+        if not found:
+            raise MLIRError(str(error)) from None
+        raise MLIRError(found[0].message, source_location(found[0].location)) from None

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mlirad.pipeline.registry import pass_names
+from mlirad.pipeline.registry import PipelineError, pass_names
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Step:
 
 
 def parse_pipeline(text: str) -> Step:
-    """Parse a pipeline with its anchor. Raises ValueError, with the position, for malformed text."""
+    """Parse a pipeline with its anchor. Raises PipelineError, with the position, for malformed text."""
     parser = _Parser(text)
     step = parser.step()
     if parser.position != len(text):
@@ -45,13 +45,18 @@ class _Parser:
         self.text = text
         self.position = 0
 
-    def error(self, message: str) -> ValueError:
-        return ValueError(f"pipeline, character {self.position + 1}: {message} in '{self.text}'")
+    def error(self, message: str) -> PipelineError:
+        return PipelineError(f"pipeline, character {self.position + 1}: {message} in '{self.text}'")
 
     def peek(self) -> str:
         return self.text[self.position] if self.position < len(self.text) else ""
 
+    def skip_space(self) -> None:
+        while self.peek().isspace():
+            self.position += 1
+
     def step(self) -> Step:
+        self.skip_space()
         start = self.position
         while self.peek() and self.peek() not in "(){},":
             self.position += 1
@@ -59,15 +64,26 @@ class _Parser:
         if not name:
             raise self.error("expected a pass name")
         if self.peek() == "{":
-            return Step(name, self.options())
-        if self.peek() != "(":
-            return Step(name)
+            step = Step(name, self.options())
+        elif self.peek() == "(":
+            step = self.anchor(name)
+        else:
+            step = Step(name)
+        self.skip_space()
+        return step
+
+    def anchor(self, name: str) -> Step:
+        if name != "any" and "." not in name:
+            raise self.error(f"'{name}' is not the name of an operation")
         self.position += 1
         steps: list[Step] = []
+        self.skip_space()
         while self.peek() != ")":
             steps.append(self.step())
             if self.peek() == ",":
                 self.position += 1
+                if self.peek() == ")":
+                    raise self.error("expected a pass name")
             elif self.peek() != ")":
                 raise self.error("expected ',' or ')'")
         self.position += 1
