@@ -239,8 +239,8 @@ def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
 
 
 # arith::AtomicRMWKind
-_RMW_NUMBERS = {"addf": 0, "addi": 1, "andi": 2, "assign": 3, "maximumf": 4, "maxs": 5, "maxu": 6, "minimumf": 7,
-                "mins": 8, "minu": 9, "mulf": 10, "muli": 11, "ori": 12, "maxnumf": 13, "minnumf": 14, "xori": 15}
+_RMW_NUMBERS = {"addf": 0, "addi": 1, "andi": 2, "assign": 3, "maximumf": 4, "maxnumf": 5, "maxs": 6, "maxu": 7,
+                "minimumf": 8, "minnumf": 9, "mins": 10, "minu": 11, "mulf": 12, "muli": 13, "ori": 14, "xori": 15}
 
 
 def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], kind: str, value: ir.Value) -> ir.Value:
