@@ -2,22 +2,23 @@
 
 A parallel loop is later cut into chunks along one axis, noted as `field.axis`. An atomic becomes `field.reduce` where
 all iterations update one cell that the loop touches in no other way, and `field.plain` where the index is one-to-one
-in the chunked axis over all accesses to its array, or where nothing runs in parallel.
+in the chunked axis over all accesses to its array, or where nothing runs in parallel. On a machine that runs every
+iteration on its own (`every-axis`), the index must be one-to-one in all axes.
 """
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes._affine import affine
+from mlirad.passes._affine import Affine, affine
 from mlirad.passes._build import integer_type
 from mlirad.passes._walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
 
 
-def mark_private_updates(module: ir.Operation, *, threads: int = 1) -> None:
+def mark_private_updates(module: ir.Operation, *, threads: int = 1, every_axis: bool = False) -> None:
     """Mark atomics that can be plain updates or reductions, and the axis that is cut into chunks."""
     unit = ir.UnitAttr.get()
     for function in functions(module):
         loops = [op for op in operations(function) if op.name == "scf.parallel"]
         for loop in loops:
-            _mark_loop(loop, threads)
+            _mark_loop(loop, threads, every_axis)
         for op in operations(function):
             if op.name == "field.atomic" and not any(_inside(op, loop) for loop in loops):
                 op.attributes["field.plain"] = unit
@@ -32,13 +33,15 @@ def _inside(op: ir.Operation, loop: ir.Operation) -> bool:
     return False
 
 
-def _mark_loop(loop: ir.Operation, threads: int) -> None:
+def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     axis = _chunk_axis(loop, threads)
     loop.attributes["field.axis"] = ir.IntegerAttr.get(integer_type(64), axis)
     by_array: dict[object, list[tuple[ir.Operation, list[ir.Value]]]] = {}
     for op, root, indices in accesses(loop):
         by_array.setdefault(root, []).append((op, indices))
-    iv = loop.regions[0].blocks[0].arguments[axis]
+    indices_of_loop = list(loop.regions[0].blocks[0].arguments)
+    shared = indices_of_loop if every_axis else indices_of_loop[axis:axis + 1]
+    serial = threads == 1 and not every_axis
     unit = ir.UnitAttr.get()
     for group in by_array.values():
         if all(op.name == "field.load" for op, _ in group):
@@ -46,7 +49,7 @@ def _mark_loop(loop: ir.Operation, threads: int) -> None:
         if _is_reduction(loop, group):
             for op, _ in group:
                 op.attributes["field.reduce"] = unit
-        elif threads == 1 or _is_private(loop, iv, group):
+        elif serial or all(_is_private(loop, iv, group) for iv in shared):
             for op, _ in group:
                 if op.name == "field.atomic":
                     op.attributes["field.plain"] = unit
@@ -83,12 +86,23 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
 
 
 def _is_private(loop: ir.Operation, iv: ir.Value, group: list[tuple[ir.Operation, list[ir.Value]]]) -> bool:
-    rank = min(len(indices) for _, indices in group)
-    for position in range(rank):
-        forms = {affine(indices[position]) for _, indices in group}
-        if len(forms) != 1:
+    """Whether two different values of the chunked index never meet in an element that one of them writes."""
+    forms: dict[tuple[Affine, ...], bool] = {}
+    for op, indices in group:
+        key = tuple(affine(i) for i in indices)
+        forms[key] = forms.get(key, False) or op.name != "field.load"
+    found = list(forms)
+    return all(_apart(loop, iv, left, right) for left in found if forms[left] for right in found)
+
+
+def _apart(loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tuple[Affine, ...]) -> bool:
+    for mine, other in zip(left, right):
+        if mine.terms != other.terms:
             continue
-        form = forms.pop()
-        if form.coefficient(iv) and all(not is_defined_in(leaf, loop) for leaf, _ in form.without(iv).terms):
+        fixed = all(not is_defined_in(leaf, loop) for leaf, _ in mine.without(iv).terms)
+        if not fixed:
+            continue
+        moves = mine.coefficient(iv) != 0
+        if moves and mine.constant == other.constant or not moves and mine.constant != other.constant:
             return True
     return False

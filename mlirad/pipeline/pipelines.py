@@ -5,7 +5,8 @@ NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
 REVERSE = "check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads,lower-grad-to-memref,canonicalize,cse"
 CHECK_BOUNDS = "insert-bounds-checks"
 
-LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,mark-private-updates{{threads={threads}}},"
+LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
+             "mark-private-updates{{threads={threads}}},"
              "split-parallel-loops{{threads={threads}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
              "hoist-buffers,canonicalize,cse")
 TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
@@ -14,6 +15,15 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
               "reconcile-unrealized-casts")
 FAST = "insert-fast-math,"
+
+LOWER_CUDA = ("lower-field-random,lower-field-assert,lower-field-print{gpu=true},mark-private-updates{every-axis=true},"
+              "split-serial-code,lower-parallel-to-gpu,lower-field-to-memref,hoist-buffers,canonicalize,cse")
+TARGET_CUDA = ("{fast}arith-expand,lower-math-to-intrinsics,convert-math-to-funcs,sink-descriptors,"
+               "gpu-kernel-outlining,mark-kernel-arguments,"
+               "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
+               "canonicalize,cse,reconcile-unrealized-casts),"
+               "hoist-allocas,mark-relaxed-atomics")
+FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 
 STAGES = ("field", "normal", "derived", "memref", "target")
 
@@ -28,6 +38,13 @@ def cpu_stages(*, reverse: bool = False, threads: int = 1, fast_math: bool = Tru
     stages.append(("memref", LOWER_CPU.format(threads=threads)))
     stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
     return [(name, f"builtin.module({text})") for name, text in stages]
+
+
+def cuda_stages(*, reverse: bool = False, fast_math: bool = True, check_bounds: bool = False) -> list[tuple[str, str]]:
+    """The stages behind `field` on the way to PTX; `target` holds the kernels as NVVM, and the host's launches."""
+    stages = cpu_stages(reverse=reverse, check_bounds=check_bounds)[:-2]
+    lowered = [("memref", LOWER_CUDA), ("target", TARGET_CUDA.format(fast=FAST_CUDA if fast_math else ""))]
+    return stages + [(name, f"builtin.module({text})") for name, text in lowered]
 
 
 def join(stages: list[tuple[str, str]]) -> str:
