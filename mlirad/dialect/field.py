@@ -147,6 +147,12 @@ class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
         return True
 
 
+class ChunkOp(Field.Operation, name="chunk", traits=[ext.Pure]):
+    """The number of the chunk of a parallel loop that runs. `%k = "field.chunk"() : () -> index`"""
+
+    number: ext.Result[ir.IndexType]
+
+
 class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
     """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can be repeated.
 

@@ -256,11 +256,24 @@ def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], kind: str, 
 def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
     element, extents = array_of(op.results[0].type)
     type_ = ir.Type.parse(element)
-    memref = b.make("memref.alloca", ir.MemRefType.get(list(extents), type_), [],
-                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
-    assert not extents, "arrays local to a launch are single cells"
-    b.write(b.number(0, type_), memref)
+    memref_type = ir.MemRefType.get(list(extents), type_)
+    sizes = ir.DenseI32ArrayAttr.get([0, 0])
+    if not extents:
+        memref = b.make("memref.alloca", memref_type, [], operandSegmentSizes=sizes)
+        b.write(b.number(0, type_), memref)
+    else:
+        memref = b.make("memref.alloc", memref_type, [], operandSegmentSizes=sizes)
+        _clear(memref, prod(extents) * ir.FloatType(type_).width // 8)
+        with before(block_operations(op.block)[-1]):
+            b.effect("memref.dealloc", [memref])
     lowering.arrays[op.results[0]] = _Array(memref, None, [])
+
+
+def _clear(memref: ir.Value, size: int) -> None:
+    i64 = b.integer_type(64)
+    byte = b.make("llvm.mlir.constant", b.integer_type(8), [], value=ir.IntegerAttr.get(b.integer_type(8), 0))
+    length = b.make("llvm.mlir.constant", i64, [], value=ir.IntegerAttr.get(i64, size))
+    b.effect("llvm.intr.memset", [pointer_of(memref), byte, length], isVolatile=ir.IntegerAttr.get(b.integer_type(1), 0))
 
 
 def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:

@@ -102,20 +102,23 @@ class _Split:
     # The chunk function.
 
     def _make_chunk(self, arguments: list[ir.Value]) -> None:
-        inputs = [b.index_type(), b.index_type(), *(v.type for v in arguments)]
+        inputs = [b.index_type()] * 3 + [v.type for v in arguments]
         results = [r.type for r in self.reductions]
         with ir.InsertionPoint(self.module.regions[0].blocks[0]), self.loop.location:
             chunk = ir.Operation.create("func.func", [], [], {
                 "sym_name": ir.StringAttr.get(self.name), "sym_visibility": ir.StringAttr.get("private"),
                 "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results))}, regions=1)
             entry = b.block(chunk, 0, inputs)
-        mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[2:]))
+        mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[3:]))
         with at_start(entry, self.loop.location):
             for value in [*captured(self.loop), *self.lower, *self.upper, *self.steps]:
                 if value not in mapping and _is_rematerialised(value):
                     mapping[value] = value.owner.operation.clone().results[0]
         with at_end(entry, self.loop.location):
             low, high = entry.arguments[0], entry.arguments[1]
+            for op in operations(self.loop):
+                if op.name == "field.chunk":
+                    mapping[op.results[0]] = entry.arguments[2]
             sums = self._accumulators()
             self._nest(low, high, mapping, sums)
             ir.Operation.create("func.return", [], [b.read(s) for s in sums])
@@ -171,7 +174,7 @@ class _Split:
     def _clone_body(self, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
         slots = {op: (reduction, slot) for reduction, slot in zip(self.reductions, sums) for op in reduction.updates}
         for op in block_operations(self.body):
-            if op.name != "scf.reduce":
+            if op.name not in ("scf.reduce", "field.chunk"):
                 clone_with(op, mapping, slots)
 
     # The call.
@@ -182,18 +185,21 @@ class _Split:
         cost = self._cost()
         trips = _known_difference(low, high)
         if self.threads == 1 or trips is not None and trips * cost < WORTH_A_THREAD:
-            return self._call(low, high, arguments)
+            return self._serially(low, high, arguments)
         if trips is not None:
             return self._in_parallel(low, high, arguments)
         enough = b.compare(b.SGE, b.sub(high, low), b.index(max(2, WORTH_A_THREAD // cost)))
         choice = b.if_else(enough, types)
-        for region, way in zip(choice.regions, (self._in_parallel, self._call)):
+        for region, way in zip(choice.regions, (self._in_parallel, self._serially)):
             with at_end(region.blocks[0], self.loop.location):
                 b.yield_(way(low, high, arguments))
         return list(choice.results)
 
-    def _call(self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
-        call = ir.Operation.create("func.call", [r.type for r in self.reductions], [low, high, *arguments], {
+    def _serially(self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
+        return self._call(low, high, b.index(0), arguments)
+
+    def _call(self, low: ir.Value, high: ir.Value, number: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
+        call = ir.Operation.create("func.call", [r.type for r in self.reductions], [low, high, number, *arguments], {
             "callee": ir.FlatSymbolRefAttr.get(self.name)})
         return list(call.results)
 
@@ -209,7 +215,7 @@ class _Split:
             k = block.arguments[0]
             first = b.add(low, b.div(b.mul(length, k), threads))
             last = b.add(low, b.div(b.mul(length, b.add(k, one)), threads))
-            for part, value in zip(parts, self._call(first, last, arguments)):
+            for part, value in zip(parts, self._call(first, last, k, arguments)):
                 b.write(value, part, [k, zero])
             b.effect("scf.reduce", [])
         return [self._total(reduction, part) for reduction, part in zip(self.reductions, parts)]
@@ -266,6 +272,8 @@ def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value],
         value = mapping.get(op.operands[0], op.operands[0])
         with op.location:
             b.write(b.combine(reduction.kind, b.read(slot), value), slot)
+        return
+    if op.name == "field.chunk":
         return
     if not op.regions:
         copy = op.clone()

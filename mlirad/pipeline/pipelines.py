@@ -6,7 +6,7 @@ REVERSE = "check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads
 CHECK_BOUNDS = "insert-bounds-checks"
 
 LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
-             "mark-private-updates{{threads={threads}}},"
+             "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
              "split-parallel-loops{{threads={threads}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
              "hoist-buffers,canonicalize,cse")
 TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"

@@ -1,0 +1,135 @@
+"""Give every thread its own copy of what a parallel loop only adds to, and add the copies up behind the loop.
+
+An update that chunks share (a particle adding to a grid, a pair force adding to a body) would be atomic. Where the loop
+makes more updates than the array has elements to add up, a copy a thread is cheaper. Only the axes that move with the
+loop are copied: `f[t, a] += ...` copies row t.
+"""
+from math import prod
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, array_type, split_access
+from mlirad.passes import _build as b
+from mlirad.passes._affine import Affine, affine
+from mlirad.passes._walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
+
+LARGEST = 1 << 24  # bytes of all copies of one array
+UNKNOWN_TRIPS = 8
+
+
+def insert_private_copies(module: ir.Operation, *, threads: int = 1) -> None:
+    """Replace shared updates by updates of a private copy where that is cheaper than atomics."""
+    if threads == 1:
+        return
+    for function in functions(module):
+        for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
+            _privatise(loop, threads)
+
+
+def _privatise(loop: ir.Operation, threads: int) -> None:
+    groups: dict[object, list[ir.Operation]] = {}
+    for op, root, _ in accesses(loop):
+        groups.setdefault(root, []).append(op)
+    for root, group in groups.items():
+        if isinstance(root, str) and all(_is_shared_sum(op) for op in group):
+            _copy_array(loop, group, threads)
+
+
+def _is_shared_sum(op: ir.Operation) -> bool:
+    return op.name == "field.atomic" and not has_uses(op.results[0]) and "field.plain" not in op.attributes \
+        and "field.reduce" not in op.attributes and ir.StringAttr(op.attributes["kind"]).value == "add"
+
+
+def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
+    array = split_access(group[0])[0]
+    element, extents = array_of(array.type)
+    forms = [[affine(i) for i in split_access(op)[1]] for op in group]
+    moving = [axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])]
+    size = prod(extents[axis] for axis in moving)
+    if not moving or size * threads * 8 > LARGEST or _updates(loop, group) < 2 * size:
+        return
+    type_ = ir.Type.parse(element)
+    fixed = {axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving}
+    with before(loop):
+        copies = b.make("field.alloca", array_type(type_, [threads, *(extents[a] for a in moving)]), [])
+        array, fixed = _outside(array, loop), {axis: _outside(value, loop) for axis, value in fixed.items()}
+    for op in group:
+        with before(op):
+            chunk = b.make("field.chunk", b.index_type(), [])
+            indices = split_access(op)[1]
+            ir.Operation.create("field.atomic", [type_], [op.operands[0], copies, chunk, *(indices[a] for a in moving)], {
+                "kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()})
+        op.erase()
+    _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads, type_)
+
+
+def _outside(value: ir.Value, loop: ir.Operation) -> ir.Value:
+    """A value before the loop: itself, or the index arithmetic it is made of, again."""
+    if not is_defined_in(value, loop):
+        return value
+    op = value.owner.operation
+    copy = op.clone()
+    for position, operand in enumerate(op.operands):
+        copy.operands[position] = _outside_before(operand, loop, copy)
+    return copy.results[0]
+
+
+def _outside_before(value: ir.Value, loop: ir.Operation, anchor: ir.Operation) -> ir.Value:
+    with ir.InsertionPoint(anchor):
+        return _outside(value, loop)
+
+
+def _is_fixed(loop: ir.Operation, forms: list[Affine]) -> bool:
+    """Whether all accesses have one index along an axis, which the loop does not change."""
+    return len(set(forms)) == 1 and all(not is_defined_in(leaf, loop) for leaf, _ in forms[0].terms)
+
+
+def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
+    """How many updates the loop makes, as far as trip counts are known."""
+    rank = len(loop.regions[0].blocks[0].arguments)
+    trips = prod(_trips(loop.operands[a], loop.operands[rank + a]) for a in range(rank))
+    total = 0
+    for op in group:
+        count, parent = trips, op.parent.operation
+        while parent != loop:
+            if parent.name == "scf.for":
+                count *= _trips(parent.operands[0], parent.operands[1])
+            parent = parent.parent.operation
+        total += count
+    return total
+
+
+def _trips(low: ir.Value, high: ir.Value) -> int:
+    first, last = constant_integer(low), constant_integer(high)
+    return UNKNOWN_TRIPS if first is None or last is None else max(0, last - first)
+
+
+def _add_up(loop: ir.Operation, array: ir.Value, copies: ir.Value, fixed: dict[int, ir.Value], moving: list[int],
+            extents: list[int], threads: int, type_: ir.Type) -> None:
+    """A parallel loop behind the loop that adds the copies to the array, in the order of the threads."""
+    block = loop.block
+    following = False
+    anchor = None
+    for child in block.operations:
+        if following:
+            anchor = child.operation
+            break
+        following = child.operation == loop
+    assert anchor is not None
+    rank = len(moving)
+    with ir.InsertionPoint(anchor), loop.location:
+        zero, one = b.index(0), b.index(1)
+        sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
+        total = ir.Operation.create("scf.parallel", [], [*[zero] * rank, *(b.index(e) for e in extents), *[one] * rank], {
+            "operandSegmentSizes": sizes, "field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}, regions=1)
+        body = b.block(total, 0, [b.index_type()] * rank)
+        with ir.InsertionPoint(body):
+            at = list(body.arguments)
+            parts = [b.make("field.load", type_, [copies, b.index(k), *at]) for k in range(threads)]
+            value = parts[0]
+            for part in parts[1:]:
+                value = b.make("arith.addf" if b.is_float(type_) else "arith.addi", type_, [value, part])
+            place = dict(zip(moving, at))
+            indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
+            ir.Operation.create("field.atomic", [type_], [value, array, *indices], {
+                "kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()})
+            b.effect("scf.reduce", [])
