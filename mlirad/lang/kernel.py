@@ -101,10 +101,10 @@ class Kernel:
         if in_kernel():
             raise TaichiSyntaxError("kernels cannot be called from kernels: make the callee a @ti.func")
         variant, values, buffers = self.prepare(current, args, kwargs)
-        seed = None
         if variant.kernel.uses_seed:
-            seed = current.next_seed()
-            values.append(seed)
+            if mode == "primal" or variant.seed is None:  # a reverse repeats the draws of the last launch
+                variant.seed = current.next_seed()
+            values.append(variant.seed)
         if mode == "primal":
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             for buffer in buffers:

@@ -39,6 +39,7 @@ class Variant:
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.compiled: dict[str, CompiledKernel] = {}
         self.messages: dict[str, list[str]] = {}
+        self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self.run_primal: Callable[[Sequence[Any]], None] | None = None
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
