@@ -22,6 +22,7 @@ class Activity:
     def __init__(self, module: ir.Operation, function: ir.Operation, graph: Graph) -> None:
         self.graph = graph
         self.adjoint: dict[Any, str | None] = {}
+        self.cells: set[Any] = set()  # all cells local to a launch; `local` are those of floats
         self.local: dict[Any, Node] = {}
         self._find_arrays(module, function)
         self.varied: set[int] = set()
@@ -46,6 +47,7 @@ class Activity:
         for node in self.graph.nodes():
             if node.name == "field.alloca":
                 value = self.graph.values[node.results[0]]
+                self.cells.add(value)
                 if array_of(value.type)[0].startswith("f"):
                     self.local[value] = node
 

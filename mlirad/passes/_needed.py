@@ -118,7 +118,7 @@ class Needed:
         else:
             for operand in node.operands:
                 self._need(operand, level, reason)
-            if node.name == "field.load" and node.array in self.activity.local:
+            if node.name == "field.load" and node.array in self.activity.cells:
                 self._replay(node)
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:

@@ -31,7 +31,7 @@ def _check(module: ir.Operation, function: ir.Operation) -> None:
             writes.setdefault(node.array, []).append(node)
     overwrites = Overwrites(graph)
     for load in loads:
-        if load.array in needed.activity.local and load.block.depth == 0:
+        if load.array in needed.activity.cells and load.block.depth == 0:
             continue  # replayed in order
         for write in writes.get(load.array, []):
             if overwrites.may_overwrite(load, write):

@@ -1,0 +1,108 @@
+"""The one oracle of the reverse-mode tests: a tape's gradient beside finite differences of the same program."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import mlirad as ti
+from mlirad.runtime.program import program as current_program
+
+STEP = 2.0 ** -14
+ELEMENTS = 24  # checked one by one; larger inputs also along one random direction
+
+
+def variable(*shape: int, low: float = 0.5, high: float = 1.5, seed: int = 0, dtype: Any = ti.f64) -> Any:
+    """A field with a gradient, filled with numbers between two bounds."""
+    x = ti.field(dtype, shape=shape, needs_grad=True)
+    scatter(x, low, high, seed)
+    return x
+
+
+def scatter(x: Any, low: float = 0.5, high: float = 1.5, seed: int = 0) -> None:
+    """Fill a field or ndarray with numbers between two bounds."""
+    shape = x.to_numpy().shape
+    x.from_numpy(np.random.default_rng([seed, *shape]).uniform(low, high, shape).astype(x.to_numpy().dtype))
+
+
+def scalar(dtype: Any = ti.f64) -> Any:
+    """A 0-D field with a gradient: a loss."""
+    return ti.field(dtype, shape=(), needs_grad=True)
+
+
+def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
+          rel: float = 1e-6) -> list[np.ndarray[Any, Any]]:
+    """Differentiate `loss`, as `run` computes it, in every element of `inputs`; compare; return the gradients.
+
+    Every evaluation begins with the same memory and the same seed. What the program leaves in memory under a tape has
+    to be what it leaves without one.
+    """
+    start = _State(inputs, loss)
+    loss.fill(0)
+    run()
+    plain = loss.to_numpy().item()
+    start.restore()
+    with ti.ad.Tape(loss):
+        run()
+    assert loss.to_numpy().item() == plain
+    gradients = [x.grad.to_numpy() for x in inputs]
+    start.restore()
+
+    def evaluate(x: Any, change: np.ndarray[Any, Any]) -> float:
+        x.from_numpy(x.to_numpy() + change)
+        loss.fill(0)
+        run()
+        value: float = loss.to_numpy().item()
+        start.restore()
+        return value
+
+    for x, gradient in zip(inputs, gradients):
+        for direction in _directions(gradient.shape):
+            expected = _slope(lambda h: evaluate(x, h * direction))  # noqa: B023 - used at once
+            found = float((gradient * direction).sum())
+            assert abs(found - expected) <= rel * abs(expected) + 1e-9 * (1 + abs(plain)), (
+                f"in {getattr(x, 'symbol', 'array')} along {np.argwhere(direction)[:1]}: "
+                f"tape {found!r}, finite differences {expected!r}")
+    return gradients
+
+
+def _slope(f: Callable[[float], float]) -> float:
+    """The derivative at 0 by differences of the fourth order."""
+    near, far = f(STEP) - f(-STEP), f(2 * STEP) - f(-2 * STEP)
+    return (8 * near - far) / (12 * STEP)
+
+
+def _directions(shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    size = int(np.prod(shape))
+    random = np.random.default_rng(size)
+    chosen = range(size) if size <= ELEMENTS else random.choice(size, ELEMENTS, replace=False)
+    found = []
+    for k in chosen:
+        unit = np.zeros(size)
+        unit[k] = 1.0
+        found.append(unit.reshape(shape))
+    if size > ELEMENTS:
+        found.append(random.uniform(-1, 1, size).reshape(shape))
+    return found
+
+
+class _State:
+    """The primal memory of the program, its arrays, and the number of the next launch."""
+
+    def __init__(self, inputs: Sequence[Any], loss: Any) -> None:
+        self.program = current_program()
+        self.program.materialize()
+        self.arrays = [array for array in [*inputs, loss] if isinstance(array, ti.Ndarray)]
+        self.launches = self.program.launches
+        self.fields = {name: memory.read() for name, memory in self.program.fields.items()
+                       if name not in self.program.gradients}
+        self.values = [array.to_numpy() for array in self.arrays]
+
+    def restore(self) -> None:
+        """Make memory what it was."""
+        self.program.launches = self.launches
+        for name, values in self.fields.items():
+            self.program.fields[name].write(values)
+        for array, values in zip(self.arrays, self.values):
+            array.from_numpy(values)
