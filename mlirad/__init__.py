@@ -64,6 +64,7 @@ from mlirad.lang import mathematics as math
 from mlirad.lang import types_namespace as types
 from mlirad.lang.field import Field, field
 from mlirad.lang.kernel import data_oriented, func, kernel
+from mlirad.lang.linear_algebra import eig, polar_decompose, solve, svd, sym_eig
 from mlirad.lang.matrix import Matrix, Vector
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.lang.snode import NAMED_AXES, FieldsBuilder, SNode, axes

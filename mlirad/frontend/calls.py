@@ -55,7 +55,7 @@ class Function:
 
 _BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.abs: fn.abs, builtins.min: fn.min, builtins.max: fn.max, builtins.pow: fn.pow, builtins.round: fn.round,
-    builtins.range: make_range,
+    builtins.range: make_range, builtins.all: fn.all, builtins.any: fn.any,
 }
 
 
@@ -141,7 +141,8 @@ def _only_static(body: list[ast.stmt]) -> bool:
         for statement in statements:
             if isinstance(statement, ast.If):
                 test = statement.test
-                is_static = isinstance(test, ast.Call) and getattr(test.func, "attr", "") == "static"
+                is_static = isinstance(test, ast.Call) and "static" in (getattr(test.func, "attr", ""),
+                                                                        getattr(test.func, "id", ""))
                 inner = statement.body + statement.orelse
                 if any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s)) and not (
                         is_static and holds(statement.body) and holds(statement.orelse)):

@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
+from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ElementPlace, Place, ValuePlace, VariablePlace, array_ref
@@ -130,35 +132,43 @@ def _both(left: Any, right: Any) -> Any:
 
 @handles(ast.BoolOp)
 def _bool_op(t: Translator, node: ast.BoolOp) -> Any:
+    """`and` and `or`: the value of the operand that decides, as in Python; elementwise, as 0 and 1, on vectors."""
     conjunction = isinstance(node.op, ast.And)
-    result = ex.truth(t.visit_value(node.values[0]))
+    result = t.visit_value(node.values[0])
     for operand in node.values[1:]:
-        if isinstance(result, bool):
-            if result != conjunction:
+        if isinstance(result, Matrix):
+            right = t.visit_value(operand)
+            result = (fn.logical_and if conjunction else fn.logical_or)(result, right)
+        elif not isinstance(result, Expr):
+            if bool(ex.truth(result)) != conjunction:
                 return result
-            result = ex.truth(t.visit_value(operand))
+            result = t.visit_value(operand)
         elif _is_cheap(operand):
-            right = ex.truth(t.visit_value(operand))
-            if isinstance(right, bool):
-                result = result if right == conjunction else right
-            else:
-                result = result & right if conjunction else result | right
+            result = _combine(result, t.visit_value(operand), conjunction)
         else:
             result = _short_circuit(t, result, operand, conjunction)
     return result
 
 
-def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bool) -> Expr:
-    slot = make_slot(u1)
-    write_slot(slot, left.value)
+def _combine(left: Expr, right: Any, conjunction: bool) -> Any:
+    if isinstance(right, Matrix):
+        return right.map_with(fn.logical_and if conjunction else fn.logical_or, left, right)
+    if left.dtype == u1 and isinstance(right, bool):
+        return left if right == conjunction else right
+    if left.dtype == u1 and isinstance(right, Expr) and right.dtype == u1:
+        return left & right if conjunction else left | right
+    return ex.select(left, right, left) if conjunction else ex.select(left, left, right)
 
-    def evaluate() -> None:
-        t.depth += 1
-        write_slot(slot, ex.cast(ex.truth(t.visit_value(operand)), u1).value)
-        t.depth -= 1
 
-    if_op((left if conjunction else ex.bit_not(left)).value, evaluate)
-    return read_slot(slot, u1)
+def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bool) -> Any:
+    def evaluate() -> Any:
+        right = t.visit_value(operand)
+        if isinstance(right, Matrix):
+            raise TaichiTypeError("'and' and 'or' of a scalar and a vector: use ti.select, or compare entries")
+        return right
+
+    first: list[Any] = [evaluate, lambda: left] if conjunction else [lambda: left, evaluate]
+    return choose(t, ex.truth(left), *first)
 
 
 def _is_cheap(node: ast.expr) -> bool:
@@ -169,6 +179,9 @@ def _is_cheap(node: ast.expr) -> bool:
 @handles(ast.IfExp)
 def _if_exp(t: Translator, node: ast.IfExp) -> Any:
     test = t.visit_value(node.test)
+    if isinstance(test, Matrix):
+        raise TaichiSyntaxError('The condition of a conditional expression must be a scalar. '
+                                'Please use "ti.select" instead.')
     condition = ex.truth(test)
     if isinstance(condition, bool):
         return t.visit_value(node.body if condition else node.orelse)
@@ -189,12 +202,14 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
         return run
 
     op = if_op(condition.value, branch(then), branch(otherwise))
-    shapes = [v.shape if isinstance(v, Matrix) else None for v in values]
-    if shapes[0] != shapes[1]:
-        raise TaichiTypeError(f"the branches of a conditional expression have shapes {shapes[0]} and {shapes[1]}")
-    lists = [v.entries if isinstance(v, Matrix) else [v] for v in values]
+    values = [Matrix(v) if isinstance(v, list | tuple) else v for v in values]
+    shapes = {v.shape for v in values if isinstance(v, Matrix)}
+    if len(shapes) > 1:
+        raise TaichiTypeError(f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}")
+    count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
+    lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
     results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
-    return results[0] if shapes[0] is None else Matrix.of_shape(shapes[0], results)
+    return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
 
 
 def _join(op: Any, anchor: Any, values: list[Any]) -> Expr:
@@ -229,7 +244,7 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
         base = VariablePlace(base)
     has_slice = isinstance(key, slice) or isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
     if isinstance(base, Place):
-        return base.load()[key] if has_slice else base.at(key)
+        return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
     array = array_ref(base)
     if array is not None:
         if has_slice:
@@ -244,26 +259,36 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
 
 @handles(ast.Slice)
 def _slice(t: Translator, node: ast.Slice) -> Any:
-    return slice(*[None if part is None else t.visit_value(part) for part in (node.lower, node.upper, node.step)])
+    parts = [None if part is None else t.visit_value(part) for part in (node.lower, node.upper, node.step)]
+    if any(isinstance(part, Expr) for part in parts):
+        raise TaichiSyntaxError("Taichi does not support variables in slice now, please use constant instead of it.")
+    return slice(*parts)
 
 
 @handles(ast.ListComp, ast.GeneratorExp)
 def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
     results: list[Any] = []
-
-    def expand(generators: list[ast.comprehension]) -> None:
-        if not generators:
-            results.append(t.visit_value(node.elt))
-            return
-        generator = generators[0]
-        for item in t.visit_value(generator.iter):
-            with t.frame.scope():
-                bind_target(t, generator.target, item)
-                if all(t.visit_value(test) for test in generator.ifs):
-                    expand(generators[1:])
-
-    expand(node.generators)
+    _expand(t, node.generators, lambda: results.append(t.visit_value(node.elt)))
     return results
+
+
+@handles(ast.DictComp)
+def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
+    results: dict[Any, Any] = {}
+    _expand(t, node.generators, lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}))
+    return results
+
+
+def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[], None]) -> None:
+    if not generators:
+        note()
+        return
+    generator = generators[0]
+    for item in t.visit_value(generator.iter):
+        with t.frame.scope():
+            bind_target(t, generator.target, item)
+            if all(t.visit_value(test) for test in generator.ifs):
+                _expand(t, generators[1:], note)
 
 
 def bind_target(t: Translator, target: ast.expr, value: Any) -> None:

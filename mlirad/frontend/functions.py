@@ -1,6 +1,7 @@
 """Functions of scalars, elementwise on vectors and matrices, the same inside kernels and in Python scope."""
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Callable
 from functools import reduce
@@ -27,7 +28,7 @@ def _on_floats(name: str, python: Callable[..., float]) -> Callable[..., Any]:
     """A function of floats; integers are converted to the default float type first."""
 
     def scalar(*arguments: Any) -> Any:
-        if not in_kernel() and not any(isinstance(a, Expr) for a in arguments):
+        if not in_kernel() and not builtins.any(isinstance(a, Expr) for a in arguments):
             return python(*arguments)
         dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
         if not dtype.is_float:
@@ -150,11 +151,25 @@ def min(*arguments: Any) -> Any:
     return _pairwise(_min, arguments)
 
 
+def all(values: Any) -> Any:
+    """Whether no entry is zero."""
+    if hasattr(values, "entries"):
+        return values.all()
+    return reduce(lambda a, b: a & b, [ex.truth(v) for v in values], True)
+
+
+def any(values: Any) -> Any:
+    """Whether some entry is not zero."""
+    if hasattr(values, "entries"):
+        return values.any()
+    return reduce(lambda a, b: a | b, [ex.truth(v) for v in values], False)
+
+
 def select(condition: Any, left: Any, right: Any) -> Any:
     """`left` where the condition holds, else `right`, elementwise; both are computed."""
 
     def scalar(test: Any, a: Any, b: Any) -> Any:
-        if any(isinstance(v, Expr) for v in (test, a, b)):
+        if builtins.any(isinstance(v, Expr) for v in (test, a, b)):
             return ex.select(test, a, b)
         return a if test else b
 

@@ -72,6 +72,11 @@ class Range:
     upper: Any
     step: Any = 1
 
+    def __iter__(self) -> Iterator[int]:
+        if any(isinstance(bound, Expr) for bound in (self.lower, self.upper, self.step)):
+            raise TaichiTypeError("this range is unrolled: its bounds must be known at compile time")
+        return iter(range(self.lower, self.upper, self.step))
+
 
 def make_range(*arguments: Any) -> Any:
     """`range` with bounds that may be known only at run time."""
@@ -135,11 +140,7 @@ def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool
 
 
 def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
-    if isinstance(iterable, Range):
-        if any(isinstance(b, Expr) for b in (iterable.lower, iterable.upper, iterable.step)):
-            raise TaichiTypeError("ti.static(range(...)) needs bounds known at compile time")
-        iterable = range(iterable.lower, iterable.upper, iterable.step)
-    elif not isinstance(iterable, NdRange | Grouped | Matrix) and array_ref(iterable) is not None:
+    if not isinstance(iterable, Range | NdRange | Grouped | Matrix) and array_ref(iterable) is not None:
         iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
     loop = Loop(static=True, depth=t.depth)
     t.frame.loops.append(loop)

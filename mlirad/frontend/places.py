@@ -12,7 +12,7 @@ from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeEr
 from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import emit, emit_effect, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix, swizzle
+from mlirad.frontend.matrix import Matrix, check_indices, check_swizzle, swizzle
 from mlirad.frontend.variables import Variable, atomic
 from mlirad.types import DataType
 
@@ -76,9 +76,28 @@ class Place:
         """The place of an entry."""
         raise TaichiTypeError("this value cannot be subscripted")
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value; `()` for a scalar."""
+        return ()
+
+    def sliced(self, key: tuple[Any, ...]) -> Place:
+        """The place of a part, as `m[0, :]` names it."""
+        if len(key) != len(self.shape):
+            raise TaichiIndexError(f"Expected {len(self.shape)} indices, got {len(key)}")
+        positions = [list(range(extent))[part] if isinstance(part, slice) else [part]
+                     for extent, part in zip(self.shape, key)]
+        places = [self.at(index if len(index) > 1 else index[0]) for index in product(*positions)]
+        return PlaceList(places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice)))
+
     def components(self, name: str) -> Place | None:
         """The place of a swizzle like `xy`, or None."""
-        return None
+        positions = swizzle(name)
+        if positions is None or len(self.shape) != 1:
+            return None
+        check_swizzle(name, positions, self.shape[0])
+        places = [self.at(p) for p in positions]
+        return places[0] if len(places) == 1 else PlaceList(places)
 
 
 class VariablePlace(Place):
@@ -125,23 +144,15 @@ class VariablePlace(Place):
             for k, entry in enumerate(values):
                 write(k, entry)
 
-    def at(self, key: Any) -> Place:
-        if self.variable.shape is None or self.position is not None:
-            raise TaichiTypeError("a scalar cannot be subscripted")
-        shape = Matrix.of_shape(self.variable.shape, [0] * len(self.variable.slots))
-        keys = key if isinstance(key, tuple) else (key,)
-        if shape.ndim == 2 and len(keys) == 1:
-            return PlaceList([VariablePlace(self.variable, shape.flat_index((keys[0], j))) for j in range(shape.m)])
-        return VariablePlace(self.variable, shape.flat_index(keys))
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.variable.shape if self.position is None and self.variable.shape is not None else ()
 
-    def components(self, name: str) -> Place | None:
-        positions = swizzle(name)
-        if positions is None or self.variable.shape is None or len(self.variable.shape) != 1:
-            return None
-        if max(positions) >= self.variable.shape[0]:
-            return None
-        places: list[Place] = [VariablePlace(self.variable, p) for p in positions]
-        return places[0] if len(places) == 1 else PlaceList(places)
+    def at(self, key: Any) -> Place:
+        if not self.shape:
+            raise TaichiTypeError("a scalar cannot be subscripted")
+        shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
+        return VariablePlace(self.variable, shape.flat_index(tuple(_flat(key))))
 
 
 class ElementPlace(Place):
@@ -194,42 +205,35 @@ class ElementPlace(Place):
         return self._wrap([atomic(self.array.value, place, self.array.dtype, kind, entry)
                            for entry, place in zip(self._entries(value), self._places())])
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return () if self._is_scalar else self.array.element_shape
+
     def at(self, key: Any) -> Place:
         if self._is_scalar:
             raise TaichiTypeError("a scalar element cannot be subscripted")
-        keys = tuple(_flat(key))
-        shape = self.array.element_shape
-        if len(keys) == 1 and len(shape) == 2:
-            return PlaceList([self.at((keys[0], j)) for j in range(shape[1])])
-        if len(keys) == 2 and len(shape) == 1 and keys[1] == 0:
-            keys = keys[:1]
-        if len(keys) != len(shape):
-            raise TaichiIndexError(f"{len(keys)} indices into an element of shape {shape}")
-        for index, extent in zip(keys, shape):
-            if isinstance(index, int) and not 0 <= index < extent:
-                raise TaichiIndexError(f"index {index} out of range for an element of shape {shape}")
+        keys = check_indices(tuple(_flat(key)), self.shape)
         return ElementPlace(self.array, self.indices, tuple(ex.as_index(index) for index in keys))
-
-    def components(self, name: str) -> Place | None:
-        positions = swizzle(name)
-        shape = self.array.element_shape
-        if positions is None or self._is_scalar or len(shape) != 1 or max(positions) >= shape[0]:
-            return None
-        places = [self.at(p) for p in positions]
-        return places[0] if len(places) == 1 else PlaceList(places)
 
 
 class PlaceList(Place):
-    """Several places that are read and written as a vector."""
+    """Several places that are read and written as a vector, or as a matrix of a shape."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
+    def __init__(self, places: Sequence[Place], shape: tuple[int, ...] | None = None) -> None:
         self.places = list(places)
+        self._shape = (len(self.places),) if shape is None else shape
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shape
 
     def load(self) -> Any:
-        return Matrix.of_shape((len(self.places),), [place.load() for place in self.places])
+        return Matrix.of_shape(self.shape, [place.load() for place in self.places])
 
     def _values(self, value: Any) -> list[Any]:
-        values = [value] * len(self.places) if ex.is_scalar(value) else list(value)
+        if isinstance(value, list | tuple):
+            value = Matrix(value)
+        values = [value] * len(self.places) if ex.is_scalar(value) else list(value.entries)
         if len(values) != len(self.places):
             raise TaichiTypeError(f"{len(values)} values for {len(self.places)} components")
         return values
@@ -241,12 +245,13 @@ class PlaceList(Place):
     def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
         values = self._values(value)
         old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
-        return Matrix.of_shape((len(old),), old)
+        return Matrix.of_shape(self.shape, old)
 
     def at(self, key: Any) -> Place:
-        if not isinstance(key, int):
+        numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(tuple(_flat(key)))
+        if not isinstance(numbers, int):
             raise TaichiTypeError("a component is selected by a constant here")
-        return self.places[key]
+        return self.places[numbers]
 
 
 class ValuePlace(Place):

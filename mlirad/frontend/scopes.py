@@ -81,9 +81,9 @@ class Frame:
 
     def lookup(self, name: str) -> Any:
         """What a name stands for. Raises TaichiNameError where nothing does."""
-        binding = self.find_local(name)
-        if binding is not None:
-            return binding
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
         if name in self.globals:
             return self.globals[name]
         if hasattr(builtins, name):

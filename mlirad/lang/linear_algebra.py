@@ -1,0 +1,198 @@
+"""Decompositions of small matrices: `ti.solve`, `ti.eig`, `ti.sym_eig`, `ti.svd`, `ti.polar_decompose`."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.errors import TaichiCompilationError
+from mlirad.frontend import functions as fn
+from mlirad.frontend.specials import static, static_assert
+from mlirad.lang.kernel import func
+from mlirad.lang.matrix import Matrix, Vector
+
+PAIRS = ((0, 1), (0, 2), (1, 2))
+SWEEPS = 8
+
+
+def _typed(matrix: Any, dt: Any) -> Any:
+    """The matrix in a float type; without one, in its own or the default float type."""
+    if dt is not None:
+        return matrix.cast(dt)
+    return matrix * 1.0
+
+
+def solve(A: Any, b: Any, dt: Any = None) -> Any:
+    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError where A is not square.
+    """
+    if A.ndim != 2 or A.n != A.m or b.n != A.n:
+        raise TaichiCompilationError(f"ti.solve needs a square matrix and a vector of its size, not {A.shape} and {b.shape}")
+    n = A.n
+    rows = [[*row, right] for row, right in zip(_typed(A, dt).rows_list(), _typed(b, dt).entries)]
+    for k in range(n):
+        for i in range(k + 1, n):
+            larger = fn.abs(rows[i][k]) > fn.abs(rows[k][k])
+            swapped = [(fn.select(larger, q, p), fn.select(larger, p, q)) for p, q in zip(rows[k], rows[i])]
+            rows[k], rows[i] = [p for p, _ in swapped], [q for _, q in swapped]
+        for i in range(k + 1, n):
+            factor = rows[i][k] / rows[k][k]
+            rows[i] = [q - factor * p for p, q in zip(rows[k], rows[i])]
+    x: list[Any] = [None] * n
+    for k in reversed(range(n)):
+        known = sum((rows[k][j] * x[j] for j in range(k + 1, n)), start=0.0)
+        x[k] = (rows[k][n] - known) / rows[k][k]
+    return Vector(x)
+
+
+@func
+def eig(A, dt=None):  # type: ignore[no-untyped-def]
+    """Eigenvalues (rows of real and imaginary parts) and eigenvectors (columns of alternating parts) of a 2×2 matrix."""
+    static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
+    M = _typed(A, dt)
+    half = (M[0, 0] + M[1, 1]) * 0.5
+    gap = half * half - (M[0, 0] * M[1, 1] - M[0, 1] * M[1, 0])
+    root = fn.sqrt(fn.abs(gap))
+    real, imaginary = fn.select(gap >= 0, root, 0.0), fn.select(gap >= 0, 0.0, root)
+    values = Matrix([[half + real, imaginary], [half - real, -imaginary]])
+    vectors = Matrix([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]) * fn.one(half)
+    if M[0, 1] != 0 or M[1, 0] != 0 or imaginary != 0:
+        for j in static(range(2)):
+            x = Vector([M[0, 1], 0.0, values[j, 0] - M[0, 0], values[j, 1]])
+            y = Vector([values[j, 0] - M[1, 1], values[j, 1], M[1, 0], 0.0])
+            larger = fn.select(x.norm_sqr() > y.norm_sqr(), x, y).normalized()
+            for k in static(range(4)):
+                vectors[k, j] = larger[k]
+    elif M[1, 1] > M[0, 0]:
+        vectors = Matrix([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]) * fn.one(half)
+    return values, vectors
+
+
+def _sym_eig2(M: Any) -> Any:
+    mean, half = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
+    off = M[0, 1]
+    square = half * half + off * off
+    round_ = square == 0
+    root = fn.select(round_, 0.0, fn.sqrt(fn.select(round_, 1.0, square)))
+    swap = half < 0
+    x = fn.select(round_, 1.0, fn.select(swap, off, half + root))
+    y = fn.select(round_, 0.0, fn.select(swap, root - half, off))
+    scale = fn.rsqrt(x * x + y * y)
+    c, s = x * scale, y * scale
+    return Vector([mean + root, mean - root]), Matrix([[c, -s], [s, c]])
+
+
+@func
+def _sym_eig3(M):  # type: ignore[no-untyped-def]
+    """Jacobi's rotations: each zeroes one entry beside the diagonal."""
+    S = M
+    V = Matrix([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * fn.one(M[0, 0])
+    for _ in range(SWEEPS):
+        for p, q in static(PAIRS):
+            if S[p, q] != 0:
+                zeta = (S[q, q] - S[p, p]) / (2.0 * S[p, q])
+                t = fn.select(zeta >= 0, 1.0, -1.0) / (fn.abs(zeta) + fn.sqrt(1.0 + zeta * zeta))
+                c = 1.0 / fn.sqrt(1.0 + t * t)
+                s = c * t
+                for k in static(range(3)):
+                    left, right = S[k, p], S[k, q]
+                    S[k, p], S[k, q] = c * left - s * right, s * left + c * right
+                for k in static(range(3)):
+                    left, right = S[p, k], S[q, k]
+                    S[p, k], S[q, k] = c * left - s * right, s * left + c * right
+                    left, right = V[k, p], V[k, q]
+                    V[k, p], V[k, q] = c * left - s * right, s * left + c * right
+    values = Vector([S[0, 0], S[1, 1], S[2, 2]])
+    for p, q in static(PAIRS):
+        if values[p] < values[q]:
+            values[p], values[q] = values[q], values[p]
+            for k in static(range(3)):
+                V[k, p], V[k, q] = V[k, q], -V[k, p]
+    return values, V
+
+
+@func
+def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
+    """Eigenvalues, largest first, and eigenvectors (columns) of a symmetric 2×2 or 3×3 matrix."""
+    static_assert(A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices.")
+    if static(A.n == 2):
+        return _sym_eig2(_typed(A, dt))
+    return _sym_eig3(_typed(A, dt))
+
+
+def _polar2(M: Any) -> Any:
+    x, y = M[0, 0] + M[1, 1], M[1, 0] - M[0, 1]
+    square = x * x + y * y
+    singular = square == 0
+    scale = fn.rsqrt(fn.select(singular, 1.0, square))
+    c, s = fn.select(singular, 1.0, x * scale), fn.select(singular, 0.0, y * scale)
+    R = Matrix([[c, -s], [s, c]])
+    return R, R.transpose() @ M
+
+
+def _svd2(M: Any) -> Any:
+    R, S = _polar2(M)
+    values, V = _sym_eig2(S)
+    zero = fn.zero(values[0])
+    return R @ V, Matrix([[values[0], zero], [zero, values[1]]]), V
+
+
+@func
+def _svd3(M):  # type: ignore[no-untyped-def]
+    """Hestenes' rotations: each makes two columns of `M @ V` orthogonal."""
+    B = M
+    V = Matrix([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * fn.one(M[0, 0])
+    for _ in range(SWEEPS):
+        for p, q in static(PAIRS):
+            off = B[:, p].dot(B[:, q])
+            if off != 0:
+                zeta = (B[:, q].norm_sqr() - B[:, p].norm_sqr()) / (2.0 * off)
+                t = fn.select(zeta >= 0, 1.0, -1.0) / (fn.abs(zeta) + fn.sqrt(1.0 + zeta * zeta))
+                c = 1.0 / fn.sqrt(1.0 + t * t)
+                s = c * t
+                for k in static(range(3)):
+                    left, right = B[k, p], B[k, q]
+                    B[k, p], B[k, q] = c * left - s * right, s * left + c * right
+                    left, right = V[k, p], V[k, q]
+                    V[k, p], V[k, q] = c * left - s * right, s * left + c * right
+    for p, q in static(PAIRS):
+        if B[:, p].norm_sqr() < B[:, q].norm_sqr():
+            for k in static(range(3)):
+                B[k, p], B[k, q] = B[k, q], -B[k, p]
+                V[k, p], V[k, q] = V[k, q], -V[k, p]
+    one, zero = fn.one(B[0, 0]), fn.zero(B[0, 0])
+    first = Vector([one, zero, zero])
+    largest = B[:, 0].norm()
+    if largest > 0:
+        first = B[:, 0] / largest
+    rest = B[:, 1] - first * first.dot(B[:, 1])
+    middle = rest.norm()
+    second = fn.select(fn.abs(first[0]) < 0.5, Vector([one, zero, zero]), Vector([zero, one, zero]))
+    if middle > 0:
+        second = rest / middle
+    second = (second - first * first.dot(second)).normalized()
+    third = first.cross(second)
+    U = Matrix.cols([first, second, third])
+    values = [largest, second.dot(B[:, 1]), third.dot(B[:, 2])]
+    return U, Matrix([[values[0], zero, zero], [zero, values[1], zero], [zero, zero, values[2]]]), V
+
+
+@func
+def svd(A, dt=None):  # type: ignore[no-untyped-def]
+    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last singular value has the determinant's sign."""
+    static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
+    if static(A.n == 2):
+        return _svd2(_typed(A, dt))
+    return _svd3(_typed(A, dt))
+
+
+@func
+def _polar3(M):  # type: ignore[no-untyped-def]
+    U, S, V = _svd3(M)
+    return U @ V.transpose(), V @ S @ V.transpose()
+
+
+@func
+def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
+    """`R, S` with `A == R @ S`, R a rotation and S symmetric."""
+    static_assert(A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices.")
+    if static(A.n == 2):
+        return _polar2(_typed(A, dt))
+    return _polar3(_typed(A, dt))
