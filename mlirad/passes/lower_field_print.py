@@ -7,11 +7,24 @@ from mlirad.passes._descriptor import pointer_type
 from mlirad.passes._walk import before, operations
 
 
-def lower_field_print(module: ir.Operation) -> None:
-    """Replace every print by a call of `printf` with a text of its own."""
+def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
+    """Replace every print by a call of `printf` with a text of its own, or by `gpu.printf`."""
     prints = [op for op in operations(module) if op.name == "field.print"]
-    if not prints:
-        return
+    if gpu:
+        for op in prints:
+            _print_on_gpu(op)
+    elif prints:
+        _print_on_cpu(module, prints)
+
+
+def _print_on_gpu(op: ir.Operation) -> None:
+    text, values = _c_format(op)
+    with before(op):
+        b.effect("gpu.printf", [_promoted(v, unsigned) for v, unsigned in values], format=ir.StringAttr.get(text))
+    op.erase()
+
+
+def _print_on_cpu(module: ir.Operation, prints: list[ir.Operation]) -> None:
     body = module.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(body), module.location:
         declared = ir.Operation.parse("llvm.func @printf(!llvm.ptr, ...) -> i32")

@@ -14,7 +14,7 @@ from mlirad.dialect import context
 from mlirad.errors import TaichiAssertionError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
-from mlirad.pipeline.pipelines import STAGES, cpu_stages, join
+from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
 from mlirad.runtime.program import Program
@@ -58,6 +58,19 @@ class Variant:
         if stage != "field" and stage not in names:
             raise ValueError(f"unknown stage '{stage}' of mode '{mode}', expected one of field, {', '.join(names)}")
         return str(self._at_stage(stage, mode).operation.get_asm(enable_debug_info=True))
+
+    def ptx(self, mode: str, chip: str) -> str:
+        """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an unknown chip."""
+        if mode not in MODES:
+            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
+        from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own, which few programs need
+
+        config = self.program.config
+        stages = cuda_stages(reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug)
+        with context(), self.kernel.module.operation.location:
+            module = _copy(self.kernel.module)
+            run_pipeline(module.operation, join(stages), observer=self._printer(mode))
+            return to_ptx(module.operation, chip)
 
     def _at_stage(self, stage: str, mode: str) -> ir.Module:
         stages = self.stages(mode)

@@ -1,0 +1,19 @@
+"""Let atomics of GPU code order nothing but themselves: kernels promise no order between iterations."""
+from mlirad.bindings import ir
+from mlirad.passes._build import integer_type
+from mlirad.passes._walk import operations
+
+_MONOTONIC = 2  # LLVM::AtomicOrdering
+_ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}
+
+
+def mark_relaxed_atomics(module: ir.Operation) -> None:
+    """Give atomics inside `gpu.module` monotonic order and the device as their scope."""
+    monotonic = ir.IntegerAttr.get(integer_type(64), _MONOTONIC)
+    for holder in operations(module):
+        if holder.name != "gpu.module":
+            continue
+        for op in operations(holder):
+            for name in _ORDERINGS.get(op.name, ()):
+                op.attributes[name] = monotonic
+                op.attributes["syncscope"] = ir.StringAttr.get("device")

@@ -1,0 +1,251 @@
+"""Put the code between a kernel's parallel loops into parallel loops of one iteration, for machines whose memory the
+host cannot reach.
+
+Before: memory effects stand anywhere in a function. After: a function holds parallel loops, arithmetic on its arguments
+that the host can do, and nothing else. A value that one loop makes and another uses goes through a cell in memory, a
+field of the tree `$launch`; results are left in fields of the tree `$results`. A loop whose bounds are known only in
+memory becomes one of a fixed number of iterations that stride over it. Assumes that updates are marked: in a loop that
+was made to stride, no index can be shown to differ between iterations.
+"""
+from collections.abc import Callable
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, array_type, is_array
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes import _build as b
+from mlirad.passes._box import box_indices, box_size
+from mlirad.passes._descriptor import memref_at, pointer_type
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import at_end, at_start, before, block_operations, entry_of, functions
+
+CELLS, RESULTS = "$launch", "$results"
+STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once
+
+Uses = list[tuple[ir.Operation, int]]
+
+
+def split_serial_code(module: ir.Operation) -> None:
+    """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells in memory."""
+    cells, results = _Tree(CELLS), _Tree(RESULTS)
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            _Split(function, cells, results).run()
+    for tree in (cells, results):
+        tree.declare(module)
+
+
+class _Tree:
+    """Fields that a pass adds, declared together."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.places: list[str] = []
+
+    def place(self, element: ir.Type, extents: list[int]) -> ir.Value:
+        """The array of a further field, gotten at the insertion point."""
+        name = f"{self.name}.{len(self.places)}"
+        self.places.append(f'"snode.place"() {{sym_name = "{name}", element = {element}, '
+                           f"component_shape = {extents}}} : () -> ()")
+        return b.make("field.get", array_type(element, extents), [], field=ir.FlatSymbolRefAttr.get(name))
+
+    def declare(self, module: ir.Operation) -> None:
+        """Add the tree to a module, where it has fields."""
+        if not self.places:
+            return
+        text = f'"snode.root"() ({{ {" ".join(self.places)} }}) {{sym_name = "{self.name}"}} : () -> ()'
+        with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
+            ir.Operation.parse(text).clone()
+
+
+class _Split:
+    """One function."""
+
+    def __init__(self, function: ir.Operation, cells: _Tree, results: _Tree) -> None:
+        self.function, self.cells, self.results = function, cells, results
+        self.entry = entry_of(function)
+
+    def run(self) -> None:
+        """Rewrite the function in place."""
+        self._return_through_fields()
+        for loop in reversed(self._wrap_serial_code()):
+            for op in reversed(block_operations(_body(loop))):
+                for result in list(op.results):
+                    self._cross(result, op, loop)
+
+    def _return_through_fields(self) -> None:
+        terminator = block_operations(self.entry)[-1]
+        with before(terminator):
+            for value in terminator.operands:
+                b.effect("field.store", [value, self.results.place(value.type, [])])
+            ir.Operation.create("func.return", [], [])
+        terminator.erase()
+        inputs = [argument.type for argument in self.entry.arguments]
+        self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+
+    def _wrap_serial_code(self) -> list[ir.Operation]:
+        """Move what the host cannot do into loops; what they make may be used outside of them meanwhile."""
+        host: set[ir.Value] = set(self.entry.arguments)
+        wrapped: list[ir.Operation] = []
+        serial: list[ir.Operation] = []
+        for op in block_operations(self.entry):
+            known = all(value in host for value in op.operands)
+            if op.name in ("scf.parallel", "func.return"):
+                if serial:
+                    wrapped.append(_wrap(serial))
+                serial = []
+                if not known:
+                    _stride(op)
+            elif known and _runs_on_host(op):
+                host.update(op.results)
+            else:
+                serial.append(op)
+        return wrapped
+
+    # Values that cross.
+
+    def _users(self, value: ir.Value, loop: ir.Operation) -> list[tuple[ir.Operation, Uses]]:
+        """The other loops that use a value, with the operands that do."""
+        found: dict[ir.Operation, Uses] = {}
+        for use in value.uses:
+            op = top = use.owner.operation
+            while top.parent.operation != self.function:
+                top = top.parent.operation
+            if top != loop:
+                found.setdefault(top, []).append((op, use.operand_number))
+        return list(found.items())
+
+    def _cross(self, value: ir.Value, op: ir.Operation, loop: ir.Operation) -> None:
+        users = self._users(value, loop)
+        if not users:
+            return
+        if is_array(value.type):
+            self._share_cell(op)
+        elif not isinstance(value.type, ir.MemRefType):
+            self._share_scalar(value, users)
+        elif op.name == "memref.alloca":
+            self._share_buffer(op)
+        elif op.name == "memref.alloc" and ir.MemRefType(value.type).rank == 1:
+            self._share_allocation(op, users)
+        else:
+            raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
+
+    def _share_cell(self, op: ir.Operation) -> None:
+        """A cell of one launch becomes a field, cleared where the cell was made."""
+        element, extents = array_of(op.results[0].type)
+        assert op.name == "field.alloca" and not extents, op
+        with at_start(self.entry, op.location):
+            shared = self.cells.place(ir.Type.parse(element), [])
+        with before(op):
+            b.effect("field.store", [b.number(0, ir.Type.parse(element)), shared])
+        op.results[0].replace_all_uses_with(shared)
+        op.erase()
+
+    def _share_buffer(self, op: ir.Operation) -> None:
+        """A buffer of known size becomes a field."""
+        type_ = ir.MemRefType(op.results[0].type)
+        with at_start(self.entry, op.location):
+            shared = self.cells.place(type_.element_type, list(type_.shape))
+        for user in [use.owner.operation for use in op.results[0].uses]:
+            operands = list(user.operands)
+            with before(user):
+                if user.name == "memref.load":
+                    loaded = b.make("field.load", type_.element_type, [shared, *operands[1:]])
+                    user.results[0].replace_all_uses_with(loaded)
+                elif user.name == "memref.store":
+                    b.effect("field.store", [operands[0], shared, *operands[2:]])
+                else:
+                    raise _refused(user, f"a buffer shared between launches cannot be used by '{user.name}'")
+            user.erase()
+        op.erase()
+
+    def _share_allocation(self, op: ir.Operation, users: list[tuple[ir.Operation, Uses]]) -> None:
+        """A buffer on the heap is found again by its address."""
+        memory, i64 = op.results[0], b.integer_type(64)
+        type_ = ir.MemRefType(memory.type)
+        size = op.operands[0] if len(op.operands) else type_.shape[0]
+        with at_start(self.entry, op.location):
+            cell = self.cells.place(i64, [])
+        with ir.InsertionPoint.after(op), op.location:
+            address = b.make("memref.extract_aligned_pointer_as_index", b.index_type(), [memory])
+            b.effect("field.store", [b.make("arith.index_cast", i64, [address]), cell])
+
+        def found_again() -> ir.Value:
+            pointer = b.make("llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [cell])])
+            return memref_at(pointer, type_, [size], [1])
+
+        _make_in(users, op.location, found_again)
+
+    def _share_scalar(self, value: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
+        op = value.owner.operation
+        is_index = isinstance(value.type, ir.IndexType)
+        element = b.integer_type(64) if is_index else value.type
+        with at_start(self.entry, op.location):
+            cell = self.cells.place(element, [])
+        with ir.InsertionPoint.after(op), op.location:
+            b.effect("field.store", [b.make("arith.index_cast", element, [value]) if is_index else value, cell])
+
+        def loaded() -> ir.Value:
+            word = b.make("field.load", element, [cell])
+            return b.make("arith.index_cast", value.type, [word]) if is_index else word
+
+        _make_in(users, op.location, loaded)
+
+
+def _make_in(users: list[tuple[ir.Operation, Uses]], location: ir.Location, make: Callable[[], ir.Value]) -> None:
+    """Make a value anew at the start of every loop that uses it."""
+    for loop, uses in users:
+        with at_start(_body(loop), location):
+            value = make()
+        for op, number in uses:
+            op.operands[number] = value
+
+
+def _runs_on_host(op: ir.Operation) -> bool:
+    return not op.regions and (op.name.startswith(("arith.", "math.")) or op.name in ("field.get", "field.dim"))
+
+
+def _body(loop: ir.Operation) -> ir.Block:
+    return loop.regions[0].blocks[0]
+
+
+def _wrap(serial: list[ir.Operation]) -> ir.Operation:
+    with before(serial[-1]):
+        loop = _one_axis(b.index(1))
+    end = block_operations(_body(loop))[-1]
+    for op in serial:
+        op.move_before(end)
+    return loop
+
+
+def _one_axis(count: ir.Value) -> ir.Operation:
+    """A parallel loop from 0 to a count, empty."""
+    loop = ir.Operation.create("scf.parallel", [], [b.index(0), count, b.index(1)], {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])}, regions=1)
+    with at_end(b.block(loop, 0, [b.index_type()]), ir.Location.current):
+        b.effect("scf.reduce", [])
+    return loop
+
+
+def _stride(loop: ir.Operation) -> None:
+    """Replace a loop over a box by a fixed number of iterations, each of which takes every so many-th of the box."""
+    with before(loop):
+        threads = b.index(STRIDING_THREADS)
+        outer = _one_axis(threads)
+    if "block_dim" in loop.attributes:
+        outer.attributes["block_dim"] = loop.attributes["block_dim"]
+    with before(block_operations(_body(outer))[0]):
+        extents, total = box_size(loop)
+        inner = b.for_loop(_body(outer).arguments[0], total, threads)
+    with at_end(_body(inner), loop.location):
+        indices = box_indices(loop, extents, _body(inner).arguments[0])
+        b.yield_()
+    end = block_operations(_body(inner))[-1]
+    for op in block_operations(_body(loop))[:-1]:
+        op.move_before(end)
+    for old, new in zip(_body(loop).arguments, indices):
+        old.replace_all_uses_with(new)
+    loop.erase()
+
+
+def _refused(op: ir.Operation, message: str) -> TaichiCompilationError:
+    return TaichiCompilationError(f"GPU code: {message}", source_location(op.location))

@@ -1,0 +1,104 @@
+"""PTX, by LLVM's NVPTX target, from a module behind the `cuda` pipeline; CUDA's libdevice has what LLVM lacks."""
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from mlirad.bindings import ir, translate_module_to_llvmir
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import block_operations
+from mlirad.pipeline.float_text import spell_floats_as_bits
+
+TRIPLE = "nvptx64-nvidia-cuda"
+TOOLKITS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
+OLDEST = 70  # atomics with an order and a scope
+
+
+def to_ptx(module: ir.Operation, chip: str) -> str:
+    """The PTX of all kernels of a module behind `cuda_stages`.
+
+    Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, and where a kernel needs
+    libdevice and there is none.
+    """
+    machine = _machine(chip)
+    written = _llvm_ir(module, str(machine.target_data))
+    parsed = llvm.parse_assembly(written)
+    _link_libdevice(parsed)
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+    _keep(set(_KERNEL.findall(written)), parsed, builder)
+    builder.getModulePassManager().run(parsed, builder)
+    text = machine.emit_assembly(parsed)
+    if f".target {chip}" not in text:
+        raise TaichiCompilationError(f"LLVM has no chip '{chip}'")
+    return text
+
+
+def _machine(chip: str) -> llvm.TargetMachine:
+    number = re.fullmatch(r"sm_(\d+)[af]?", chip)
+    if number is None or int(number.group(1)) < OLDEST:
+        raise TaichiCompilationError(f"unknown chip '{chip}', expected sm_{OLDEST} or newer")
+    _initialize()
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=chip, opt=3)
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def _llvm_ir(module: ir.Operation, data_layout: str) -> str:
+    """LLVM IR of the contents of every `gpu.module`."""
+    with module.context, module.location:
+        kernels = ir.Module.create()
+        kernels.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
+        kernels.operation.attributes["llvm.data_layout"] = ir.StringAttr.get(data_layout)
+        for holder in block_operations(module.regions[0].blocks[0]):
+            if holder.name != "gpu.module":
+                continue
+            for op in block_operations(holder.regions[0].blocks[0]):
+                if not op.name.startswith("llvm."):
+                    raise TaichiCompilationError(f"'{op.name}' cannot become PTX, expected the module behind the cuda "
+                                                 "pipeline", source_location(op.location))
+                kernels.body.append(op.clone(ip=False))
+        return spell_floats_as_bits(str(translate_module_to_llvmir(kernels.operation)))
+
+
+def _keep(kernels: set[str], parsed: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
+    """Drop what no kernel calls, before anything is spent on it."""
+    for function in parsed.functions:
+        if not function.is_declaration and function.name not in kernels:
+            function.linkage = llvm.Linkage.internal
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(parsed, builder)
+
+
+_KERNEL = re.compile(r'^define [^@]*ptx_kernel [^@]*@"?([\w$]+)', re.MULTILINE)
+
+
+def _link_libdevice(parsed: llvm.ModuleRef) -> None:
+    needed = [f.name for f in parsed.functions if f.is_declaration and f.name.startswith("__nv_")]
+    if not needed:
+        return
+    path = libdevice()
+    if path is None:
+        raise TaichiCompilationError(f"'{needed[0]}' is in CUDA's libdevice, which is not here: install 'mlirad[cuda]'")
+    library = llvm.parse_bitcode(path.read_bytes())
+    library.triple, library.data_layout = parsed.triple, parsed.data_layout
+    parsed.link_in(library)
+
+
+@cache
+def libdevice() -> Path | None:
+    """NVIDIA's math functions as LLVM bitcode, from the wheel `nvidia-nvvm` or from a CUDA toolkit."""
+    spec = find_spec("nvidia")
+    packages = spec.submodule_search_locations if spec is not None and spec.submodule_search_locations else []
+    found = [path for root in packages for path in Path(root).glob("*/nvvm/libdevice/libdevice*.bc")]
+    found += [path for root in TOOLKITS for path in Path(root, "nvvm/libdevice").glob("libdevice*.bc")]
+    return sorted(found)[-1] if found else None
