@@ -123,6 +123,9 @@ class AtomicOp(Field.Operation, name="atomic"):
             return False
         if not _check_access(op, op.operands[0].type):
             return False
+        if op.results[0].type != op.operands[0].type:
+            op.location.emit_error(f"an atomic on {op.operands[0].type} gives {op.results[0].type}")
+            return False
         if kind not in _FLOAT_KINDS and not isinstance(op.operands[0].type, ir.IntegerType):
             op.location.emit_error(f"atomic kind '{kind}' on {op.operands[0].type}, expected an integer")
             return False

@@ -97,7 +97,8 @@ class _Chunk:
 
     def _compile(self, settings: argparse.Namespace) -> str:
         module = self._parse()
-        run_pipeline(module.operation, settings.pipeline, verify=True, observer=_show if settings.print_ir_after_all else None)
+        observer = _show if settings.print_ir_after_all else None
+        run_pipeline(module.operation, settings.pipeline, verify=True, observer=observer)
         return emit(module.operation, settings.emit, chip=settings.chip, locations=settings.mlir_print_debuginfo)
 
     def _parse(self) -> ir.Module:

@@ -1,0 +1,16 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK-LABEL: func.func @f
+// CHECK: "grad.alloc"({{.*}}) : (index) -> !grad.stack<f32>
+func.func @f(%s: !grad.stack<f32>, %k: index, %v: f32, %d: f64) {
+  %0 = "grad.alloc"(%k) : (index) -> !grad.stack<f32>
+  return
+}
+
+// -----
+
+func.func @f(%s: !grad.stack<f32>, %k: index, %v: f32, %d: f64) {
+  // expected-error @+1 {{f32 is not a stack}}
+  %0 = "grad.alloc"(%k) : (index) -> f32
+  return
+}
