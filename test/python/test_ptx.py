@@ -1,0 +1,436 @@
+"""Kernels as PTX: the entries and atomics one expects, and text that NVIDIA's assembler takes."""
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+from mlirad.pipeline.float_text import spell_floats_as_bits
+from mlirad.pipeline.ptx import CHIPS as KNOWN_CHIPS
+
+CHIPS = ("sm_80", "sm_90")
+
+
+@cache
+def ptxas() -> str | None:
+    """NVIDIA's assembler, on the path or from its wheel."""
+    spec = find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec is not None else None
+    wheels = [str(p) for folder in folders or [] for p in Path(folder).glob("*/bin/ptxas")]
+    return shutil.which("ptxas") or next(iter(wheels), None)
+
+
+@pytest.fixture
+def assemble(tmp_path: Path) -> Callable[[str], None]:
+    """A function that fails where ptxas rejects a text."""
+    if ptxas() is None:
+        pytest.skip("no ptxas: neither on the path nor in the wheel nvidia-cuda-nvcc")
+
+    def check(text: str) -> None:
+        chip = re.search(r"^\.target (\w+)", text, re.MULTILINE)
+        assert chip is not None
+        source = tmp_path / "kernel.ptx"
+        source.write_text(text)
+        run = subprocess.run([str(ptxas()), f"-arch={chip[1]}", "-c", str(source), "-o", "/dev/null"],
+                             capture_output=True, text=True, check=False)
+        assert run.returncode == 0, run.stderr
+
+    return check
+
+
+def entries(text: str) -> dict[str, str]:
+    """The body of every kernel by name."""
+    return {m[1]: m[2] for m in re.finditer(r"\.visible \.entry (\w+)\((.*?)^\}", text, re.MULTILINE | re.DOTALL)}
+
+
+def atomics(text: str) -> list[str]:
+    """The atomic instructions of a text, in order."""
+    return re.findall(r"\b(?:atom|red)\.[\w.]+", text)
+
+
+Make = Callable[[], tuple[Any, tuple[Any, ...]]]
+
+
+def saxpy() -> tuple[Any, tuple[Any, ...]]:
+    x, y = ti.field(ti.f32, 1000, needs_grad=True), ti.field(ti.f32, 1000, needs_grad=True)
+    total = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def run(a: ti.f32):
+        for i in x:
+            y[i] += a * x[i]
+            total[None] += x[i]
+
+    return run, (2.0,)
+
+
+def stencil() -> tuple[Any, tuple[Any, ...]]:
+    u, v = ti.field(ti.f32, (64, 64), needs_grad=True), ti.field(ti.f32, (64, 64), needs_grad=True)
+
+    @ti.kernel
+    def run(c: ti.f32):
+        for i, j in u:
+            if 0 < i < 63 and 0 < j < 63:
+                v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
+
+    return run, (0.1,)
+
+
+def scatter() -> tuple[Any, tuple[Any, ...]]:
+    where = ti.field(ti.i32, 100)
+    value, out = ti.field(ti.f64, 100, needs_grad=True), ti.field(ti.f64, 10, needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i in where:
+            out[where[i]] += value[i]
+
+    return run, ()
+
+
+def rows() -> tuple[Any, tuple[Any, ...]]:
+    a, total = ti.field(ti.f32, (32, 32), needs_grad=True), ti.field(ti.f32, 32, needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i, j in a:
+            total[i] += a[i, j]
+            a[i, j] += 1.0
+
+    return run, ()
+
+
+def vectors() -> tuple[Any, tuple[Any, ...]]:
+    x = ti.Vector.field(3, ti.f32, shape=100, needs_grad=True)
+    y = ti.Vector.field(3, ti.f32, shape=100, needs_grad=True)
+    m = ti.Matrix.field(3, 3, ti.f32, shape=100, needs_grad=True)
+
+    @ti.kernel
+    def run(t: ti.f32):
+        for i in x:
+            y[i] = (m[i] @ x[i]).normalized() * t
+
+    return run, (0.5,)
+
+
+def functions(dtype: Any) -> Make:
+    def make() -> tuple[Any, tuple[Any, ...]]:
+        x, y = ti.field(dtype, 100, needs_grad=True), ti.field(dtype, 100, needs_grad=True)
+
+        @ti.kernel
+        def run():
+            for i in x:
+                v = x[i]
+                y[i] = (ti.sin(v) + ti.exp(v) + ti.log(v) + v**2.5 + ti.tanh(v) + ti.atan2(v, 0.1) + ti.sqrt(v)
+                        + ti.floor(v) + abs(v) + ti.acos(v) + ti.rsqrt(v) + ti.round(v) + v**3 + ti.tan(v))
+
+        return run, ()
+
+    return make
+
+
+def loops() -> tuple[Any, tuple[Any, ...]]:
+    n, steps = ti.field(ti.i32, 100), ti.field(ti.i32, 100)
+
+    @ti.kernel
+    def run():
+        for i in n:
+            k = n[i]
+            count = 0
+            while k != 1:
+                k = k // 2 if k % 2 == 0 else 3 * k + 1
+                count += 1
+                if count > 1000:
+                    break
+            for j in range(10):
+                if j > i:
+                    break
+                if j == 3:
+                    continue
+                count += j
+            steps[i] = count
+
+    return run, ()
+
+
+def draws() -> tuple[Any, tuple[Any, ...]]:
+    x, n = ti.field(ti.f32, 100), ti.field(ti.i32, 100)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            x[i] = ti.random() - ti.random()
+            n[i] = ti.random(ti.i32) % 7
+
+    return run, ()
+
+
+def ndarrays() -> tuple[Any, tuple[Any, ...]]:
+    @ti.kernel
+    def run(a: ti.types.ndarray(ti.f32, ndim=2), b: ti.types.ndarray(ti.f32, ndim=2), c: ti.f32):
+        for i, j in a:
+            b[i, j] += c * a[i, j]
+
+    return run, (np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32), 2.0)
+
+
+def integers() -> tuple[Any, tuple[Any, ...]]:
+    h, x = ti.field(ti.i32, 8), ti.field(ti.i32, 100)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            ti.atomic_add(h[0], x[i])
+            ti.atomic_min(h[1], x[i])
+            ti.atomic_max(h[2], x[i])
+            ti.atomic_and(h[3], x[i])
+            ti.atomic_or(h[4], x[i])
+            ti.atomic_xor(h[5], x[i])
+
+    return run, ()
+
+
+def returned() -> tuple[Any, tuple[Any, ...]]:
+    x = ti.field(ti.f32, 100)
+
+    @ti.kernel
+    def run(a: ti.f32) -> ti.f32:
+        s = 0.0
+        for i in x:
+            s += a * x[i]
+        return s * 2.0
+
+    return run, (3.0,)
+
+
+def bounds_in_memory() -> tuple[Any, tuple[Any, ...]]:
+    n, x = ti.field(ti.i32, ()), ti.field(ti.f32, (100, 100))
+
+    @ti.kernel
+    def run():
+        for i, j in ti.ndrange(n[None], (1, n[None] + 1)):
+            x[i, j] += 1.0
+
+    return run, ()
+
+
+def serial() -> tuple[Any, tuple[Any, ...]]:
+    x, y = ti.field(ti.f64, 100), ti.field(ti.f64, 100)
+
+    @ti.kernel
+    def run(n: ti.i32):
+        a = ti.f64(1.0)
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            a = a * x[i] + y[n - 1 - i]
+        for i in x:
+            y[i] = a * x[i]
+
+    return run, (10,)
+
+
+def printing() -> tuple[Any, tuple[Any, ...]]:
+    x = ti.field(ti.f32, 4)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            print("x", i, x[i])
+
+    return run, ()
+
+
+KERNELS: dict[str, Make] = {
+    "saxpy": saxpy, "stencil": stencil, "scatter": scatter, "rows": rows, "vectors": vectors,
+    "functions-f32": functions(ti.f32), "functions-f64": functions(ti.f64), "functions-f16": functions(ti.f16),
+    "loops": loops, "draws": draws, "ndarrays": ndarrays, "integers": integers, "returned": returned,
+    "bounds-in-memory": bounds_in_memory, "serial": serial, "printing": printing}
+
+
+@pytest.fixture(autouse=True)
+def fresh_program() -> None:
+    """A program of its own for every test."""
+    ti.init()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_ptxas_takes_every_kernel(name: str, assemble: Callable[[str], None]) -> None:
+    """Every kernel becomes PTX for its chip, the same every time, with entries named after it."""
+    kernel, arguments = KERNELS[name]()
+    for chip in CHIPS:
+        text = kernel.ptx(*arguments, chip=chip)
+        assert f".target {chip}" in text
+        assert entries(text) and all(re.fullmatch(r"run_\d+", entry) for entry in entries(text))
+        assemble(text)
+    assert kernel.ptx(*arguments) == text
+
+
+def made(make: Make, **options: Any) -> str:
+    """The PTX of a kernel."""
+    kernel, arguments = make()
+    text: str = kernel.ptx(*arguments, **options)
+    return text
+
+
+def test_updates_of_own_cells_are_plain() -> None:
+    """A reduction is atomic; an update of a cell that no other iteration touches is not."""
+    assert atomics(made(saxpy)) == ["atom.global.add.f32"]
+    assert atomics(made(stencil)) == atomics(made(ndarrays)) == atomics(made(bounds_in_memory)) == []
+
+
+def test_cells_shared_along_one_axis_are_atomic() -> None:
+    """A row's sum is one-to-one in the first axis only: with a thread an element it needs an atomic."""
+    assert atomics(made(rows)) == ["atom.global.add.f32"]
+
+
+def test_every_integer_kind_is_one_instruction() -> None:
+    """Integer updates need no loop of compare and swap, except for xor."""
+    found = atomics(made(integers))
+    assert [name.split(".")[2] for name in found][:5] == ["add", "min", "max", "and", "or"]
+    assert len(found) == 6
+
+
+def test_atomics_keep_no_order() -> None:
+    """No fence, no scope beyond the device."""
+    for make in (saxpy, scatter, integers):
+        text = made(make)
+        assert not re.search(r"fence|membar|acq|rel\b|\.sys", text)
+
+
+def test_values_cross_launches_in_memory() -> None:
+    """A local sum: clear its cell, add in parallel, then one thread computes the result."""
+    found = entries(made(returned))
+    assert list(found) == ["run_0", "run_1", "run_2"]
+    assert atomics(found["run_0"]) == atomics(found["run_2"]) == []
+    assert atomics(found["run_1"]) == ["atom.global.add.f32"]
+    assert "st.global" in found["run_2"]
+
+
+def test_pointers_do_not_alias() -> None:
+    """What a kernel only reads goes through the read-only cache."""
+    assert "ld.global.nc.f32" in made(stencil) or "ld.global.nc.b32" in made(stencil)
+
+
+def test_block_size_comes_from_the_loop() -> None:
+    """`block_dim` of `ti.loop_config`, else 128."""
+    x = ti.field(ti.f32, 10000)
+
+    @ti.kernel
+    def run():
+        ti.loop_config(block_dim=64)
+        for i in x:
+            x[i] = 1.0
+        for i in x:
+            x[i] = 2.0
+
+    found = made(lambda: (run, ()))
+    assert re.findall(r"\.maxntid (\d+)", found) == ["64", "128"]
+
+
+def test_only_what_is_called_is_linked() -> None:
+    """Nothing of libdevice is left that no kernel calls."""
+    assert "__nv_" not in made(functions(ti.f32))
+    assert made(saxpy).count(".func") == 0
+
+
+def test_square_root_is_exact() -> None:
+    """Roots are rounded to nearest: accuracy is not given away for speed."""
+    x = ti.field(ti.f32, 10)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            x[i] = ti.sqrt(x[i])
+
+    assert "sqrt.rn.f32" in made(lambda: (run, ()))
+
+
+REVERSED = ("saxpy", "stencil", "scatter", "vectors", "functions-f32", "functions-f64", "rows")
+
+
+@pytest.mark.parametrize("name", REVERSED)
+def test_reverse_mode(name: str, assemble: Callable[[str], None]) -> None:
+    """Reverse kernels take the same way."""
+    kernel, arguments = KERNELS[name]()
+    text = kernel.ptx(*arguments, mode="reverse")
+    assert entries(text)
+    assemble(text)
+
+
+def test_saved_values_on_the_device_heap(assemble: Callable[[str], None]) -> None:
+    """Values saved in one launch for another are found again by their address."""
+    x, y = ti.field(ti.f32, 100, needs_grad=True), ti.field(ti.f32, 100, needs_grad=True)
+
+    @ti.kernel
+    def run(n: ti.i32):
+        a = 1.0
+        ti.loop_config(serialize=True)
+        for i in range(n):
+            a = a * x[i]
+        for i in x:
+            y[i] += a * x[i]
+
+    text = run.ptx(3, mode="reverse")
+    found = entries(text)
+    assert "malloc" in found["run_0"] and "free" in list(found.values())[-1]
+    assemble(text)
+
+
+def test_an_unknown_chip_is_refused() -> None:
+    """By name, before anything is written."""
+    kernel, arguments = saxpy()
+    for chip in ("sm_35", "gfx90a", "sm_9999"):
+        with pytest.raises(ti.TaichiCompilationError, match=chip):
+            kernel.ptx(*arguments, chip=chip)
+
+
+def test_every_known_chip_is_known_to_llvm(capfd: pytest.CaptureFixture[str]) -> None:
+    """LLVM would go on with an unknown chip, and say so on the standard error."""
+    kernel, arguments = stencil()
+    for chip in KNOWN_CHIPS:
+        kernel.ptx(*arguments, chip=chip)
+    assert capfd.readouterr().err == ""
+
+
+def test_too_large_a_block_is_refused_at_its_line() -> None:
+    """With the line of the loop."""
+    x = ti.field(ti.f32, 10000)
+
+    @ti.kernel
+    def run():
+        ti.loop_config(block_dim=2048)
+        for i in x:
+            x[i] = 1.0
+
+    with pytest.raises(ti.TaichiCompilationError, match=r"test_ptx\.py:\d+:\d+: block_dim is 1 to 1024"):
+        run.ptx()
+
+
+def _float(value: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+
+
+@pytest.mark.parametrize(("line", "expected"), [
+    ("fmul float %51, f0x33800000", f"fmul float %51, {_float(2.0**-24)}"),
+    ("fadd double %1, 1.000000e-01", f"fadd double %1, {_float(0.1)}"),
+    ("call double @f(float 5.000000e-01, double 2.5)", f"call double @f(float {_float(0.5)}, double {_float(2.5)})"),
+    ("select i1 %c, float +inf, float -inf", f"select i1 %c, float {_float(np.inf)}, float {_float(-np.inf)}"),
+    ("store half 1.000000e+00, ptr %p", "store half 0xH3C00, ptr %p"),
+    ("store bfloat 1.000000e+00, ptr %p", "store bfloat 0xR3F80, ptr %p"),
+    ("phi float [ -0.000000e+00, %1 ]", f"phi float [ {_float(-0.0)}, %1 ]"),
+    ('@s = constant [9 x i8] c"float 1.0"', '@s = constant [9 x i8] c"float 1.0"'),
+    ("%x = add i32 %double, 1", "%x = add i32 %double, 1"),
+])
+def test_floats_are_spelled_as_bits(line: str, expected: str) -> None:
+    """Constants of every type, and nothing else."""
+    assert spell_floats_as_bits(line) == expected
