@@ -75,8 +75,8 @@ class AllocaOp(Field.Operation, name="alloca"):
         if not _check_array(op, op.results[0].type):
             return False
         extents = array_of(op.results[0].type)[1]
-        if extents:
-            op.location.emit_error(f"a local array of extents {list(extents)}, expected a single cell")
+        if min(extents, default=1) <= 0:
+            op.location.emit_error(f"a local array of extents {list(extents)}, expected positive ones")
             return False
         return True
 

@@ -278,7 +278,9 @@ def _clear(memref: ir.Value, size: int) -> None:
 
 def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
     axis = ir.IntegerAttr(op.attributes["axis"]).value
-    op.results[0].replace_all_uses_with(lowering.array(op.operands[0]).extents[axis])
+    extent = array_of(op.operands[0].type)[1][axis]
+    known = b.index(extent) if extent >= 0 else lowering.array(op.operands[0]).extents[axis]
+    op.results[0].replace_all_uses_with(known)
     op.erase()
 
 

@@ -10,8 +10,8 @@ func.func @f() {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{a local array of extents [4], expected a single cell}}
-  %a = "field.alloca"() : () -> !field.array<f32, [4]>
+  // expected-error @+1 {{a local array of extents [-1], expected positive ones}}
+  %a = "field.alloca"() : () -> !field.array<f32, [-1]>
   return
 }
 

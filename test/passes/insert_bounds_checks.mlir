@@ -1,0 +1,31 @@
+// RUN: mlirad-opt %s --insert-bounds-checks | filecheck %s
+
+// CHECK-LABEL: func.func @known_extent
+// CHECK: %[[N:.*]] = arith.constant 16 : index
+// CHECK: %[[LOW:.*]] = arith.cmpi sge, %arg1,
+// CHECK: %[[HIGH:.*]] = arith.cmpi slt, %arg1, %[[N]]
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]]
+// CHECK: "field.assert"(%[[INSIDE]], %[[N]], %arg1)
+// CHECK-SAME: (kernel=known_extent) Accessing field (ndarray) of size ({}) with indices ({}) out of bounds
+// CHECK: %[[SAFE:.*]] = arith.select %[[INSIDE]], %arg1,
+// CHECK: "field.load"(%arg0, %[[SAFE]])
+func.func @known_extent(%x: !field.array<f32, [16]>, %i: index) -> f32 {
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  return %v : f32
+}
+
+// CHECK-LABEL: func.func @extent_of_the_launch
+// CHECK: %[[N:.*]] = "field.dim"(%arg0) {axis = 0 : i64}
+// CHECK: arith.cmpi slt, %arg1, %[[N]]
+// CHECK: "field.store"(%arg2, %arg0, %{{.*}})
+func.func @extent_of_the_launch(%x: !field.array<f32, [-1]>, %i: index, %v: f32) {
+  "field.store"(%v, %x, %i) : (f32, !field.array<f32, [-1]>, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @one_cell
+// CHECK-NOT: "field.assert"
+func.func @one_cell(%x: !field.array<f32, []>, %v: f32) {
+  "field.store"(%v, %x) : (f32, !field.array<f32, []>) -> ()
+  return
+}

@@ -1,0 +1,22 @@
+// RUN: mlirad-opt %s --lower-field-assert | filecheck %s
+
+// CHECK: field.messages = ["loc(\22{{.*}}lower_field_assert.mlir\22:20:3)\0Aindex {} is negative"]
+// CHECK: element = i64, sym_name = "$errors"
+
+// CHECK-LABEL: func.func @first_failure_is_recorded
+// CHECK: %[[FAILED:.*]] = arith.xori %arg0,
+// CHECK: %[[RECORD:.*]] = "field.get"() {field = @"$errors"}
+// CHECK: scf.if %[[FAILED]]
+// CHECK: %[[EARLIER:.*]] = "field.load"(%[[RECORD]],
+// CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[EARLIER]],
+// CHECK: scf.if %[[NONE]]
+// CHECK: %[[WORD:.*]] = arith.index_cast %arg1
+// CHECK: "field.store"(%[[WORD]], %[[RECORD]], %[[SECOND:.*]]) :
+// CHECK: %[[NUMBER:.*]] = arith.constant 1 : i64
+// CHECK: "field.store"(%[[NUMBER]], %[[RECORD]],
+// CHECK-NOT: "field.assert"
+// CHECK: return
+func.func @first_failure_is_recorded(%c: i1, %i: index) {
+  "field.assert"(%c, %i) {message = "index {} is negative"} : (i1, index) -> ()
+  return
+}
