@@ -1,13 +1,18 @@
 """The tape: launches in order, differentiated in reverse order."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
+from mlirad.ad.versions import Version, Versions, part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
@@ -22,7 +27,7 @@ class Tape:
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
                  grad_check: Any = None) -> None:
         self.loss, self.clear_gradients = loss, clear_gradients
-        self.launches: list[tuple[Variant, list[Any], list[Any]]] = []
+        self.entries: list[Launch | HostWrite] = []
         self.entered = False
         self.program: Program = program()
 
@@ -37,6 +42,7 @@ class Tape:
         if self.clear_gradients:
             clear_all_gradients()
         self.loss.fill(0)
+        self.versions = Versions(self.program)
         self.program.recorder = self
         return self
 
@@ -46,19 +52,82 @@ class Tape:
         if kind is None:
             self.grad()
 
-    def record(self, kernel: Kernel, variant: Variant, values: list[Any], buffers: list[Any]) -> None:
-        """Note a launch."""
-        self.launches.append((variant, values, buffers))
+    @property
+    def calls(self) -> list[tuple[Kernel, tuple[Any, ...]]]:
+        """The recorded launches: kernels with their arguments."""
+        return [(e.kernel, tuple(e.values)) for e in self.entries if isinstance(e, Launch)]
 
-    def host_write(self, target: Any) -> None:
-        """Note a write from Python."""
+    def before_launch(self, kernel: Kernel, variant: Variant, values: list[Any], buffers: list[Any]) -> None:
+        """Keep what a launch is about to overwrite. Raises TaichiCompilationError where it cannot be differentiated."""
+        saved = self.versions.before_launch(variant, values, buffers)
+        self.entries.append(Launch(kernel, variant, values, buffers, saved))
+
+    def after_launch(self) -> None:
+        """Note what the reverse of the launch that just ran will read."""
+        entry = self.entries[-1]
+        assert isinstance(entry, Launch)
+        self.versions.after_launch(entry.variant, entry.values, entry.buffers)
+
+    def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
+        """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
+        key, view, adjoint = _memory_of(target)
+        whole: Box = ((None, None),) * view.ndim
+        box = whole if index is None else (*((i, i) for i in index), *whole[len(index):])
+        self.entries.append(HostWrite(adjoint, box, self.versions.before_write(key, view, box)))
 
     def grad(self) -> None:
-        """Seed the loss with 1 and run the reverses of the recorded launches, last first."""
+        """Seed the loss with 1 and run the reverses of what was recorded, last first.
+
+        Afterwards every primal field holds again what the forward program left there.
+        """
         assert self.entered, "Before evaluating gradients tape must be entered."
         self.loss.grad.fill(1)
-        for variant, values, buffers in reversed(self.launches):
-            variant.launch("reverse", flat_values(values, buffers, variant, reverse=True))
+        for entry in reversed(self.entries):
+            entry.reverse()
+            for version in entry.saved:
+                version.exchange()
+        for entry in self.entries:
+            for version in entry.saved:
+                version.exchange()
+
+
+@dataclass
+class Launch:
+    """A launched kernel, and what it overwrote of what earlier reverses need."""
+
+    kernel: Kernel
+    variant: Variant
+    values: list[Any]
+    buffers: list[Any]
+    saved: list[Version]
+
+    def reverse(self) -> None:
+        """Run its reverse."""
+        variant = self.variant
+        variant.launch("reverse", flat_values(self.values, self.buffers, variant, reverse=True))
+
+
+@dataclass
+class HostWrite:
+    """A write from Python: a store of constants."""
+
+    adjoint: np.ndarray[Any, Any] | None
+    box: Box
+    saved: list[Version]
+
+    def reverse(self) -> None:
+        """What was there before has no influence any more."""
+        if self.adjoint is not None:
+            part(self.adjoint, self.box)[...] = 0
+
+
+def _memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+    """The key, the memory and the adjoint's memory of a field or an ndarray."""
+    if isinstance(target, Ndarray):
+        return target.address, target.values, None if target.grad is None else target.grad.values
+    adjoint = target.existing("grad")
+    return target.symbol, target.located().view, None if adjoint is None or adjoint.memory is None else \
+        adjoint.memory.view
 
 
 def _check_loss(loss: Any) -> None:

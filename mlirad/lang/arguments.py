@@ -52,6 +52,13 @@ class ArrayBuffer:
     owner: Any
     back: Callable[[], None] | None = None
 
+    def array(self) -> np.ndarray[Any, Any]:
+        """The elements, as a view."""
+        if isinstance(self.owner, Ndarray):
+            return self.owner.values
+        values: np.ndarray[Any, Any] = self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
+        return values
+
 
 def scalar_dtype(param: Parameter, config: Config) -> DataType:
     """The type a scalar parameter is passed as."""

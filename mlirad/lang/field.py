@@ -185,12 +185,12 @@ class Field:
         value = memory.view[index]
         if not self.element_shape:
             return value.item()
-        return ElementMatrix(memory.view, index, self.element_shape, self._note_write)
+        return ElementMatrix(memory.view, index, self.element_shape, lambda: self._note_write(index))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         memory = self.located()
-        self._note_write()
         index = self._index(key, memory)
+        self._note_write(index)
         if self.element_shape:
             values = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if values.shape not in ((), self.element_shape):
@@ -199,10 +199,10 @@ class Field:
         else:
             memory.view[index] = value
 
-    def _note_write(self) -> None:
+    def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         recorder = self.program.recorder
-        if recorder is not None:
-            recorder.host_write(self)
+        if recorder is not None and self.primal is None:
+            recorder.host_write(self, index)
 
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""

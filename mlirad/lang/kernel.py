@@ -106,13 +106,16 @@ class Kernel:
                 variant.seed = current.next_seed()
             values.append(variant.seed)
         if mode == "primal":
+            recorder = current.recorder
+            if recorder is not None:
+                recorder.before_launch(self, variant, values, buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             for buffer in buffers:
                 if buffer.back is not None:
                     buffer.back()
-            if current.recorder is not None:
-                current.recorder.record(self, variant, values, buffers)
-            return variant.result()
+            if recorder is not None:
+                recorder.after_launch()
+            return variant.result() if variant.kernel.results else None
         variant.launch("reverse", flat_values(values, buffers, variant, reverse=True))
         return None
 

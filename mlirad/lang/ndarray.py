@@ -23,6 +23,9 @@ class Ndarray:
         self.address = self.values.ctypes.data
         self.dims = self.values.shape
         self.grad: Ndarray | None = Ndarray(dtype, shape, element_shape, False) if needs_grad else None
+        self.is_gradient = False
+        if self.grad is not None:
+            self.grad.is_gradient = True
         self.program = program()
 
     @property
@@ -38,20 +41,21 @@ class Ndarray:
             raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
         return parts
 
-    def _note_write(self) -> None:
+    def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         recorder = self.program.recorder
-        if recorder is not None:
-            recorder.host_write(self)
+        if recorder is not None and not self.is_gradient:
+            recorder.host_write(self, index)
 
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
         if self.element_shape:
-            return ElementMatrix(self.values, index, self.element_shape, self._note_write)
+            return ElementMatrix(self.values, index, self.element_shape, lambda: self._note_write(index))
         return self.values[index].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._note_write()
-        self.values[self._index(key)] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        index = self._index(key)
+        self._note_write(index)
+        self.values[index] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
 
     def fill(self, value: Any) -> None:
         """Set every element."""

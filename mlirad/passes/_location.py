@@ -1,13 +1,12 @@
 """MLIR locations as places in a user's program."""
 import re
 
-from mlirad.bindings import ir
 from mlirad.errors import SourceLocation
 
 _FILE = re.compile(r'"([^"]+)":(\d+):(\d+)')
 
 
-def source_location(location: ir.Location) -> SourceLocation | None:
+def source_location(location: object) -> SourceLocation | None:
     """The first file, line and column in a location, or None."""
     match = _FILE.search(str(location))
     return None if match is None else SourceLocation(match.group(1), int(match.group(2)), int(match.group(3)))

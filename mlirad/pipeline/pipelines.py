@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
-REVERSE = "check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads,lower-grad-to-memref,canonicalize,cse"
+REVERSE = "mark-footprints,check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads,lower-grad-to-memref,canonicalize,cse"
 CHECK_BOUNDS = "insert-bounds-checks"
 
 LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
@@ -30,8 +30,11 @@ STAGES = ("field", "normal", "derived", "memref", "target")
 
 def cpu_stages(*, reverse: bool = False, threads: int = 1, fast_math: bool = True,
                check_bounds: bool = False) -> list[tuple[str, str]]:
-    """The stages behind `field`, each with the pipeline that leads to it."""
-    normal = NORMALISE if not check_bounds else f"{NORMALISE},{CHECK_BOUNDS}"
+    """The stages behind `field`, each with the pipeline that leads to it.
+
+    A reverse repeats the accesses that its primal has checked, and checks none itself.
+    """
+    normal = f"{NORMALISE},{CHECK_BOUNDS}" if check_bounds and not reverse else NORMALISE
     stages = [("normal", normal)]
     if reverse:
         stages.append(("derived", REVERSE))

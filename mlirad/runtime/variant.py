@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
+from mlirad.runtime.footprints import Footprints, read_footprints
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
@@ -40,6 +42,7 @@ class Variant:
         self.compiled: dict[str, CompiledKernel] = {}
         self.messages: dict[str, list[str]] = {}
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
+        self._footprints: Footprints | None = None
         self.run_primal: Callable[[Sequence[Any]], None] | None = None
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
@@ -91,9 +94,18 @@ class Variant:
             messages = []
             if "field.messages" in attributes:
                 messages = [ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])]
+            if mode == "reverse":
+                self._footprints = read_footprints(module)
             parameters = parameters_of(module, self.kernel.name)
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
         return _Lowered(module, parameters, messages)
+
+    def footprints(self) -> Footprints:
+        """What a launch writes and what its reverse reads. Raises TaichiCompilationError where there is no reverse."""
+        if self._footprints is None:
+            self.code("reverse")
+            assert self._footprints is not None
+        return self._footprints
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
         if not self.program.config.print_ir:
@@ -132,15 +144,8 @@ class Variant:
         if number == 0:
             return
         place, _, text = messages[number - 1].partition("\n")
-        values = [int(v) for v in record[1:]]
+        filled = _filled(text, [int(v) for v in record[1:]])
         record[:] = 0
-        filled = text
-        for value in values:
-            if "{" not in filled:
-                break
-            start, end = filled.index("{"), filled.index("}")
-            shown = struct.unpack("d", struct.pack("q", value))[0] if "f" in filled[start:end] else value
-            filled = f"{filled[:start]}{shown}{filled[end + 1:]}"
         raise TaichiAssertionError(f"{_shown_place(place)}{filled}")
 
     def result(self) -> Any:
@@ -160,6 +165,19 @@ def _copy(module: ir.Module) -> ir.Module:
     for op in module.body.operations:
         copy.body.append(op.operation.clone(ip=False))
     return copy
+
+
+def _filled(text: str, values: Sequence[int]) -> str:
+    """The text with recorded words in its holes; a format that ends in a letter of C's for floats reads a double."""
+    words = iter(values)
+
+    def one(match: re.Match[str]) -> str:
+        word, spec = next(words), match.group(1)
+        if spec[-1:] in tuple("eEfFgG"):
+            return format(struct.unpack("d", struct.pack("q", word))[0], spec)
+        return str(word % (1 << 64) if spec.endswith("u") else word)
+
+    return re.sub(r"\{([^}]*)\}", one, text).replace("\1", "{").replace("\2", "}")
 
 
 def _shown_place(place: str) -> str:

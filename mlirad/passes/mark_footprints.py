@@ -1,0 +1,63 @@
+"""Note on every public function which elements it writes, and which its reverse reads.
+
+`field.footprints` holds one dictionary an access: the array (a symbol, or the number of an argument), `access` ("needed"
+or "written"), the place in the source, and `box`, for each axis the low and the high bound as `[constant, argument,
+factor, ...]`; an empty bound is not known. The tape evaluates them with the arguments of each launch (AUTODIFF.md §3).
+"""
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity
+from mlirad.passes._footprint import Bound, footprint
+from mlirad.passes._graph import Graph, Node
+from mlirad.passes._needed import Needed
+from mlirad.passes._walk import functions
+
+
+def mark_footprints(module: ir.Operation) -> None:
+    """Note the boxes of needed reads and of writes."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            notes = _notes(module, function)
+            module.attributes["field.footprints"] = ir.ArrayAttr.get(notes)
+
+
+def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
+    graph = Graph(function)
+    activity = Activity(module, function, graph)
+    needed = Needed(graph, activity)
+    values = {value for value, _ in needed.keys}
+    notes: dict[str, ir.Attribute] = {}
+    for node in graph.nodes():
+        if node.array is None or node.array in activity.local or _is_local(graph, node):
+            continue
+        if node.name == "field.load" and node.results[0] in values:
+            kind = "needed"
+        elif node.name in ("field.store", "field.atomic"):
+            kind = "written"
+        else:
+            continue
+        note = _note(graph, node, kind)
+        notes.setdefault(str(note), note)
+    return list(notes.values())
+
+
+def _is_local(graph: Graph, node: Node) -> bool:
+    value = graph.values[node.array_value]
+    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+
+
+def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
+    box = [ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)])
+           for axis in footprint([graph.values[i] for i in node.indices])]
+    array: ir.Attribute
+    if isinstance(node.array, str):
+        array = ir.FlatSymbolRefAttr.get(node.array)
+    else:
+        array = ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(node.array).arg_number)
+    return ir.DictAttr.get({"array": array, "access": ir.StringAttr.get(kind), "box": ir.ArrayAttr.get(box),
+                            "place": ir.StringAttr.get(str(node.op.location))})
+
+
+def _encoded(bound: Bound | None) -> ir.Attribute:
+    words = [] if bound is None else [bound[0], *(word for term in bound[1] for word in term)]
+    return ir.DenseI64ArrayAttr.get(words)

@@ -1,0 +1,131 @@
+"""Which elements a launch writes and which its reverse reads: boxes, for the arguments of that launch."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.passes._location import source_location
+
+Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
+Bound = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """One access: its array (a field's name, or the number of an argument) and the bounds of its box."""
+
+    array: str | int
+    place: str
+    bounds: tuple[tuple[Bound, Bound], ...]
+    is_constant: bool
+    constant: Box
+
+    def box(self, arguments: Sequence[Any]) -> Box:
+        """The box for the arguments of a launch, by their number in the kernel."""
+        if self.is_constant:
+            return self.constant
+        return tuple((_value(low, arguments), _value(high, arguments)) for low, high in self.bounds)
+
+
+@dataclass(frozen=True)
+class Footprints:
+    """The accesses of a kernel that matter to a tape."""
+
+    needed: tuple[Footprint, ...]
+    written: tuple[Footprint, ...]
+
+
+def _value(bound: Bound, arguments: Sequence[Any]) -> int | None:
+    if not bound:
+        return None
+    return bound[0] + sum(arguments[a] * factor for a, factor in zip(bound[1::2], bound[2::2]))
+
+
+def read_footprints(module: ir.Module) -> Footprints:
+    """The footprints noted on a module by `mark-footprints`."""
+    found: dict[str, list[Footprint]] = {"needed": [], "written": []}
+    attributes = module.operation.attributes
+    for note in ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []:
+        entry = ir.DictAttr(note)
+        array: str | int
+        if isinstance(entry["array"], ir.FlatSymbolRefAttr):
+            array = ir.FlatSymbolRefAttr(entry["array"]).value
+        else:
+            array = ir.IntegerAttr(entry["array"]).value
+        bounds = tuple((tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
+                       for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"])))
+        constant = all(len(bound) <= 1 for pair in bounds for bound in pair)
+        box = tuple((_value(low, ()), _value(high, ())) for low, high in bounds) if constant else ()
+        text = ir.StringAttr(entry["place"]).value
+        found[ir.StringAttr(entry["access"]).value].append(
+            Footprint(array, _place(text), bounds, constant, box))
+    return Footprints(tuple(found["needed"]), tuple(found["written"]))
+
+
+def _place(text: str) -> str:
+    place = source_location(text)
+    return "" if place is None else str(place)
+
+
+def meet(left: Box, right: Box) -> bool:
+    """Whether two boxes of one array may share an element."""
+    for (low, high), (first, last) in zip(left, right):
+        if high is not None and first is not None and high < first or \
+                low is not None and last is not None and last < low:
+            return False
+    return True
+
+
+class Region:
+    """The union of boxes, kept short: boxes that line up along one axis become one, many become their hull."""
+
+    LIMIT = 32
+
+    def __init__(self) -> None:
+        self.boxes: list[Box] = []
+
+    def add(self, box: Box) -> None:
+        """Include a box."""
+        for position in range(len(self.boxes) - 1, -1, -1):
+            joined = _join(self.boxes[position], box)
+            if joined is not None:
+                self.boxes[position] = joined
+                return
+        self.boxes.append(box)
+        if len(self.boxes) > self.LIMIT:
+            self.boxes = [hull(self.boxes)]
+
+    def meets(self, box: Box) -> bool:
+        """Whether the union may share an element with a box."""
+        return any(meet(own, box) for own in self.boxes)
+
+
+def _join(left: Box, right: Box) -> Box | None:
+    """The union of two boxes where it is a box."""
+    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
+    if not different:
+        return left
+    if len(different) > 1:
+        return None
+    axis = different[0]
+    (low, high), (first, last) = left[axis], right[axis]
+    if low is None or high is None or first is None or last is None:
+        joined: tuple[int | None, int | None] = (None, None)
+    elif first > high + 1 or low > last + 1:
+        return None
+    else:
+        joined = (min(low, first), max(high, last))
+    return (*left[:axis], joined, *left[axis + 1:])
+
+
+def hull(boxes: Sequence[Box]) -> Box:
+    """The smallest box that holds some boxes."""
+    axes = []
+    for pairs in zip(*boxes):
+        lows, highs = [p[0] for p in pairs], [p[1] for p in pairs]
+        known_lows, known_highs = [v for v in lows if v is not None], [v for v in highs if v is not None]
+        axes.append((min(known_lows) if len(known_lows) == len(lows) else None,
+                     max(known_highs) if len(known_highs) == len(highs) else None))
+    return tuple(axes)
