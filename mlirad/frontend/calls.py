@@ -18,6 +18,7 @@ from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource, Names, read_source
 from mlirad.frontend.specials import Special, print_special
 from mlirad.frontend.statements import visit_block
+from mlirad.frontend.text_format import format_braces
 from mlirad.frontend.translator import Translator, frozen, handles
 from mlirad.frontend.variables import Variable, make_slot
 from mlirad.types import DataType, resolve, u1
@@ -73,6 +74,8 @@ def _call(t: Translator, node: ast.Call) -> Any:
         return _convert(t, callee, positional)
     if isinstance(callee, Variable | Place | Expr):
         raise TaichiTypeError("this value cannot be called")
+    if getattr(callee, "__name__", "") == "format" and isinstance(getattr(callee, "__self__", None), str):
+        return format_braces(callee.__self__, positional, named).plain()
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
     return (known or callee)(*positional, **named)
 

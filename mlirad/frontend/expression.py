@@ -5,6 +5,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.builder import (
@@ -94,7 +96,8 @@ class Expr:
 
 def is_scalar(value: Any) -> bool:
     """Whether a value is a scalar of the language, constant or not."""
-    return isinstance(value, Expr | bool | int | float) or (hasattr(value, "dtype") and getattr(value, "shape", 1) == ())
+    return isinstance(value, Expr | bool | int | float | np.generic) or (
+        isinstance(value, np.ndarray) and value.shape == ())
 
 
 def dtype_of(value: Any) -> DataType:

@@ -14,6 +14,7 @@ from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ElementPlace, Place, ValuePlace, VariablePlace, array_ref
 from mlirad.frontend.regions import if_op
+from mlirad.frontend.text_format import FormattedText, format_percent
 from mlirad.frontend.translator import Translator, handles
 from mlirad.frontend.variables import Variable, make_slot, read_slot, write_slot
 from mlirad.types import promote, u1
@@ -63,21 +64,14 @@ def _joined_str(t: Translator, node: ast.JoinedStr) -> Any:
             parts.append((t.visit_value(part.value), spec))
         else:
             parts.append(t.visit_value(part))
-    if any(isinstance(p, tuple) and isinstance(p[0], Expr | Matrix) for p in parts):
-        return FormattedText(parts)
-    return "".join(format(*p) if isinstance(p, tuple) else p for p in parts)
-
-
-class FormattedText:
-    """An f-string with values known only at run time: texts, and pairs of value and format."""
-
-    def __init__(self, parts: list[Any]) -> None:
-        self.parts = parts
+    return FormattedText(parts).plain()
 
 
 @handles(ast.BinOp)
 def _bin_op(t: Translator, node: ast.BinOp) -> Any:
     left, right = t.visit_value(node.left), t.visit_value(node.right)
+    if isinstance(left, str) and isinstance(node.op, ast.Mod):
+        return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
         left = Matrix(left)
     return BINARY[type(node.op)](left, right)
@@ -225,9 +219,7 @@ def _join(op: Any, anchor: Any, values: list[Any]) -> Expr:
 
 @handles(ast.Attribute)
 def _attribute(t: Translator, node: ast.Attribute) -> Any:
-    base = t.visit(node.value)
-    if isinstance(base, Variable):
-        base = VariablePlace(base)
+    base = t.visit_base(node.value)
     if isinstance(base, Place):
         place = base.components(node.attr)
         if place is not None:
@@ -238,10 +230,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
 
 @handles(ast.Subscript)
 def _subscript(t: Translator, node: ast.Subscript) -> Any:
-    base = t.visit(node.value)
+    base = t.visit_base(node.value)
     key = t.visit_value(node.slice)
-    if isinstance(base, Variable):
-        base = VariablePlace(base)
     has_slice = isinstance(key, slice) or isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
     if isinstance(base, Place):
         return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.bindings import ir
 from mlirad.errors import (
     TaichiCompilationError,
     TaichiIndexError,
@@ -17,7 +18,7 @@ from mlirad.errors import (
 )
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
-from mlirad.frontend.builder import current, in_kernel
+from mlirad.frontend.builder import current, emit_effect, in_kernel
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix_algebra import Algebra
 from mlirad.types import resolve
@@ -65,6 +66,11 @@ def check_indices(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
             if not -extent <= index < extent:
                 raise TaichiIndexError(f"index {index} is out of range for a value of shape {shape}")
             index %= extent
+        elif isinstance(index, Expr) and current().debug:
+            inside = (index >= 0) & (index < extent)
+            emit_effect("field.assert", [inside.value, index.value], message=ir.StringAttr.get(
+                f"Out of bound access: index {{}} into a value of shape {shape}"))
+            index = ex.select(inside, index, 0)
         checked.append(index)
     return tuple(checked)
 

@@ -108,7 +108,7 @@ atomic_xor = _atomic("xor", operator.xor)
 def print_special(t: Translator, node: ast.Call) -> None:
     """Print at run time."""
     options = {keyword.arg: t.visit_value(keyword.value) for keyword in node.keywords}
-    emit_print(t, [t.visit_value(argument) for argument in node.args], options.get("sep", " "),
+    emit_print([t.visit_value(argument) for argument in node.args], options.get("sep", " "),
                options.get("end", "\n"))
 
 

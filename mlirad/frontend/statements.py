@@ -165,7 +165,7 @@ def _assert(t: Translator, node: ast.Assert) -> None:
         return
     condition = ex.truth(t.visit_value(node.test))
     message = "assertion failed" if node.msg is None else t.visit_value(node.msg)
-    emit_assert(t, condition, message)
+    emit_assert(condition, message)
 
 
 @handles(ast.Break)

@@ -88,6 +88,13 @@ class Translator:
             return result.load()
         return result.value if isinstance(result, Static) else result
 
+    def visit_base(self, node: ast.AST) -> Any:
+        """Translate what is subscripted or has an attribute: places stay places."""
+        result = self.visit(node)
+        if isinstance(result, Variable):
+            return VariablePlace(result)
+        return result.value if isinstance(result, Static) else result
+
     def visit_place(self, node: ast.AST) -> Place | None:
         """Translate an expression to a place, or None where it is not one. Subexpressions are evaluated once."""
         result = self.visit(node)

@@ -138,11 +138,12 @@ def _svd2(M: Any) -> Any:
 def _svd3(M):  # type: ignore[no-untyped-def]
     """Hestenes' rotations: each makes two columns of `M @ V` orthogonal."""
     B = M
+    tiny = static(1e-31 if M[0, 0].dtype.bits == 64 else 1e-14)
     V = Matrix([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * fn.one(M[0, 0])
     for _ in range(SWEEPS):
         for p, q in static(PAIRS):
             off = B[:, p].dot(B[:, q])
-            if off != 0:
+            if off * off > tiny * B[:, p].norm_sqr() * B[:, q].norm_sqr():
                 zeta = (B[:, q].norm_sqr() - B[:, p].norm_sqr()) / (2.0 * off)
                 t = fn.select(zeta >= 0, 1.0, -1.0) / (fn.abs(zeta) + fn.sqrt(1.0 + zeta * zeta))
                 c = 1.0 / fn.sqrt(1.0 + t * t)
@@ -157,6 +158,10 @@ def _svd3(M):  # type: ignore[no-untyped-def]
             for k in static(range(3)):
                 B[k, p], B[k, q] = B[k, q], -B[k, p]
                 V[k, p], V[k, q] = V[k, q], -V[k, p]
+    axis = V[:, 0].normalized()
+    other = (V[:, 1] - axis * axis.dot(V[:, 1])).normalized()
+    V = Matrix.cols([axis, other, axis.cross(other)])
+    B = M @ V
     one, zero = fn.one(B[0, 0]), fn.zero(B[0, 0])
     first = Vector([one, zero, zero])
     largest = B[:, 0].norm()
@@ -186,7 +191,8 @@ def svd(A, dt=None):  # type: ignore[no-untyped-def]
 @func
 def _polar3(M):  # type: ignore[no-untyped-def]
     U, S, V = _svd3(M)
-    return U @ V.transpose(), V @ S @ V.transpose()
+    stretch = V @ S @ V.transpose()
+    return U @ V.transpose(), (stretch + stretch.transpose()) * 0.5
 
 
 @func

@@ -63,7 +63,7 @@ def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
         values.append((value, unsigned))
         spec = spec.removesuffix("u").lstrip(":")
         if b.is_float(value.type):
-            return "%f" if not spec else f"%{spec}" if spec[-1] in "efg" else f"%{spec}f"
+            return "%f" if not spec else f"%{spec}" if spec[-1] in "eEfFgGaA" else f"%{spec}f"
         return f"%{spec.rstrip('di')}{'llu' if unsigned else 'lld'}"
 
     text = ir.StringAttr(op.attributes["format"]).value.replace("%", "%%")
