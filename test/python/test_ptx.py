@@ -13,10 +13,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gpu_kernels import (
+    KERNELS,
+    REVERSED,
+    Make,
+    bounds_in_memory,
+    functions,
+    integers,
+    ndarrays,
+    returned,
+    rows,
+    saxpy,
+    scatter,
+    stencil,
+)
 
 import mlirad as ti
+from mlirad.bindings import ir
+from mlirad.dialect import context
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.ptx import CHIPS as KNOWN_CHIPS
+from mlirad.pipeline.ptx import to_ptx
 
 CHIPS = ("sm_80", "sm_90")
 
@@ -56,205 +73,6 @@ def entries(text: str) -> dict[str, str]:
 def atomics(text: str) -> list[str]:
     """The atomic instructions of a text, in order."""
     return re.findall(r"\b(?:atom|red)\.[\w.]+", text)
-
-
-Make = Callable[[], tuple[Any, tuple[Any, ...]]]
-
-
-def saxpy() -> tuple[Any, tuple[Any, ...]]:
-    x, y = ti.field(ti.f32, 1000, needs_grad=True), ti.field(ti.f32, 1000, needs_grad=True)
-    total = ti.field(ti.f32, (), needs_grad=True)
-
-    @ti.kernel
-    def run(a: ti.f32):
-        for i in x:
-            y[i] += a * x[i]
-            total[None] += x[i]
-
-    return run, (2.0,)
-
-
-def stencil() -> tuple[Any, tuple[Any, ...]]:
-    u, v = ti.field(ti.f32, (64, 64), needs_grad=True), ti.field(ti.f32, (64, 64), needs_grad=True)
-
-    @ti.kernel
-    def run(c: ti.f32):
-        for i, j in u:
-            if 0 < i < 63 and 0 < j < 63:
-                v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
-
-    return run, (0.1,)
-
-
-def scatter() -> tuple[Any, tuple[Any, ...]]:
-    where = ti.field(ti.i32, 100)
-    value, out = ti.field(ti.f64, 100, needs_grad=True), ti.field(ti.f64, 10, needs_grad=True)
-
-    @ti.kernel
-    def run():
-        for i in where:
-            out[where[i]] += value[i]
-
-    return run, ()
-
-
-def rows() -> tuple[Any, tuple[Any, ...]]:
-    a, total = ti.field(ti.f32, (32, 32), needs_grad=True), ti.field(ti.f32, 32, needs_grad=True)
-
-    @ti.kernel
-    def run():
-        for i, j in a:
-            total[i] += a[i, j]
-            a[i, j] += 1.0
-
-    return run, ()
-
-
-def vectors() -> tuple[Any, tuple[Any, ...]]:
-    x = ti.Vector.field(3, ti.f32, shape=100, needs_grad=True)
-    y = ti.Vector.field(3, ti.f32, shape=100, needs_grad=True)
-    m = ti.Matrix.field(3, 3, ti.f32, shape=100, needs_grad=True)
-
-    @ti.kernel
-    def run(t: ti.f32):
-        for i in x:
-            y[i] = (m[i] @ x[i]).normalized() * t
-
-    return run, (0.5,)
-
-
-def functions(dtype: Any) -> Make:
-    def make() -> tuple[Any, tuple[Any, ...]]:
-        x, y = ti.field(dtype, 100, needs_grad=True), ti.field(dtype, 100, needs_grad=True)
-
-        @ti.kernel
-        def run():
-            for i in x:
-                v = x[i]
-                y[i] = (ti.sin(v) + ti.exp(v) + ti.log(v) + v**2.5 + ti.tanh(v) + ti.atan2(v, 0.1) + ti.sqrt(v)
-                        + ti.floor(v) + abs(v) + ti.acos(v) + ti.rsqrt(v) + ti.round(v) + v**3 + ti.tan(v))
-
-        return run, ()
-
-    return make
-
-
-def loops() -> tuple[Any, tuple[Any, ...]]:
-    n, steps = ti.field(ti.i32, 100), ti.field(ti.i32, 100)
-
-    @ti.kernel
-    def run():
-        for i in n:
-            k = n[i]
-            count = 0
-            while k != 1:
-                k = k // 2 if k % 2 == 0 else 3 * k + 1
-                count += 1
-                if count > 1000:
-                    break
-            for j in range(10):
-                if j > i:
-                    break
-                if j == 3:
-                    continue
-                count += j
-            steps[i] = count
-
-    return run, ()
-
-
-def draws() -> tuple[Any, tuple[Any, ...]]:
-    x, n = ti.field(ti.f32, 100), ti.field(ti.i32, 100)
-
-    @ti.kernel
-    def run():
-        for i in x:
-            x[i] = ti.random() - ti.random()
-            n[i] = ti.random(ti.i32) % 7
-
-    return run, ()
-
-
-def ndarrays() -> tuple[Any, tuple[Any, ...]]:
-    @ti.kernel
-    def run(a: ti.types.ndarray(ti.f32, ndim=2), b: ti.types.ndarray(ti.f32, ndim=2), c: ti.f32):
-        for i, j in a:
-            b[i, j] += c * a[i, j]
-
-    return run, (np.zeros((3, 4), np.float32), np.zeros((3, 4), np.float32), 2.0)
-
-
-def integers() -> tuple[Any, tuple[Any, ...]]:
-    h, x = ti.field(ti.i32, 8), ti.field(ti.i32, 100)
-
-    @ti.kernel
-    def run():
-        for i in x:
-            ti.atomic_add(h[0], x[i])
-            ti.atomic_min(h[1], x[i])
-            ti.atomic_max(h[2], x[i])
-            ti.atomic_and(h[3], x[i])
-            ti.atomic_or(h[4], x[i])
-            ti.atomic_xor(h[5], x[i])
-
-    return run, ()
-
-
-def returned() -> tuple[Any, tuple[Any, ...]]:
-    x = ti.field(ti.f32, 100)
-
-    @ti.kernel
-    def run(a: ti.f32) -> ti.f32:
-        s = 0.0
-        for i in x:
-            s += a * x[i]
-        return s * 2.0
-
-    return run, (3.0,)
-
-
-def bounds_in_memory() -> tuple[Any, tuple[Any, ...]]:
-    n, x = ti.field(ti.i32, ()), ti.field(ti.f32, (100, 100))
-
-    @ti.kernel
-    def run():
-        for i, j in ti.ndrange(n[None], (1, n[None] + 1)):
-            x[i, j] += 1.0
-
-    return run, ()
-
-
-def serial() -> tuple[Any, tuple[Any, ...]]:
-    x, y = ti.field(ti.f64, 100), ti.field(ti.f64, 100)
-
-    @ti.kernel
-    def run(n: ti.i32):
-        a = ti.f64(1.0)
-        ti.loop_config(serialize=True)
-        for i in range(n):
-            a = a * x[i] + y[n - 1 - i]
-        for i in x:
-            y[i] = a * x[i]
-
-    return run, (10,)
-
-
-def printing() -> tuple[Any, tuple[Any, ...]]:
-    x = ti.field(ti.f32, 4)
-
-    @ti.kernel
-    def run():
-        for i in x:
-            print("x", i, x[i])
-
-    return run, ()
-
-
-KERNELS: dict[str, Make] = {
-    "saxpy": saxpy, "stencil": stencil, "scatter": scatter, "rows": rows, "vectors": vectors,
-    "functions-f32": functions(ti.f32), "functions-f64": functions(ti.f64), "functions-f16": functions(ti.f16),
-    "loops": loops, "draws": draws, "ndarrays": ndarrays, "integers": integers, "returned": returned,
-    "bounds-in-memory": bounds_in_memory, "serial": serial, "printing": printing}
 
 
 @pytest.fixture(autouse=True)
@@ -355,9 +173,6 @@ def test_square_root_is_exact() -> None:
     assert "sqrt.rn.f32" in made(lambda: (run, ()))
 
 
-REVERSED = ("saxpy", "stencil", "scatter", "vectors", "functions-f32", "functions-f64", "rows")
-
-
 @pytest.mark.parametrize("name", REVERSED)
 def test_reverse_mode(name: str, assemble: Callable[[str], None]) -> None:
     """Reverse kernels take the same way."""
@@ -396,10 +211,26 @@ def test_an_unknown_chip_is_refused() -> None:
 
 def test_every_known_chip_is_known_to_llvm(capfd: pytest.CaptureFixture[str]) -> None:
     """LLVM would go on with an unknown chip, and say so on the standard error."""
-    kernel, arguments = stencil()
-    for chip in KNOWN_CHIPS:
-        kernel.ptx(*arguments, chip=chip)
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse("""gpu.module @kernels {
+          llvm.func @f(%p: !llvm.ptr, %v: f32) attributes {nvvm.kernel} {
+            llvm.store %v, %p : f32, !llvm.ptr
+            llvm.return
+          }
+        }""")
+        for chip in KNOWN_CHIPS:
+            assert list(entries(to_ptx(module.operation, chip))) == ["f"]
     assert capfd.readouterr().err == ""
+
+
+def test_kernels_that_are_not_lowered_are_refused() -> None:
+    """By the first op that is in the way, at its line."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse("""gpu.module @kernels {
+          gpu.func @f() kernel { gpu.return }
+        }""")
+        with pytest.raises(ti.TaichiCompilationError, match=r"2:11: 'gpu.func' cannot become PTX"):
+            to_ptx(module.operation, "sm_90")
 
 
 def test_too_large_a_block_is_refused_at_its_line() -> None:
