@@ -263,7 +263,8 @@ def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
         b.write(b.number(0, type_), memref)
     else:
         memref = b.make("memref.alloc", memref_type, [], operandSegmentSizes=sizes)
-        _clear(memref, prod(extents) * ir.FloatType(type_).width // 8)
+        width = (ir.FloatType if b.is_float(type_) else ir.IntegerType)(type_).width
+        _clear(memref, prod(extents) * max(1, width // 8))
         with before(block_operations(op.block)[-1]):
             b.effect("memref.dealloc", [memref])
     lowering.arrays[op.results[0]] = _Array(memref, None, [])

@@ -1,0 +1,64 @@
+// RUN: mlirad-opt %s --insert-private-copies=threads=2 | filecheck %s
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [4]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @many_updates_of_few_elements
+// CHECK: %[[COPIES:.*]] = "field.alloca"() : () -> !field.array<f32, [2, 4]>
+// CHECK: scf.parallel
+// CHECK: %[[CHUNK:.*]] = "field.chunk"()
+// CHECK: "field.atomic"(%arg1, %[[COPIES]], %[[CHUNK]], %{{.*}}) {field.plain, kind = "add"}
+// CHECK: scf.parallel (%[[I:.*]]) =
+// CHECK: %[[FIRST:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
+// CHECK: %[[SECOND:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
+// CHECK: %[[SUM:.*]] = arith.addf %[[FIRST]], %[[SECOND]]
+// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]]) {field.plain, kind = "add"}
+func.func @many_updates_of_few_elements(%of: !field.array<i32, [64]>, %v: f32) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.parallel (%i) = (%c0) to (%c64) step (%c1) {
+    %k = "field.load"(%of, %i) : (!field.array<i32, [64]>, index) -> i32
+    %j = arith.index_cast %k : i32 to index
+    %o = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @few_updates
+// CHECK-NOT: "field.alloca"
+// CHECK: return
+func.func @few_updates(%of: !field.array<i32, [64]>, %v: f32) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    %k = "field.load"(%of, %i) : (!field.array<i32, [64]>, index) -> i32
+    %j = arith.index_cast %k : i32 to index
+    %o = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @read_in_the_loop
+// CHECK-NOT: "field.alloca"
+// CHECK: return
+func.func @read_in_the_loop(%of: !field.array<i32, [64]>) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.parallel (%i) = (%c0) to (%c64) step (%c1) {
+    %k = "field.load"(%of, %i) : (!field.array<i32, [64]>, index) -> i32
+    %j = arith.index_cast %k : i32 to index
+    %v = "field.load"(%x, %c0) : (!field.array<f32, [4]>, index) -> f32
+    %o = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}

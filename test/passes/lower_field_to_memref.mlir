@@ -1,0 +1,103 @@
+// RUN: mlirad-opt %s --lower-field-to-memref | filecheck %s
+
+// CHECK-NOT: snode
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "x", element = f32, component_shape = [3]} : () -> ()
+      "snode.place"() {sym_name = "y", element = f64, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [4]} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @field_in_two_blocks
+// CHECK-SAME: %arg2: !llvm.ptr {field.symbol = @x, llvm.noalias}
+// CHECK: %[[OUTER:.*]] = arith.divui %arg0,
+// CHECK: %[[INNER:.*]] = arith.remui %arg0,
+// CHECK: memref.store %{{.*}}[%[[OUTER]], %[[INNER]], %arg1] : memref<8x4x3xf32, strided<[24, 6, 1]>>
+func.func @field_in_two_blocks(%i: index, %j: index) {
+  %v = arith.constant 1.0 : f32
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [32, 3]>
+  "field.store"(%v, %x, %i, %j) : (f32, !field.array<f32, [32, 3]>, index, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @ndarray
+// CHECK-SAME: (%arg0: !llvm.ptr {{{.*}}}, %arg1: index, %arg2: index)
+// CHECK: memref.load %{{.*}}[%arg2, %arg2] : memref<?x2xf32>
+func.func @ndarray(%x: !field.array<f32, [-1, 2]>, %i: index) {
+  %v = "field.load"(%x, %i, %i) : (!field.array<f32, [-1, 2]>, index, index) -> f32
+  return
+}
+
+// CHECK-LABEL: func.func @extents
+// CHECK: %[[TWO:.*]] = arith.constant 2 : index
+// CHECK: arith.addi %arg1, %[[TWO]]
+func.func @extents(%x: !field.array<f32, [-1, 2]>) {
+  %n = "field.dim"(%x) {axis = 0} : (!field.array<f32, [-1, 2]>) -> index
+  %two = "field.dim"(%x) {axis = 1} : (!field.array<f32, [-1, 2]>) -> index
+  %sum = arith.addi %n, %two : index
+  return
+}
+
+// CHECK-LABEL: func.func @result_through_pointer
+// CHECK-SAME: %arg1: !llvm.ptr {field.results})
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %arg1[0]
+// CHECK: llvm.store %arg0, %[[PLACE]]
+func.func @result_through_pointer(%v: f32) -> f32 {
+  return %v : f32
+}
+
+// CHECK-LABEL: func.func @local_cell_is_zeroed
+// CHECK: %[[CELL:.*]] = memref.alloca() : memref<f32>
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: memref.store %[[ZERO]], %[[CELL]][]
+// CHECK: memref.store %arg0, %[[CELL]][]
+func.func @local_cell_is_zeroed(%v: f32) {
+  %a = "field.alloca"() : () -> !field.array<f32, []>
+  "field.store"(%v, %a) : (f32, !field.array<f32, []>) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @local_array_is_cleared_on_the_heap
+// CHECK: %[[ARRAY:.*]] = memref.alloc() : memref<2x4xi32>
+// CHECK: %[[SIZE:.*]] = llvm.mlir.constant(32 : i64)
+// CHECK: "llvm.intr.memset"(%{{.*}}, %{{.*}}, %[[SIZE]])
+// CHECK: memref.dealloc %[[ARRAY]]
+func.func @local_array_is_cleared_on_the_heap() {
+  %a = "field.alloca"() : () -> !field.array<i32, [2, 4]>
+  return
+}
+
+// CHECK-LABEL: func.func @atomics
+// CHECK: memref.atomic_rmw addf %arg1,
+// CHECK: memref.atomic_rmw maxs %arg3,
+// CHECK: memref.generic_atomic_rmw
+// CHECK: %[[OLD:.*]] = memref.load
+// CHECK: %[[NEW:.*]] = arith.addf %[[OLD]], %arg1
+// CHECK: memref.store %[[NEW]],
+func.func @atomics(%x: !field.array<f32, []>, %v: f32, %n: !field.array<i32, []>, %k: i32) {
+  %a = "field.atomic"(%v, %x) {kind = "add"} : (f32, !field.array<f32, []>) -> f32
+  %b = "field.atomic"(%k, %n) {kind = "max"} : (i32, !field.array<i32, []>) -> i32
+  %c = "field.atomic"(%v, %x) {kind = "max"} : (f32, !field.array<f32, []>) -> f32
+  %d = "field.atomic"(%v, %x) {kind = "add", field.plain} : (f32, !field.array<f32, []>) -> f32
+  return
+}
+
+// CHECK-LABEL: func.func private @callee_of_fields
+// CHECK-SAME: %{{.*}}: !llvm.ptr {field.symbol = @y
+func.func private @callee_of_fields() {
+  %v = arith.constant 1.0 : f64
+  %i = arith.constant 0 : index
+  %y = "field.get"() {field = @y} : () -> !field.array<f64, [32]>
+  "field.store"(%v, %y, %i) : (f64, !field.array<f64, [32]>, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @caller_hands_on_fields
+// CHECK-SAME: %[[Y:.*]]: !llvm.ptr {field.symbol = @y
+// CHECK: call @callee_of_fields(%[[Y]])
+func.func @caller_hands_on_fields() {
+  func.call @callee_of_fields() : () -> ()
+  return
+}

@@ -1,0 +1,74 @@
+// RUN: mlirad-opt %s --split-parallel-loops=threads=2 | filecheck %s
+
+// CHECK-LABEL: func.func @small_loop_on_one_thread
+// CHECK-NOT: scf.parallel
+// CHECK: call @small_loop_on_one_thread.chunk0(%c0, %c16,
+// CHECK: return
+func.func @small_loop_on_one_thread(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @unknown_length
+// CHECK: %[[ENOUGH:.*]] = arith.cmpi sge
+// CHECK: scf.if %[[ENOUGH]]
+// CHECK: scf.parallel
+// CHECK: func.call @unknown_length.chunk0
+// CHECK: } else {
+// CHECK: func.call @unknown_length.chunk0(%c0, %arg1,
+func.func @unknown_length(%x: !field.array<f32, [-1]>, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [-1]>, index) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @reduction
+// CHECK: %[[SUM:.*]] = call @reduction.chunk0
+// CHECK: "field.atomic"(%[[SUM]], %arg1) {field.plain, kind = "add"}
+func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %o = "field.atomic"(%v, %s) {kind = "add", field.reduce} : (f32, !field.array<f32, []>) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @cut_along_its_axis
+// CHECK: call @cut_along_its_axis.chunk0(%c0, %c16,
+func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c2, %c16) step (%c1, %c1) {
+    "field.store"(%v, %x, %i, %j) : (f32, !field.array<f32, [2, 16]>, index, index) -> ()
+  } {field.axis = 1 : i64}
+  return
+}
+
+// CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
+// CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
+// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]])
+
+// CHECK-LABEL: func.func private @unknown_length.chunk0
+
+// CHECK-LABEL: func.func private @reduction.chunk0
+// CHECK-SAME: -> f32
+// CHECK-NOT: "field.atomic"
+// CHECK: return %{{.*}} : f32
+
+// CHECK-LABEL: func.func private @cut_along_its_axis.chunk0
+// CHECK: scf.for %[[J:.*]] = %arg0 to %arg1
+// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c2
+// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
