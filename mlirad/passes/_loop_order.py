@@ -53,8 +53,9 @@ def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
 
 
 def _is_addition_of(user: Node, value: int) -> bool:
-    return user.name == "arith.addf" or user.name == "arith.subf" and user.operands[0] == value \
-        and user.operands[1] != value
+    if user.name == "arith.subf":
+        return user.operands[0] == value and user.operands[1] != value
+    return user.name == "arith.addf"
 
 
 def _moves(graph: Graph, loop: Node, node: Node, iv: object) -> bool:

@@ -123,7 +123,7 @@ class Needed:
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
         node = block.owner
-        if node is None or node.name == "scf.parallel" or value == block.arguments[0] and node.name == "scf.for":
+        if node is None or node.name == "scf.parallel" or (node.name == "scf.for" and value == block.arguments[0]):
             return
         reason = self.reasons.get(value)
         position = block.arguments.index(value)

@@ -65,7 +65,7 @@ class Overwrites:
         moving = [leaf for leaf in leaves if leaf in ivs]
         for leaf in leaves:
             same = left.coefficient(leaf) == right.coefficient(leaf)
-            if not same or leaf not in moving and any(is_defined_in(leaf, loop.op) for loop in common):
+            if not same or (leaf not in moving and any(is_defined_in(leaf, loop.op) for loop in common)):
                 return None
         gap = left.constant - right.constant
         if not moving:

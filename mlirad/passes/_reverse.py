@@ -9,13 +9,14 @@ from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
+from mlirad.passes._finite import Finiteness
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._loop_order import any_order
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Environment, Recompute, parallel_like
 from mlirad.passes._rules import RULES
-from mlirad.passes._terms import Values, convert_float, emit
+from mlirad.passes._terms import Values, convert_float, emit, t, where
 
 Adjoints = dict[int, ir.Value]
 
@@ -27,6 +28,7 @@ class Reverse:
                  arrays: dict[Any, ir.Value]) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
         self.arrays = arrays
+        self.finiteness = Finiteness(graph)
 
     def function(self, env: Environment) -> None:
         """The reverse of the whole function."""
@@ -55,7 +57,10 @@ class Reverse:
             if term is None or operand not in self.activity.varied:
                 continue
             target = self.graph.values[operand].type
-            values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type, target)
+            if self.finiteness.may_be_infinite(node, position):
+                term = where(b.OEQ, t, 0.0, 0.0, term)
+            values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type,
+                            target)
             self._add(adj, operand, convert_float(emit(term, values), target))
 
     # Memory.
@@ -151,10 +156,8 @@ class Reverse:
         lower, upper, step = (env[v] for v in node.operands[:3])
         forwards = any_order(self.graph, self.activity, self.needed, node)
         trips = self.recompute.trips[node]
-        if forwards:
-            op = b.for_loop(lower, upper, step, initial)
-        else:
-            op = b.for_loop(b.index(0), trips, b.index(1), initial)
+        bounds = (lower, upper, step) if forwards else (b.index(0), trips, b.index(1))
+        op = b.for_loop(*bounds, initial)
         block = op.regions[0].blocks[0]
         with ir.InsertionPoint(block):
             counter = block.arguments[0]

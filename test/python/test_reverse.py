@@ -669,9 +669,8 @@ def test_several_kernels_and_chained_stores() -> None:
         first()
         second()
 
-    with pytest.raises(ti.TaichiCompilationError):  # a's first value is needed by b = a * a, and overwritten
-        with ti.ad.Tape(loss):
-            run()
+    with pytest.raises(ti.TaichiCompilationError), ti.ad.Tape(loss):  # b = a * a needs the first a
+        run()
 
 
 def test_stores_kill_earlier_stores() -> None:
