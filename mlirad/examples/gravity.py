@@ -1,0 +1,243 @@
+"""Two galaxies pass each other. Nobody writes down a force: it is the gradient of the potential energy.
+
+    python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output orbits.png]
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from numpy.typing import NDArray
+from tqdm import tqdm
+
+import mlirad as ti
+
+matplotlib.use("Agg")
+from matplotlib import pyplot as plt
+from matplotlib.collections import LineCollection
+
+Array = NDArray[np.float64]
+
+DURATION = 14.0  # bodies circle their core in 2 to 13
+SOFTENING = 0.12  # bodies are fuzzy balls of this radius: close encounters stay finite
+CORE, DISK = 1.0, 0.04  # mass of a galaxy's core, and of all its other bodies together
+CLOSEST, ECCENTRICITY = 2.4, 0.75  # of the orbit of the two cores about each other
+COLOURS = ("#ffb454", "#59c2ff")
+BACKGROUND, INK = "#0b0e14", "#aab2c0"
+SIDES = np.array([-1.0, 1.0])
+
+
+@ti.data_oriented
+class Bodies:
+    """Masses, positions and velocities, and how they move."""
+
+    def __init__(self, mass: Array, position: Array, velocity: Array) -> None:
+        count = len(mass)
+        self.mass: Any = ti.field(ti.f64, count)
+        self.position: Any = ti.Vector.field(3, ti.f64, count, needs_grad=True)
+        self.velocity: Any = ti.Vector.field(3, ti.f64, count)
+        self.potential: Any = ti.field(ti.f64, (), needs_grad=True)
+        self.mass.from_numpy(mass)
+        self.position.from_numpy(position)
+        self.velocity.from_numpy(velocity)
+
+    @ti.kernel
+    def add_potential(self) -> None:
+        """Newton's potential energy of all pairs."""
+        for i in self.position:
+            for j in range(i):
+                apart = self.position[i] - self.position[j]
+                self.potential[None] -= self.mass[i] * self.mass[j] / ti.sqrt(apart.norm_sqr() + SOFTENING**2)
+
+    @ti.kernel
+    def kick(self, duration: float) -> None:
+        """Change velocities by the forces."""
+        for i in self.velocity:
+            self.velocity[i] -= duration / self.mass[i] * self.position.grad[i]
+
+    @ti.kernel
+    def drift(self, duration: float) -> None:
+        """Change positions by the velocities."""
+        for i in self.position:
+            self.position[i] += duration * self.velocity[i]
+
+    @ti.kernel
+    def kinetic(self) -> float:
+        """The energy of motion."""
+        energy = 0.0
+        for i in self.velocity:
+            energy += 0.5 * self.mass[i] * self.velocity[i].norm_sqr()
+        return energy
+
+    def find_forces(self) -> None:
+        """Leave the gradient of the potential energy, minus the forces, in `position.grad`."""
+        with ti.ad.Tape(self.potential):
+            self.add_potential()
+
+    def step(self, duration: float) -> None:
+        """Move on by leapfrog, which is symplectic: the error of the energy stays bounded."""
+        self.kick(0.5 * duration)
+        self.drift(duration)
+        self.find_forces()
+        self.kick(0.5 * duration)
+
+    def energy(self) -> float:
+        """Kinetic and potential energy, as of the last `find_forces`."""
+        return float(self.kinetic()) + float(self.potential[None])
+
+
+@dataclass
+class Run:
+    """Positions by step and body, total energies by step."""
+
+    path: Array
+    energies: Array
+
+    @property
+    def drift(self) -> Array:
+        """The relative error of the energy by step."""
+        return (self.energies - self.energies[0]) / abs(self.energies[0])
+
+
+def galaxy(count: int, tilt: float, random: np.random.Generator) -> tuple[Array, Array, Array]:
+    """Masses, positions and velocities of a core and bodies that circle it, the disk tilted about the x axis."""
+    mass = np.full(count, DISK / max(1, count - 1))
+    mass[0] = CORE
+    radius = np.sqrt(np.linspace(0.35**2, 1.75**2, count - 1))
+    angle = random.uniform(0, 2 * np.pi, count - 1)
+    inside = CORE * radius**2 / (radius**2 + SOFTENING**2) ** 1.5 + DISK / 2 / radius
+    speed = np.sqrt(inside * radius)
+    up = np.array([0.0, np.sin(tilt), np.cos(tilt)])
+    along = np.array([0.0, np.cos(tilt), -np.sin(tilt)])
+    across = np.array([1.0, 0.0, 0.0])
+    position, velocity = np.zeros((count, 3)), np.zeros((count, 3))
+    cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
+    position[1:] = radius[:, None] * (cos * across + sin * along)
+    position[1:] += 0.04 * random.standard_normal(count - 1)[:, None] * up
+    velocity[1:] = speed[:, None] * (cos * along - sin * across)
+    return mass, position, velocity
+
+
+def encounter(count: int) -> tuple[Bodies, Array]:
+    """Two galaxies about to pass each other, and which body belongs to which."""
+    random = np.random.default_rng(7)
+    halves = [(count + 1) // 2, count // 2]
+    parts = [galaxy(halves[0], 0.35, random), galaxy(halves[1], -0.8, random)]
+    owner = np.repeat([0, 1], halves)
+    masses = [part[0].sum() for part in parts]
+    total = sum(masses)
+    anomaly = np.radians(-125)
+    parameter = CLOSEST * (1 + ECCENTRICITY)
+    toward = np.array([np.cos(anomaly), np.sin(anomaly), 0.0])
+    apart = parameter / (1 + ECCENTRICITY * np.cos(anomaly)) * toward
+    speed = np.sqrt(total / parameter) * np.array([-np.sin(anomaly), ECCENTRICITY + np.cos(anomaly), 0.0])
+    for (_, position, velocity), share in zip(parts, (masses[1] / total, -masses[0] / total)):
+        position += share * apart
+        velocity += share * speed
+    return Bodies(*(np.concatenate(pieces) for pieces in zip(*parts))), owner
+
+
+def simulate(bodies: Bodies, steps: int) -> Run:
+    """Integrate over a number of steps, with a progress bar."""
+    bodies.find_forces()
+    path, energies = [bodies.position.to_numpy()], [bodies.energy()]
+    for _ in tqdm(range(steps), desc="gravity", unit="step"):
+        bodies.step(DURATION / steps)
+        path.append(bodies.position.to_numpy())
+        energies.append(bodies.energy())
+    return Run(np.stack(path), np.array(energies))
+
+
+def draw(run: Run, owner: Array, file: Path) -> None:
+    """Paint the orbits, brighter towards the present, and the error of the energy below them."""
+    turn = np.radians(38)
+    path = np.stack([run.path[..., 0], run.path[..., 1] * np.cos(turn) + run.path[..., 2] * np.sin(turn)], axis=-1)
+    figure, (sky, below) = plt.subplots(2, 1, figsize=(11, 8.5), height_ratios=[9, 1], facecolor=BACKGROUND)
+    figure.subplots_adjust(left=0.09, right=0.97, top=0.99, bottom=0.07, hspace=0.04)
+    _draw_orbits(sky, path, owner)
+    _draw_drift(below, run)
+    figure.savefig(file, dpi=130, facecolor=BACKGROUND)
+    plt.close(figure)
+
+
+def _draw_orbits(sky: Any, path: Array, owner: Array) -> None:
+    steps, count = path.shape[:2]
+    tail = path[-max(2, int(0.4 * steps)):]
+    pieces = 24
+    cuts = np.linspace(0, len(tail) - 1, pieces + 1).astype(int)
+    faint = min(1.0, 400 / count)
+    for group, colour in enumerate(COLOURS):
+        mine = np.flatnonzero(owner == group)
+        for number, (start, end) in enumerate(pairwise(cuts)):
+            lines = tail[start:end + 1, mine].swapaxes(0, 1)
+            alpha = faint * (0.06 + 0.9 * ((number + 1) / pieces) ** 2)
+            sky.add_collection(LineCollection(list(lines), colors=colour, linewidths=0.7, alpha=alpha,
+                                              capstyle="butt"))
+        core = mine[0]
+        sky.plot(*path[:, core].T, color=colour, linewidth=0.9, alpha=0.75, linestyle=(0, (1, 3)))
+        for size, alpha in ((600, 0.05), (240, 0.09), (80, 0.25), (22, 1.0)):
+            sky.scatter(*path[-1, core], s=size, color=colour, alpha=alpha, linewidths=0, zorder=3)
+        sky.scatter(*path[-1, core], s=5, color="white", linewidths=0, zorder=4)
+        sky.scatter(*path[-1, mine[1:]].T, s=2.2, color=colour, linewidths=0, alpha=0.9, zorder=2)
+    low, high = np.percentile(path[-1], [0.5, 99.5], axis=0)
+    cores = path[:, [np.flatnonzero(owner == group)[0] for group in range(2)]].reshape(-1, 2)
+    low, high = np.minimum(low, cores.min(axis=0)), np.maximum(high, cores.max(axis=0))
+    box = sky.get_window_extent()
+    middle, unit = (low + high) / 2, 0.56 * max((high - low) / (box.width, box.height))
+    sky.set(xlim=middle[0] + unit * box.width * SIDES, ylim=middle[1] + unit * box.height * SIDES)
+    sky.axis("off")
+
+
+def _draw_drift(below: Any, run: Run) -> None:
+    times = np.linspace(0, DURATION, len(run.energies))
+    below.plot(times, run.drift, color=INK, linewidth=1)
+    below.set_facecolor(BACKGROUND)
+    below.set_ylabel("ΔE / E", color=INK)
+    below.set_xlabel("time", color=INK)
+    below.set_xlim(0, DURATION)
+    below.tick_params(colors=INK, labelsize=8)
+    below.yaxis.get_offset_text().set(color=INK, size=8)
+    for side, spine in below.spines.items():
+        spine.set(color=INK, alpha=0.4, visible=side in ("left", "bottom"))
+
+
+def default_output() -> Path:
+    """A file next to this program, or in the current directory where that folder cannot be written."""
+    folder = Path(__file__).resolve().parent
+    return (folder if os.access(folder, os.W_OK) else Path.cwd()) / "gravity.png"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m mlirad.examples.gravity", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bodies", type=int, default=1000, help="how many bodies in all (1000)")
+    parser.add_argument("--steps", type=int, default=600, help="how many steps of time (600)")
+    parser.add_argument("--output", type=Path, default=None, help="the picture to write (gravity.png, next to here)")
+    settings = parser.parse_args(arguments)
+    if settings.bodies < 2 or settings.steps < 1:
+        parser.error("at least 2 bodies and 1 step are needed")
+    ti.init(arch=ti.cpu, default_fp=ti.f64)
+    bodies, owner = encounter(settings.bodies)
+    started = time.perf_counter()
+    run = simulate(bodies, settings.steps)
+    pairs = settings.bodies * (settings.bodies - 1) // 2
+    print(f"{settings.bodies} bodies, {pairs} pairs, {settings.steps} steps in {time.perf_counter() - started:.1f} s")
+    print(f"energy {run.energies[0]:.6f} -> {run.energies[-1]:.6f}, relative drift {run.drift[-1]:.1e}, "
+          f"at most {np.abs(run.drift).max():.1e}")
+    file = settings.output if settings.output is not None else default_output()
+    draw(run, owner, file)
+    print(f"orbits: {file}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,25 @@
+"""The examples run, and do what they promise."""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_gravity_keeps_its_energy_and_paints_the_orbits(tmp_path: Path) -> None:
+    picture = tmp_path / "orbits.png"
+    done = subprocess.run([sys.executable, "-m", "mlirad.examples.gravity", "--bodies", "60", "--steps", "1200",
+                           "--output", str(picture)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    worst = re.search(r"at most (\S+)", done.stdout)
+    assert worst is not None, done.stdout
+    assert float(worst.group(1)) < 3e-3
+    assert str(picture) in done.stdout
+    assert "1200/1200" in done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_gravity_refuses_too_few_bodies() -> None:
+    done = subprocess.run([sys.executable, "-m", "mlirad.examples.gravity", "--bodies", "1"], capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == 2
+    assert "at least 2 bodies" in done.stderr
