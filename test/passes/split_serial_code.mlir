@@ -1,0 +1,112 @@
+// RUN: mlirad-opt %s --split-serial-code | filecheck %s
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// The cells that launches share, and the result.
+// CHECK: "snode.place"() {component_shape = [], element = f32, sym_name = "$results.0"}
+// CHECK: "snode.place"() {component_shape = [], element = f32, sym_name = "$launch.0"}
+
+// A cell that a loop adds to is a field, cleared by one thread, read by one thread.
+// CHECK-LABEL: func.func @sum()
+// CHECK: %[[CELL:.*]] = "field.get"() {field = @"$launch.0"}
+// CHECK: scf.parallel
+// CHECK: "field.store"({{.*}}, %[[CELL]])
+// CHECK: scf.parallel
+// CHECK: "field.atomic"({{.*}}, %[[CELL]])
+// CHECK: scf.parallel
+// CHECK-NEXT: %[[SUM:.*]] = "field.load"(%[[CELL]])
+// CHECK-NEXT: "field.store"(%[[SUM]], %{{.*}})
+// CHECK: return{{$}}
+func.func @sum() -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %cell = "field.alloca"() : () -> !field.array<f32, []>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %old = "field.atomic"(%v, %cell) {kind = "add"} : (f32, !field.array<f32, []>) -> f32
+    scf.reduce
+  }
+  %sum = "field.load"(%cell) : (!field.array<f32, []>) -> f32
+  return %sum : f32
+}
+
+// A value that one thread computes is loaded by the loop that uses it; arithmetic on arguments stays with the host.
+// CHECK-LABEL: func.func @scalar(
+// CHECK: %[[HOST:.*]] = arith.mulf
+// CHECK: scf.parallel
+// CHECK: %[[LOADED:.*]] = "field.load"
+// CHECK: %[[VALUE:.*]] = arith.addf %[[LOADED]], %[[HOST]]
+// CHECK-NEXT: "field.store"(%[[VALUE]], %[[SHARED:[0-9]+]])
+// CHECK: scf.parallel
+// CHECK-NEXT: %[[AGAIN:.*]] = "field.load"(%[[SHARED]])
+// CHECK-NEXT: "field.store"(%[[AGAIN]], %{{.*}}, %{{.*}})
+func.func @scalar(%a: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %square = arith.mulf %a, %a : f32
+  %first = "field.load"(%x, %c0) : (!field.array<f32, [16]>, index) -> f32
+  %sum = arith.addf %first, %square : f32
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    "field.store"(%sum, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// A bound in memory: a fixed number of iterations stride over the box.
+// CHECK-LABEL: func.func @bound(
+// CHECK: arith.fptosi
+// CHECK: scf.parallel (%[[T:[a-z0-9]+]]) = (%{{[a-z0-9_]+}}) to (%[[MANY:[a-z0-9_]+]]) step
+// CHECK-NEXT: "field.load"
+// CHECK: scf.for %[[I:.*]] = %[[T]] to %{{.*}} step %[[MANY]]
+// CHECK: "field.store"
+func.func @bound(%v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %first = "field.load"(%x, %c0) : (!field.array<f32, [16]>, index) -> f32
+  %word = arith.fptosi %first : f32 to i32
+  %n = arith.index_cast %word : i32 to index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// A buffer on the heap is found again by its address, one on the stack is a field.
+// CHECK-LABEL: func.func @buffers(
+// CHECK: memref.alloc
+// CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: scf.parallel
+// CHECK: llvm.inttoptr
+// CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<f32, [4]>, index)
+// CHECK: scf.parallel
+// CHECK: llvm.inttoptr
+// CHECK: memref.dealloc
+func.func @buffers(%n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %heap = memref.alloc(%n) : memref<?xf32>
+  %stack = memref.alloca() : memref<4xf32>
+  memref.store %v, %heap[%c0] : memref<?xf32>
+  memref.store %v, %stack[%c0] : memref<4xf32>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %a = memref.load %heap[%i] : memref<?xf32>
+    %b = memref.load %stack[%c0] : memref<4xf32>
+    %sum = arith.addf %a, %b : f32
+    "field.store"(%sum, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  memref.dealloc %heap : memref<?xf32>
+  return
+}
