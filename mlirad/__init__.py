@@ -62,7 +62,8 @@ from mlirad.frontend.specials import (
 )
 from mlirad.lang import mathematics as math
 from mlirad.lang import types_namespace as types
-from mlirad.lang.field import Field, field
+from mlirad.lang.field import Field
+from mlirad.lang.field_declaration import field
 from mlirad.lang.kernel import data_oriented, func, kernel
 from mlirad.lang.linear_algebra import eig, polar_decompose, solve, svd, sym_eig
 from mlirad.lang.matrix import Matrix, Vector

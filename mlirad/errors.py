@@ -65,8 +65,8 @@ class TaichiRuntimeError(RuntimeError):
     """A request that cannot be met when the program runs."""
 
 
-class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError):
-    """An argument of the wrong type or count in a launch."""
+class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError, ValueError):
+    """An argument of the wrong type or shape in a launch."""
 
 
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):

@@ -20,11 +20,18 @@ class Template:
 
 
 class MatrixType:
-    """The type of an n×m matrix, or of a vector (`ndim` 1). Calling it makes a value of the type."""
+    """The type of an n×m matrix, or of a vector (`ndim` 1). Calling it makes a value of the type.
 
-    def __init__(self, n: int, m: int | None, dtype: Any) -> None:
-        self.n, self.m, self.dtype = n, m or 1, dtype
-        self.ndim = 1 if m is None else 2
+    A type without sizes stands for any vector or matrix, where an array is declared.
+    """
+
+    def __init__(self, n: int | None, m: int | None, dtype: Any, ndim: int) -> None:
+        self.is_open = n is None
+        self.n, self.m, self.dtype, self.ndim = n or 0, m or 1, dtype, ndim
+
+    def admits(self, shape: tuple[int, ...]) -> bool:
+        """Whether values of this type may have a shape."""
+        return len(shape) == self.ndim if self.is_open else tuple(shape) == self.shape
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,7 +72,9 @@ class MatrixType:
     field_maker: Callable[..., Any] | None = None
 
     def __repr__(self) -> str:
-        return f"matrix{self.shape} of {self.dtype}"
+        if self.ndim == 1:
+            return f"VectorType[{self.n}, {self.dtype}]"
+        return f"MatrixType[{self.n},{self.m}, {self.dtype}]"
 
 
 def _entries(argument: Any) -> list[Any]:

@@ -184,22 +184,22 @@ def _bind_parameters(t: Translator, function: Function, source: FunctionSource,
         starred = list(t.visit_value(argument.value)) if isinstance(argument, ast.Starred) else [argument]
         for item in starred:
             if position >= len(names):
-                raise TaichiSyntaxError(f"'{function.__name__}' takes {len(names)} arguments, but got more")
+                raise TaichiSyntaxError(f"Too many arguments: '{function.__name__}' takes {len(names)}")
             given.append((names[position], item))
             position += 1
     for keyword in node.keywords:
         if keyword.arg not in names:
-            raise TaichiSyntaxError(f"'{function.__name__}' has no parameter '{keyword.arg}'")
+            raise TaichiSyntaxError(f"Unexpected argument '{keyword.arg}' for '{function.__name__}'")
         given.append((keyword.arg, keyword.value))
     for name, item in given:
         if name in bound:
-            raise TaichiSyntaxError(f"'{function.__name__}' gets parameter '{name}' twice")
+            raise TaichiSyntaxError(f"Multiple values for argument '{name}' of '{function.__name__}'")
         bound[name] = _bind_one(t, function, name, annotations[name], item)
     defaults = dict(zip(reversed([a.arg for a in arguments.args]), reversed(function.function.__defaults__ or ())))
     for name in names:
         if name not in bound:
             if name not in defaults:
-                raise TaichiSyntaxError(f"missing argument '{name}' of '{function.__name__}'")
+                raise TaichiSyntaxError(f"Parameter `{name}` missing in a call of '{function.__name__}'")
             bound[name] = (defaults[name], False)
     return bound
 

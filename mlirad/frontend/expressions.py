@@ -12,11 +12,11 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ElementPlace, Place, ValuePlace, VariablePlace, array_ref
+from mlirad.frontend.places import Place, ValuePlace, array_ref
 from mlirad.frontend.regions import if_op
 from mlirad.frontend.text_format import FormattedText, format_percent
 from mlirad.frontend.translator import Translator, handles
-from mlirad.frontend.variables import Variable, make_slot, read_slot, write_slot
+from mlirad.frontend.variables import make_slot, read_slot, write_slot
 from mlirad.types import promote, u1
 
 BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -232,14 +232,14 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
 def _subscript(t: Translator, node: ast.Subscript) -> Any:
     base = t.visit_base(node.value)
     key = t.visit_value(node.slice)
-    has_slice = isinstance(key, slice) or isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
+    has_slice = isinstance(key, slice) or (isinstance(key, tuple) and any(isinstance(k, slice) for k in key))
     if isinstance(base, Place):
         return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
     array = array_ref(base)
     if array is not None:
         if has_slice:
             raise TaichiSyntaxError("fields cannot be sliced")
-        return ElementPlace(array, array.indices(key))
+        return array.element(key)
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):

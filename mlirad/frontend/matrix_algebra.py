@@ -1,7 +1,7 @@
 """The algebra of vectors and matrices: products, norms, determinants and inverses."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 

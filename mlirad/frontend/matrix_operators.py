@@ -39,7 +39,7 @@ class Operators:
                 argument = self.made_from(argument)
             if not isinstance(argument, Operators):
                 lists.append([argument] * len(self.entries))
-            elif argument.shape == shape or len(argument.entries) == len(self.entries) and argument.ndim != self.ndim:
+            elif argument.shape == shape or (len(argument.entries) == len(self.entries) and argument.ndim != self.ndim):
                 lists.append(argument.entries)
             else:
                 raise TaichiCompilationError(f"shapes {shape} and {argument.shape} do not match")

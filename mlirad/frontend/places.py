@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import emit, emit_effect, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
@@ -27,12 +27,20 @@ class ArrayRef:
     element_shape: tuple[int, ...] = ()
     offset: tuple[int, ...] = ()
     name: str = ""
+    component: tuple[int, ...] | None = None
+
+    def element(self, key: Any) -> ElementPlace:
+        """The place that a subscript names."""
+        fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
+        return ElementPlace(self, self.indices(key), fixed)
 
     def indices(self, key: Any) -> list[ir.Value]:
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
         parts = list(_flat(key))
         if len(parts) == 1 and parts[0] is None:
             parts = []
+        if not any(self.offset) and any(isinstance(part, int) and part < 0 for part in parts):
+            raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
         if len(parts) != len(self.shape):
             raise TaichiIndexError(f"{self.name or 'array'} has {len(self.shape)} index axes, "
                                    f"but is accessed with {len(parts)} indices")

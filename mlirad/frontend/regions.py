@@ -7,6 +7,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.frontend.builder import emit, index_constant, index_type
+from mlirad.frontend.expression import as_index, from_index
 
 
 def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
@@ -76,6 +77,19 @@ def parallel_op(lower: Sequence[ir.Value], upper: Sequence[ir.Value], body: Call
         body(list(block.arguments))
     _terminate(block, "scf.reduce")
     return op
+
+
+def fill_array(array: Any, value: Any) -> None:
+    """Store a value into every element of an array."""
+    def nest(axis: int, indices: list[Any]) -> None:
+        if axis == len(array.shape):
+            array.element(tuple(indices)).store(value)
+            return
+        start = array.offset[axis] if array.offset else 0
+        low, high = index_constant(start), as_index(array.shape[axis] + start)
+        for_op(low, high, index_constant(1), lambda i: nest(axis + 1, [*indices, from_index(i)]))
+
+    nest(0, [])
 
 
 def maximum_index(left: ir.Value, right: ir.Value) -> ir.Value:

@@ -124,11 +124,11 @@ def has_jump(body: list[ast.stmt]) -> bool:
     return any(may_leave(statement) for statement in body)
 
 
-class StaticBreak(Exception):  # noqa: N818 - not an error: how an unrolled loop ends
+class StaticBreak(Exception):
     """A `break` met while unrolling, with nothing known only at run time around it."""
 
 
-class StaticContinue(Exception):  # noqa: N818
+class StaticContinue(Exception):
     """A `continue` met while unrolling, with nothing known only at run time around it."""
 
 

@@ -204,7 +204,7 @@ def _return(t: Translator, node: ast.Return) -> None:
     value = None if node.value is None else t.visit_value(node.value)
     if frame.is_kernel:
         value = _typed_result(t, value)
-    if t.depth == 0 and not frame.loops and frame.live is None or _is_last(t, frame):
+    if (t.depth == 0 and not frame.loops and frame.live is None) or _is_last(t, frame):
         frame.result, frame.returned = value, True
         return
     store_result(t, frame, value)

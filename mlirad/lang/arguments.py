@@ -116,46 +116,68 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
 def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
     """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not allow it."""
     declared: NdarrayType = param.annotation
-    element: tuple[int, ...] = ()
-    want: Any = declared.dtype
-    if isinstance(want, MatrixType):
-        element, want = want.shape, want.dtype
     if isinstance(value, Ndarray):
-        dtype, shape, has_grad = value.dtype, value.shape, value.grad is not None
-        if isinstance(declared.dtype, MatrixType) and element != value.element_shape:
-            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element shape {element}, "
-                                         f"but {value.element_shape} is provided (argument {param.name})")
-        if isinstance(declared.dtype, DataType) and value.element_shape:
-            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element type {want}, "
-                                         f"but {dtype}{value.element_shape} is provided (argument {param.name})")
-        element = value.element_shape
+        _check_ndarray(value, declared, param.name)
+        dtype, ndim, element, has_grad = value.dtype, len(value.shape), value.element_shape, value.grad is not None
     elif isinstance(value, np.ndarray) or _torch_like(value):
         raw = value if isinstance(value, np.ndarray) else value.detach().numpy()
-        try:
-            dtype = from_numpy(raw.dtype)
-        except TypeError as error:
-            raise TaichiRuntimeTypeError(f"Argument {param.name}: {error}") from None
-        has_grad = _torch_like(value) and bool(value.requires_grad)
+        dtype, element = _check_numpy(raw, declared, param.name)
         ndim = raw.ndim - len(element)
-        if element and raw.shape[ndim:] != element:
-            raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element shape {element}, "
-                                         f"but the array has shape {raw.shape} (argument {param.name})")
-        shape = raw.shape[:ndim]
+        has_grad = _torch_like(value) and bool(value.requires_grad)
     else:
-        raise TaichiRuntimeTypeError(f"Argument {param.name}: an array is needed, not a {type(value).__name__}")
-    if want is not None and resolve(want) != dtype:
-        raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required element type {want}, "
-                                     f"but {dtype} is provided (argument {param.name})")
-    if declared.ndim is not None and declared.ndim != len(shape):
-        raise TaichiRuntimeTypeError(f"Invalid argument into ti.types.ndarray() - required array has ndim={declared.ndim} "
-                                     f"but the argument has {len(shape)} dimensions (argument {param.name})")
+        raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
-    return NdarrayArgument(dtype, len(shape), element, needs_grad)
+    return NdarrayArgument(dtype, ndim, element, needs_grad)
+
+
+def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
+    return TaichiRuntimeTypeError(f"Invalid value for argument {name} - {reason}")
+
+
+def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
+    want = declared.dtype
+    shown = f"[Tensor {_shown_shape(value.element_shape)} {value.dtype}]" if value.element_shape else str(value.dtype)
+    if isinstance(want, MatrixType):
+        if not want.admits(value.element_shape) or (want.dtype is not None and resolve(want.dtype) != value.dtype):
+            raise _refused(name, f"required element type: {want}, but {shown} is provided")
+    elif want is not None and (value.element_shape or resolve(want) != value.dtype):
+        raise TaichiRuntimeTypeError(f"Expect element type {want} for argument {name}, but get {shown}")
+    if declared.ndim is not None and declared.ndim != len(value.shape):
+        raise _refused(name, f"required ndim={declared.ndim}, but {len(value.shape)}d ndarray with shape {value.shape} "
+                             "is provided")
+
+
+def _shown_shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _check_numpy(raw: np.ndarray[Any, Any], declared: NdarrayType, name: str) -> tuple[DataType, tuple[int, ...]]:
+    """The scalar type and the shape of an element, where the array has the declared type."""
+    try:
+        dtype = from_numpy(raw.dtype)
+    except TypeError as error:
+        raise _refused(name, str(error)) from None
+    want, element_ndim = declared.dtype, 0
+    if isinstance(want, MatrixType):
+        want, element_ndim = want.dtype, want.ndim
+    if (declared.ndim is not None and declared.ndim + element_ndim != raw.ndim) or element_ndim > raw.ndim:
+        raise _refused(name, f"required array has ndim={declared.ndim} element_dim={element_ndim}, "
+                             f"array with {raw.ndim} dimensions is provided")
+    element = raw.shape[raw.ndim - element_ndim:]
+    if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
+        raise _refused(name, f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
+                             "is provided")
+    if want is not None and resolve(want) != dtype:
+        raise _refused(name, f"required array has dtype={resolve(want)}, array with dtype={dtype} is provided")
+    return dtype, element
 
 
 def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
     """How the frontend sees an argument."""
     if param.kind == TEMPLATE:
+        if isinstance(value, Ndarray):
+            raise TaichiRuntimeTypeError("Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
+                                         f"kernel using `ti.types.ndarray(...)` instead (argument {param.name})")
         return ConstantArgument(value)
     if param.kind == NDARRAY:
         return describe_array(value, param)

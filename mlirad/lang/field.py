@@ -1,25 +1,30 @@
 """Fields: `ti.field`, `ti.Vector.field`, `ti.Matrix.field`."""
 from __future__ import annotations
 
-import linecache
 import re
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
-from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiRuntimeError, TaichiTypeError
+from mlirad.errors import (
+    TaichiAssertionError,
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiRuntimeError,
+    TaichiTypeError,
+)
 from mlirad.frontend import builder as fb
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
+from mlirad.frontend.regions import fill_array
 from mlirad.lang.matrix import ElementMatrix
-from mlirad.lang.snode import Axes, Root, SNode
+from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
 from mlirad.runtime.program import Program, program
-from mlirad.types import DataType, resolve
+from mlirad.types import DataType
 
 
 class Field:
@@ -49,7 +54,7 @@ class Field:
         if offset is not None:
             start = (offset,) if isinstance(offset, int) else tuple(offset)
             if len(start) != len(shape):
-                raise TaichiRuntimeError(f"The dimensionality of shape and offset must be the same "
+                raise TaichiCompilationError(f"The dimensionality of shape and offset must be the same "
                                          f"({len(shape)} != {len(start)})")
             self.offset = start
         elif self.primal is not None:
@@ -128,14 +133,23 @@ class Field:
         return node.shape
 
     @property
-    def snode(self) -> SNode:
-        """The block that holds the field."""
-        assert self.placed_in is not None
-        return self.placed_in
+    def snode(self) -> PlacedField:
+        """The field as a leaf of its layout tree."""
+        if self.placed_in is None:
+            raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
+        return PlacedField(self, self.placed_in)
 
-    def parent(self, n: int = 1) -> SNode:
+    def parent(self, n: int = 1) -> Any:
         """The block `n` levels up."""
-        return self.snode if n == 1 else self.snode.parent(n - 1)
+        return self.snode.parent(n)
+
+    @property
+    def _name(self) -> str:
+        return self.symbol
+
+    def get_scalar_field(self, *position: int) -> ComponentField:
+        """One component, as a field of scalars over the same memory."""
+        return ComponentField(self, position)
 
     @property
     def n(self) -> int:
@@ -167,7 +181,7 @@ class Field:
         return memory
 
     def _index(self, key: Any, memory: FieldMemory) -> tuple[int, ...]:
-        parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
+        parts = key_parts(key)
         shape = memory.layout.index_shape
         if len(parts) != len(shape):
             raise TaichiIndexError(f"field '{self.symbol}' has {len(shape)} index axes, "
@@ -176,8 +190,13 @@ class Field:
             parts = tuple(p - o for p, o in zip(parts, self.offset))
         for part, extent in zip(parts, shape):
             if not 0 <= part < extent:
-                raise TaichiIndexError(f"index {key} is out of bounds for field '{self.symbol}' of shape {shape}")
+                self._refuse(key, shape)
         return memory.locate(parts)
+
+    def _refuse(self, key: Any, shape: tuple[int, ...]) -> None:
+        shifted = f" and offset {self.offset}" if any(self.offset) else ""
+        message = f"index {key} is out of bounds for field '{self.symbol}' of shape {shape}{shifted}"
+        raise TaichiAssertionError(message) if self.program.config.debug else TaichiIndexError(message)
 
     def __getitem__(self, key: Any) -> Any:
         memory = self.located()
@@ -206,6 +225,9 @@ class Field:
 
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""
+        if fb.in_kernel():
+            fill_array(self.__kernel_ref__(), value)
+            return
         memory = self.located()
         self._note_write()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
@@ -213,9 +235,11 @@ class Field:
         else:
             memory.fill(value)
 
-    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
-        """A copy, of shape `shape + element_shape`."""
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
         values = self.located().read()
+        if keep_dims and len(self.element_shape) == 1:
+            values = values[..., np.newaxis]
         return values if dtype is None else values.astype(dtype)
 
     def from_numpy(self, values: Any) -> None:
@@ -223,7 +247,8 @@ class Field:
         memory = self.located()
         array = np.asarray(values)
         expected = memory.layout.shape
-        if array.shape != expected and not (len(self.element_shape) == 1 and array.shape == (*expected, 1)):
+        columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
+        if array.shape != expected and not (len(self.element_shape) == 1 and array.shape in columns):
             raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
         self._note_write()
         memory.write(array)
@@ -250,7 +275,7 @@ class Field:
         return self.shape[0]
 
     def __iter__(self) -> Any:
-        raise TypeError("a field can only be looped over inside a kernel")
+        raise NotImplementedError("Struct for is only available in Taichi scope: a field is looped over in a kernel")
 
     def __str__(self) -> str:
         return str(self.to_numpy())
@@ -277,79 +302,69 @@ class Field:
                         self.offset, self.symbol)
 
 
+class ComponentField:
+    """One component of a field of vectors or matrices, seen as a field of scalars."""
+
+    def __init__(self, whole: Field, position: tuple[int, ...]) -> None:
+        if len(position) == 2 and len(whole.element_shape) == 1:
+            position = position[:1]
+        if len(position) != len(whole.element_shape):
+            raise TaichiIndexError(f"{len(position)} indices for a component of shape {whole.element_shape}")
+        self.whole, self.position = whole, position
+        self.dtype = whole.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        return self.whole.shape
+
+    @property
+    def grad(self) -> ComponentField | None:
+        """The same component of the adjoints."""
+        return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
+
+    def put_into(self, node: SNode, offset: Any) -> None:
+        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself: "
+                                 "place the whole field")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.whole[key][self.position]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.whole[key][self.position] = value
+
+    def fill(self, value: Any) -> None:
+        """Set the component of every element."""
+        self.from_numpy(np.full(self.shape, value))
+
+    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """A copy of the component of every element."""
+        return self.whole.to_numpy(dtype=dtype)[(..., *self.position)]
+
+    def from_numpy(self, values: Any) -> None:
+        """Set the component of every element."""
+        array = np.asarray(values)
+        if array.shape != self.shape:
+            raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
+        whole = self.whole.to_numpy()
+        whole[(..., *self.position)] = array
+        self.whole.from_numpy(whole)
+
+    def __kernel_ref__(self) -> ArrayRef:
+        array = self.whole.__kernel_ref__()
+        array.component = self.position
+        return array
+
+
+def key_parts(key: Any) -> tuple[int, ...]:
+    """The integers of a subscript in Python scope. Raises TypeError for slices and other objects."""
+    parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
+    for part in parts:
+        if not isinstance(part, int | np.integer):
+            raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
+                            "is not supported so far.")
+    return parts
+
+
 def _quoted(symbol: str) -> str:
     return symbol if re.fullmatch(r"[A-Za-z_][\w.$]*", symbol) else f'"{symbol}"'
-
-
-def _caller_name() -> str:
-    """The variable a field is assigned to, where the caller's line tells; it appears in messages and dumps."""
-    frame = sys._getframe(1)
-    here = __file__.rsplit("/", 1)[0]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
-        frame = frame.f_back
-    match = re.match(r"\s*(?:self\.)?([A-Za-z]\w*)\s*(?::[^=]+)?=[^=]", linecache.getline(frame.f_code.co_filename,
-                                                                                        frame.f_lineno))
-    return match.group(1) if match else "field"
-
-
-def create(dtype: Any, element_shape: tuple[int, ...], shape: Any, needs_grad: bool, needs_dual: bool, name: str,
-           offset: Any, order: str | None) -> Field:
-    """A field, placed in a tree of its own where it has a shape."""
-    owner = program()
-    config = owner.config
-    kind = resolve(dtype, config.default_fp, config.default_ip)
-    if (needs_grad or needs_dual) and not kind.is_float:
-        raise TaichiRuntimeError(f"{kind} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
-    field = Field(owner, kind, element_shape, name or _caller_name())
-    if needs_grad:
-        field.wanted.add("grad")
-    if needs_dual:
-        field.wanted.add("dual")
-    if shape is None:
-        if offset is not None:
-            raise TaichiRuntimeError("shape cannot be None when offset is set")
-        if order is not None:
-            raise TaichiRuntimeError("shape cannot be None when order is set")
-        return field
-    sizes = tuple(shape) if isinstance(shape, Sequence | np.ndarray) else (int(shape),)
-    place(field, tuple(int(s) for s in sizes), offset, order)
-    return field
-
-
-def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) -> None:
-    """Put a field into a dense block of its own."""
-    root: Root = field.program.root
-    axis_order = list(range(len(shape)))
-    if order is not None:
-        names = "ijklmnop"[:len(shape)]
-        if sorted(order) != sorted(names):
-            raise TaichiCompilationError(f"The axes in order {order} must be a permutation of {names}")
-        axis_order = [names.index(c) for c in order]
-    if not shape:
-        root.place(field, offset=offset)
-        return
-    if order is None:
-        root.dense(Axes(tuple(axis_order)), shape).place(field, offset=offset)
-        return
-    node: SNode = root
-    for axis in axis_order:
-        node = node.dense(Axes((axis,)), shape[axis])
-    node.place(field, offset=offset)
-
-
-def field(dtype: Any, shape: Any = None, order: str | None = None, name: str = "", offset: Any = None,
-          needs_grad: bool = False, needs_dual: bool = False, **ignored: Any) -> Field:
-    """A field of scalars.
-
-    `shape` is an extent or a tuple of extents, `()` for a single element; without it the field is placed by hand.
-    Raises TaichiRuntimeError where gradients are asked of integers.
-    """
-    return create(dtype, (), shape, needs_grad, needs_dual, name, offset, order)
-
-
-def matrix_field(element_shape: tuple[int, ...], dtype: Any, shape: Any = None, order: str | None = None,
-                 name: str = "", offset: Any = None, needs_grad: bool = False, needs_dual: bool = False,
-                 layout: Any = None, ndim: int | None = None, **ignored: Any) -> Field:
-    """A field of vectors or matrices."""
-    return create(dtype, element_shape, shape, needs_grad, needs_dual, name, offset, order)
-

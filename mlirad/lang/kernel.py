@@ -7,7 +7,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
+from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError
 from mlirad.frontend.annotations import Template
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
@@ -152,26 +152,28 @@ class Kernel:
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         given = [self.owner, *args] if self.owner is not None else list(args)
-        names = [p.name for p in self.parameters]
-        count = len(names) - (self.owner is not None)
-        if len(given) > len(names):
-            raise TaichiRuntimeTypeError(f"Too many arguments: kernel '{self.__name__}' takes {count}, "
-                                         f"but got {len(args) + len(kwargs)}")
+        parameters = self.parameters
+        if len(given) == len(parameters) and not kwargs:
+            return given
+        if len(given) > len(parameters):
+            count = len(parameters) - (self.owner is not None)
+            raise TaichiSyntaxError(f"Too many arguments: kernel '{self.__name__}' takes {count}, "
+                                    f"but got {len(args) + len(kwargs)}")
+        names = [p.name for p in parameters]
         bound = dict(zip(names, given))
         for name, value in kwargs.items():
             if name not in names:
-                raise TaichiRuntimeTypeError(f"kernel '{self.__name__}' has no parameter '{name}'")
+                raise TaichiSyntaxError(f"Unexpected argument '{name}' for kernel '{self.__name__}'")
             if name in bound:
-                raise TaichiRuntimeTypeError(f"kernel '{self.__name__}' gets parameter '{name}' twice")
+                raise TaichiSyntaxError(f"Multiple values for argument '{name}' of kernel '{self.__name__}'")
             bound[name] = value
-        defaults = {n: p.default for n, p in inspect.signature(self.function).parameters.items()
-                    if p.default is not inspect.Parameter.empty} if len(bound) < len(names) else {}
-        for name in names:
-            if name not in bound:
-                if name not in defaults:
-                    raise TaichiRuntimeTypeError(f"Missing argument '{name}': kernel '{self.__name__}' takes {count} "
-                                                 f"arguments, but got {len(args) + len(kwargs)}")
-                bound[name] = defaults[name]
+        declared = inspect.signature(self.function).parameters
+        for p in parameters:
+            default = declared[p.name].default
+            if p.name not in bound and default is inspect.Parameter.empty:
+                raise TaichiSyntaxError(f"Parameter `{p.name} : {p.annotation}` missing in a call of kernel "
+                                        f"'{self.__name__}'")
+            bound.setdefault(p.name, default)
         return [bound[name] for name in names]
 
     def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any]) -> Variant:

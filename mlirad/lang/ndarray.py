@@ -1,7 +1,6 @@
 """Arrays with a life of their own, passed to kernels as arguments: `ti.ndarray`."""
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.program import program
 from mlirad.types import DataType, resolve
+
+MAX_EXTENT = 1 << 31
 
 
 class Ndarray:
@@ -29,6 +30,16 @@ class Ndarray:
         self.program = program()
 
     @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element."""
+        return self.element_shape[1] if len(self.element_shape) > 1 else 1
+
+    @property
     def element_type(self) -> DataType:
         """The scalar type."""
         return self.dtype
@@ -36,7 +47,7 @@ class Ndarray:
     def _index(self, key: Any) -> tuple[int, ...]:
         parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
         if len(parts) != len(self.shape):
-            raise TaichiIndexError(f"an ndarray of shape {self.shape} is accessed with {len(parts)} indices")
+            raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
             raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
         return parts
@@ -87,10 +98,9 @@ class Ndarray:
 
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
     """An array of zeros. `dtype` is a scalar or matrix type. Raises TaichiRuntimeError where an integer needs_grad."""
-    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(s) for s in shape)
     if isinstance(dtype, MatrixType):
-        return make(dtype.shape, dtype.dtype, sizes, needs_grad)
-    return make((), dtype, sizes, needs_grad)
+        return make(dtype.shape, dtype.dtype, shape, needs_grad)
+    return make((), dtype, shape, needs_grad)
 
 
 def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
@@ -99,7 +109,7 @@ def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: boo
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if needs_grad and not kind.is_float:
         raise TaichiRuntimeError(f"{kind} is not supported for ndarray with `needs_grad=True`.")
-    sizes = (int(shape),) if isinstance(shape, int | np.integer) else tuple(int(s) for s in shape)
-    if any(size < 0 for size in sizes) or prod(sizes, start=1) < 0:
-        raise TaichiRuntimeError(f"the shape of an ndarray cannot be negative: {sizes}")
-    return Ndarray(kind, sizes, element_shape, needs_grad)
+    sizes = (shape,) if isinstance(shape, int | float | np.number) else tuple(shape)
+    if any(int(size) != size or not 0 < size < MAX_EXTENT for size in sizes):
+        raise TaichiRuntimeError(f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31")
+    return Ndarray(kind, tuple(int(size) for size in sizes), element_shape, needs_grad)

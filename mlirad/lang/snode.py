@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.memory import allocate
 from mlirad.runtime.program import Program, program
@@ -31,6 +33,16 @@ def axes(*numbers: int) -> Axes:
     return Axes(tuple(numbers))
 
 
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple. Raises TaichiRuntimeError where an extent is not positive."""
+    sizes = (shape,) if isinstance(shape, int | float | np.number) else tuple(shape)
+    if any(int(size) != size for size in sizes):
+        raise TaichiRuntimeError(f"the extents of a field must be integers, not {sizes}")
+    if any(size <= 0 for size in sizes):
+        raise TaichiRuntimeError(f"Every dimension of a Taichi field should be positive, not {sizes}")
+    return tuple(int(size) for size in sizes)
+
+
 class SNode:
     """A block of a layout tree: the root, or cells over some axes."""
 
@@ -41,11 +53,11 @@ class SNode:
     def dense(self, axes_: Axes | Sequence[Axes], dimensions: Any) -> SNode:
         """A dense block over some axes. `dimensions` is one extent for all of them, or one for each."""
         numbers = axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
-        sizes = (dimensions,) * len(numbers) if isinstance(dimensions, int) else tuple(int(d) for d in dimensions)
+        sizes = sizes_of(dimensions)
+        if len(sizes) == 1:
+            sizes = sizes * len(numbers)
         if len(sizes) != len(numbers):
             raise TaichiRuntimeError(f"{len(sizes)} dimensions for {len(numbers)} axes")
-        if any(size <= 0 for size in sizes):
-            raise TaichiRuntimeError(f"the dimensions of a dense block must be positive, not {sizes}")
         child = SNode(self.program, self, numbers, sizes)
         self.children.append(child)
         self._changed()
@@ -87,12 +99,12 @@ class SNode:
             else:
                 yield child
 
-    def parent(self, n: int = 1) -> SNode:
-        """The block `n` levels up."""
+    def parent(self, n: int = 1) -> SNode | None:
+        """The block `n` levels up, or None above the root."""
         node: SNode = self
         for _ in range(n):
             if node.parent_node is None:
-                raise TaichiRuntimeError("the root has no parent")
+                return None
             node = node.parent_node
         return node
 
@@ -116,6 +128,36 @@ class SNode:
             root = root.parent_node
         if isinstance(root, Root):
             root.schedule()
+
+
+class PlacedField:
+    """A field as the leaf of a layout tree."""
+
+    def __init__(self, field: Field, block: SNode) -> None:
+        self.field, self.block = field, block
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        return self.block.shape
+
+    @property
+    def _name(self) -> str:
+        return self.field.symbol
+
+    def parent(self, n: int = 1) -> Any:
+        """The block `n` levels up, or None above the root."""
+        return self if n == 0 else self.block.parent(n - 1)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, PlacedField) and other.field is self.field
+
+    def __hash__(self) -> int:
+        return id(self.field)
+
+    def __str__(self) -> str:
+        blocks = " => ".join(["ti.root", *(f"dense {list(node.shape)}" for node in self.block.path())])
+        return f"{blocks} => place {list(self.shape)}"
 
 
 class Root(SNode):
@@ -221,5 +263,5 @@ class Trees:
                 if one is not None and one.memory is not None:
                     one.memory = None
                     one.destroyed = True
-                    self._root.program.fields.pop(one.symbol, None)
+                    self._root.program.forget(one.symbol)
         self._root = None

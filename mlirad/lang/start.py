@@ -54,6 +54,12 @@ class RootProxy:
             current.root = Root(current)
         return getattr(current.root, name)
 
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, RootProxy) or other is pm.program().root
+
+    def __hash__(self) -> int:
+        return id(RootProxy)
+
 
 def ensure_root() -> SNode:
     """The root of the current program."""

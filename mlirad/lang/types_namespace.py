@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.frontend.annotations import MatrixType, NdarrayType, Template
-from mlirad.lang import field as lf
+from mlirad.lang import field_declaration as lf
 from mlirad.lang import ndarray as ln
 from mlirad.lang.matrix import Matrix, Vector, set_makers
 from mlirad.types import ALL, resolve
@@ -25,14 +25,14 @@ class _Type(MatrixType):
         return ln.make(self.shape, self.dtype, *args, **kwargs)
 
 
-def vector(n: int, dtype: Any = None) -> MatrixType:
-    """The type of vectors of n entries."""
-    return _Type(n, None, dtype)
+def vector(n: int | None = None, dtype: Any = None) -> MatrixType:
+    """The type of vectors of n entries; without n, of any vector."""
+    return _Type(n, None, dtype, 1)
 
 
-def matrix(n: int, m: int, dtype: Any = None) -> MatrixType:
-    """The type of n×m matrices."""
-    return _Type(n, m, dtype)
+def matrix(n: int | None = None, m: int | None = None, dtype: Any = None) -> MatrixType:
+    """The type of n×m matrices; without sizes, of any matrix."""
+    return _Type(n, m, dtype, 2)
 
 
 def ndarray(dtype: Any = None, ndim: int | None = None, needs_grad: bool | None = None, boundary: str = "unsafe",

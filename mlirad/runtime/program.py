@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
@@ -22,6 +23,7 @@ class Program:
         self.trees = 0
         self.recorder: Any = None
         self.launches = 0
+        self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
         self.variants = 0  # of kernels, built so far
         self.names: dict[str, int] = {}
         self.errors = Allocation(8 * ERROR_SLOTS)
@@ -39,6 +41,13 @@ class Program:
         count = self.names.get(wanted, 0)
         self.names[wanted] = count + 1
         return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
+
+    def forget(self, symbol: str) -> None:
+        """Let go of a field's memory; code that has its address is not run again."""
+        self.fields.pop(symbol, None)
+        self.gradients.pop(symbol, None)
+        for compiled in list(self.compiled):
+            compiled.forget(symbol)
 
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiAssertionError
+from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
@@ -41,6 +41,8 @@ class Variant:
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.compiled: dict[str, CompiledKernel] = {}
         self.messages: dict[str, list[str]] = {}
+        self.symbols: set[str] = set()
+        program.compiled.add(self)
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self.run_primal: Callable[[Sequence[Any]], None] | None = None
@@ -130,7 +132,16 @@ class Variant:
     def _address(self, symbol: str) -> int:
         if symbol == "$errors":
             return self.program.errors.address
-        return self.program.fields[symbol].address
+        memory = self.program.fields.get(symbol)
+        if memory is None:
+            raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses field '{symbol}' of a destroyed tree")
+        self.symbols.add(symbol)
+        return memory.address
+
+    def forget(self, symbol: str) -> None:
+        """Drop compiled code where it holds the address of a field that is gone."""
+        if symbol in self.symbols:
+            self.compiled, self.run_primal = {}, None
 
     def launch(self, mode: str, values: Sequence[Any]) -> None:
         """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""
