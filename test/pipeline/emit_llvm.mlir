@@ -1,0 +1,22 @@
+// RUN: mlirad-opt %s --cpu-pipeline=threads=2 --emit=llvm | filecheck %s
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [1000000]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: define void @fill(
+// CHECK: call void {{.*}}@__kmpc_fork_call
+// CHECK-LABEL: define {{.*}}void @fill.chunk0(
+// CHECK: store float
+func.func @fill(%v: f32) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [1000000]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1000000 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    "field.store"(%v, %x, %i) : (f32, !field.array<f32, [1000000]>, index) -> ()
+  }
+  return
+}
