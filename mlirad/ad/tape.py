@@ -83,9 +83,13 @@ class Tape:
         assert self.entered, "Before evaluating gradients tape must be entered."
         self.loss.grad.fill(1)
         for entry in reversed(self.entries):
+            for version in entry.saved:
+                if version.redone:
+                    version.exchange()
             entry.reverse()
             for version in entry.saved:
-                version.exchange()
+                if not version.redone:
+                    version.exchange()
         for entry in self.entries:
             for version in entry.saved:
                 version.exchange()

@@ -20,12 +20,16 @@ Key = str | int  # a field's name, or the address of an array argument
 
 
 class Version:
-    """Elements as they were before a launch, while memory holds the later ones; `exchange` swaps the two."""
+    """Elements as they were before a launch, while memory holds the later ones; `exchange` swaps the two.
 
-    __slots__ = ("copy", "view")
+    Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it.
+    """
 
-    def __init__(self, view: np.ndarray[Any, Any]) -> None:
+    __slots__ = ("copy", "redone", "view")
+
+    def __init__(self, view: np.ndarray[Any, Any], redone: bool = False) -> None:
         self.view = view
+        self.redone = redone
         self.copy = view.copy()
 
     def exchange(self) -> None:
@@ -43,17 +47,19 @@ class Versions:
         self.needed: dict[Key, Region] = {}
 
     def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
-        """Copy what a launch will overwrite of what earlier reverses need."""
-        if not self.needed:
+        """Copy what a launch will overwrite of what earlier reverses, or its own, need."""
+        footprints = variant.footprints()
+        if not self.needed and not footprints.redone:
             return []
-        written: dict[Key, tuple[np.ndarray[Any, Any], Region]] = {}
-        for footprint in variant.footprints().written:
+        written: dict[Key, tuple[np.ndarray[Any, Any], Region, bool]] = {}
+        for footprint in footprints.written:
             key, view = self._array(footprint, values, buffers)
             needed = self.needed.get(key)
             box = footprint.box(values)
-            if needed is not None and needed.meets(box):
-                written.setdefault(key, (view, Region()))[1].add(box)
-        return [Version(part(view, hull(region.boxes))) for view, region in written.values()]
+            redone = footprint.array in footprints.redone
+            if redone or needed is not None and needed.meets(box):
+                written.setdefault(key, (view, Region(), redone))[1].add(box)
+        return [Version(part(view, hull(region.boxes)), redone) for view, region, redone in written.values()]
 
     def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Note what the reverse of a launch will read."""
@@ -77,7 +83,7 @@ class Versions:
 
 def part(view: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:
     """The elements of a box; of a field in nested blocks, all."""
-    if len(box) != view.ndim:
+    if len(box) != view.ndim or not box:
         return view
     slices = tuple(slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box)
     return view[slices]

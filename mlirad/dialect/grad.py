@@ -1,4 +1,5 @@
 """What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where they live."""
+from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import ext, ir
@@ -77,3 +78,70 @@ def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:
         op.location.emit_error(f"value of type {value} in {stack}")
         return False
     return True
+
+
+class LogType(Grad.Type, name="log"):
+    """Overwritten elements of one array, last first: an element type and a rank. `!grad.log<f32, 2>`"""
+
+    element: ir.TypeAttr
+    rank: ir.IntegerAttr
+
+
+class OpenOp(Grad.Operation, name="open"):
+    """An empty log. `%l = "grad.open"() : () -> !grad.log<f32, 1>`"""
+
+    log: ext.Result[Any]
+
+
+class RecordOp(Grad.Operation, name="record"):
+    """Note what an element holds before it is overwritten.
+
+    `"grad.record"(%old, %l, %i) : (f32, !grad.log<f32, 1>, index) -> ()`
+    """
+
+    value: ext.Operand[Any]
+    log: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+
+    def verify_invariants(self) -> bool:
+        operands = list(self.operation.operands)
+        expected = f"!grad.log<{operands[0].type}, {len(operands) - 2} : i64>"
+        if str(operands[1].type) != expected:
+            self.operation.location.emit_error(f"record in {operands[1].type}, expected {expected}")
+            return False
+        return True
+
+
+class MarkOp(Grad.Operation, name="mark"):
+    """How many elements a log holds now. `%m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index`"""
+
+    log: ext.Operand[Any]
+    count: ext.Result[ir.IndexType]
+
+
+class UndoOp(Grad.Operation, name="undo"):
+    """Give an array back what was noted since a mark.
+
+    `"grad.undo"(%l, %m, %x) : (!grad.log<f32, 1>, index, !field.array<f32, [16]>) -> ()`
+    """
+
+    log: ext.Operand[Any]
+    count: ext.Operand[ir.IndexType]
+    array: ext.Operand[Any]
+
+
+class CloseOp(Grad.Operation, name="close"):
+    """The log is not used any more. `"grad.close"(%l) : (!grad.log<f32, 1>) -> ()`"""
+
+    log: ext.Operand[Any]
+
+
+def log_type(element: ir.Type, rank: int) -> ir.Type:
+    """The type of a log of elements of an array of some rank."""
+    return LogType.get(ir.TypeAttr.get(element), ir.IntegerAttr.get(ir.IntegerType.get_signless(64), rank))
+
+
+def log_parts(type_: ir.Type) -> tuple[ir.Type, int]:
+    """The element type and the rank of a log."""
+    element, _, rank = str(type_)[len("!grad.log<"):-1].rpartition(", ")
+    return ir.Type.parse(element), int(rank.split(" ")[0])

@@ -116,7 +116,7 @@ class Kernel:
             if recorder is not None:
                 recorder.after_launch()
             return variant.result() if variant.kernel.results else None
-        variant.launch("reverse", flat_values(values, buffers, variant, reverse=True))
+        variant.launch_reverse_alone(flat_values(values, buffers, variant, reverse=True))
         return None
 
     def prepare(self, current: Program, args: tuple[Any, ...],

@@ -14,6 +14,8 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
     So it is where carried values are sums (`c + something` without c), where no history is needed, and where elements
     that are stored are touched once.
     """
+    if loop in needed.redone:
+        return False
     body = loop.blocks[0]
     for position, argument in enumerate(body.arguments[1:]):
         if argument in needed.saved:

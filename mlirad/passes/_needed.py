@@ -7,6 +7,8 @@ described by how many of the blocks around a value run reversed: the key of a ne
 """
 from __future__ import annotations
 
+from typing import Any
+
 from mlirad.passes._activity import Activity
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES, primal_reads
@@ -16,10 +18,15 @@ Key = tuple[int, int]
 
 class Needed:
     """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed` the writes to cells
-    local to the launch that are done again; `work` the structured ops that hold something to reverse."""
+    local to the launch that are done again; `work` the structured ops that hold something to reverse.
 
-    def __init__(self, graph: Graph, activity: Activity) -> None:
-        self.graph, self.activity = graph, activity
+    `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the function): the reverse
+    does them again and undoes them, so that memory moves back with it (see `_undo`).
+    """
+
+    def __init__(self, graph: Graph, activity: Activity, arrays: frozenset[Any] = frozenset()) -> None:
+        self.graph, self.activity, self.arrays = graph, activity, arrays
+        self.redone: set[Node] = set()
         self.keys: set[Key] = set()
         self.saved: set[int] = set()
         self.replayed: set[Node] = set()
@@ -28,6 +35,7 @@ class Needed:
         self.work: set[Node] = set()
         self._find_work(graph.body)
         self._seed(graph.body)
+        self._redo()
         self._close()
 
     def in_reverse(self, value: int) -> bool:
@@ -93,6 +101,27 @@ class Needed:
     @staticmethod
     def _bounds(node: Node) -> list[int]:
         return node.operands[:3] if node.name == "scf.for" else node.operands
+
+    def _redo(self) -> None:
+        """Need what the writes that are done again need, in every way their blocks run."""
+        for node in self.graph.nodes():
+            if node.name in ("field.store", "field.atomic") and node.array in self.arrays:
+                self.redone.add(node)
+                around = [owner for owner in _owners(node) if owner.name != "scf.parallel"]
+                self.redone.update(around)
+                base = base_depth(node)
+                for inner in [node, *around]:
+                    for level in range(base + 1, inner.block.depth + 2):
+                        self._need_to_run(inner, level)
+
+    def _need_to_run(self, node: Node, level: int) -> None:
+        if node.name == "scf.while":
+            self._need_condition(node, level, node)
+        elif node.name == "scf.if":
+            self._need(node.operands[0], level, node)
+        else:
+            for operand in self._bounds(node) if node.name == "scf.for" else node.operands:
+                self._need(operand, level, node)
 
     def _close(self) -> None:
         while self._pending:
@@ -174,6 +203,22 @@ class Needed:
                         for bound in self._bounds(owner):
                             self._need(bound, 1, load)
                     owner = owner.block.owner
+
+
+def _owners(node: Node) -> list[Node]:
+    """The structured ops around a node, innermost first."""
+    found: list[Node] = []
+    owner = node.block.owner
+    while owner is not None:
+        found.append(owner)
+        owner = owner.block.owner
+    return found
+
+
+def base_depth(node: Node) -> int:
+    """The depth of the block that a node's iteration of a parallel loop, or else the function, begins with."""
+    inside = [owner for owner in _owners(node) if owner.name == "scf.parallel"]
+    return inside[0].block.depth + 1 if inside else 0
 
 
 def _is_add(node: Node) -> bool:

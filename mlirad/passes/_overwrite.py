@@ -33,26 +33,31 @@ class Overwrites:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
 
-    def may_overwrite(self, load: Node, write: Node) -> bool:
-        """Whether `write` may hit the element of `load` after it."""
+    def meeting(self, load: Node, write: Node) -> str | None:
+        """Where `write` may hit the element of `load` after it: in the same "iteration" of the parallel loop around
+        both (or of the function), in "another" iteration, which is a race, or nowhere (None).
+
+        Indices that are not affine may be anything within an iteration; that they do not meet another iteration's is
+        the program's promise, since the kernel's own result would depend on the order otherwise.
+        """
         common = self._common_loops(load, write)
-        ivs = [(loop, self.graph.values[v]) for loop in common for v in _induction(loop)]
+        ivs = [self.graph.values[v] for loop in common for v in _induction(loop)]
         distances: dict[ir.Value, int] = {}
+        all_known = True
         for mine, other in zip(load.indices, write.indices):
             left, right = affine(self.graph.values[mine]), affine(self.graph.values[other])
             if not self._interval(left).meets(self._interval(right)):
-                return False
-            distance = self._distance(left, right, [iv for _, iv in ivs], common)
+                return None
+            distance = self._distance(left, right, ivs, common)
             if distance == "never":
-                return False
-            if distance is None:
+                return None
+            if distance is None or isinstance(distance, str):
+                all_known = False
                 continue
             iv, steps = distance
-            if iv is None:
-                continue
-            if distances.setdefault(iv, steps) != steps:
-                return False
-        return self._later(load, write, common, distances)
+            if iv is not None and distances.setdefault(iv, steps) != steps:
+                return None
+        return self._later(load, write, common, distances, all_known)
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = _owners(load)
@@ -75,25 +80,29 @@ class Overwrites:
         factor = left.coefficient(moving[0])
         return (moving[0], gap // factor) if gap % factor == 0 else "never"
 
-    def _later(self, load: Node, write: Node, common: list[Node], distances: dict[ir.Value, int]) -> bool:
-        """Whether the write can come after the load, given the distances of the loops around both."""
+    def _later(self, load: Node, write: Node, common: list[Node], distances: dict[ir.Value, int],
+               all_known: bool) -> str | None:
+        """Where the write can come after the load, given the distances of the loops around both."""
         for loop in common:
             if loop.name == "scf.if":
                 if _branch(loop, load) is not _branch(loop, write):
-                    return False
+                    return None
                 continue
             if loop.name == "scf.while":
-                return True
+                return "iteration"
             for number in _induction(loop):
                 distance = distances.get(self.graph.values[number])
-                if distance is None and _single_trip(loop, number, self.graph):
+                is_parallel = loop.name == "scf.parallel"
+                if distance is None and (_single_trip(loop, number, self.graph) or is_parallel and not all_known):
                     distance = 0
                 if distance is None:
-                    return True
+                    return "another" if is_parallel else "iteration"
                 if distance != 0:
-                    step = constant_integer(loop.op.operands[2]) if loop.name == "scf.for" else 1
-                    return loop.name == "scf.parallel" or step is None or distance > 0
-        return _position(load, common) < _position(write, common)
+                    if is_parallel:
+                        return "another" if all_known else None
+                    step = constant_integer(loop.op.operands[2])
+                    return "iteration" if step is None or distance > 0 else None
+        return "iteration" if _position(load) < _position(write) else None
 
     def _interval(self, form: Affine) -> Interval:
         low: int | None = form.constant
@@ -153,8 +162,8 @@ def _branch(owner: Node, node: Node) -> BlockNode:
     return block
 
 
-def _position(node: Node, common: list[Node]) -> tuple[int, ...]:
-    """Where a node stands in program order, inside the blocks around both accesses."""
+def _position(node: Node) -> tuple[int, ...]:
+    """Where a node stands in program order."""
     path: list[int] = []
     current: Node | None = node
     while current is not None:

@@ -8,7 +8,8 @@ from mlirad.dialect.grad import stack_type
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._needed import Needed
+from mlirad.passes._needed import Needed, base_depth
+from mlirad.passes._undo import Undo
 from mlirad.passes._walk import attributes_of
 
 Environment = dict[int, ir.Value]
@@ -23,6 +24,7 @@ class Recompute:
         self.stacks: dict[int, ir.Value] = {}
         self.trips: dict[Node, ir.Value] = {}
         self.final: dict[Node, Environment] = {}
+        self.undo = Undo(needed)
 
     def block(self, block: BlockNode, level: int, env: Environment) -> None:
         """Emit what a block is needed for. `level` counts the blocks around its values that run reversed."""
@@ -37,13 +39,17 @@ class Recompute:
 
     def _node(self, node: Node, level: int, env: Environment) -> None:
         runs_reversed = level == node.block.depth + 1
-        replays = level == 1 and node in self.needed.replayed
+        redone = node in self.needed.redone and (runs_reversed or level > base_depth(node))
+        replays = level == 1 and node in self.needed.replayed or redone
+        if redone and runs_reversed and node.blocks:
+            self.undo.before[node] = self.undo.marks()
         if node.name == "scf.for":
             history = [a for a in node.blocks[0].arguments if a in self.needed.saved] if runs_reversed else []
             if runs_reversed and node in self.needed.work:
                 self.trips[node] = trip_count(*(env[v] for v in node.operands[:3]))
             if history or replays or self._wants(node.results, level):
-                self._for(node, level, env, history)
+                with_marks = redone and runs_reversed and node in self.needed.work
+                self._for(node, level, env, history, with_marks=with_marks)
         elif node.name == "scf.while":
             if runs_reversed and node in self.needed.work:
                 self._while_with_history(node, level, env)
@@ -55,6 +61,8 @@ class Recompute:
         elif node.name == "scf.parallel":
             if replays:
                 self._parallel(node, level, env)
+        elif redone:
+            self.undo.write(node, env, runs_reversed=runs_reversed)
         elif replays or self._wants(node.results, level):
             copy = node.op.clone()
             for position, operand in enumerate(node.operands):
@@ -79,7 +87,7 @@ class Recompute:
         return [k for k, (a, v) in enumerate(zip(arguments, results))
                 if (a, level) in self.needed.keys or (v, level) in self.needed.keys]
 
-    def _for(self, node: Node, level: int, env: Environment, history: Sequence[int]) -> None:
+    def _for(self, node: Node, level: int, env: Environment, history: Sequence[int], *, with_marks: bool) -> None:
         body = node.blocks[0]
         kept = self._carried(body.arguments[1:], node.results, level)
         lower, upper, step = (env[v] for v in node.operands[:3])
@@ -87,13 +95,17 @@ class Recompute:
             trips = self.trips[node]
             for argument in history:
                 self.stacks[argument] = self._stack(argument, trips)
+        if with_marks:
+            self.undo.keep_marks(node, self.trips[node])
         op = b.for_loop(lower, upper, step, [env[node.operands[3 + k]] for k in kept])
         block = op.regions[0].blocks[0]
         inner = dict(env)
         inner.update(zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments))
         with ir.InsertionPoint(block):
-            if history:
+            if history or with_marks:
                 trip = _trip_of(block.arguments[0], lower, step)
+                if with_marks:
+                    self.undo.push_marks(node, trip)
                 for argument in history:
                     b.effect("grad.push", [inner[argument], self.stacks[argument], trip])
             self.block(body, level, inner)
@@ -149,6 +161,10 @@ class Recompute:
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
         """Count a loop's iterations, then run it that often while keeping its history."""
         kept = self._while(node, level, env, with_count=True)
+        redone = node in self.needed.redone
+        if redone:
+            self.undo.undo_to(self.undo.before[node])
+            self.undo.keep_marks(node, self.trips[node])
         before, after = node.blocks
         trips = self.trips[node]
         history = [a for a in before.arguments if a in self.needed.saved]
@@ -159,6 +175,8 @@ class Recompute:
         inner = dict(env)
         inner.update(zip([before.arguments[k] for k in kept], list(block.arguments)[1:]))
         with ir.InsertionPoint(block):
+            if redone:
+                self.undo.push_marks(node, block.arguments[0])
             for argument in history:
                 b.effect("grad.push", [inner[argument], self.stacks[argument], block.arguments[0]])
             self.block(before, level, inner)

@@ -28,18 +28,31 @@ class Reverse:
                  arrays: dict[Any, ir.Value]) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
         self.arrays = arrays
+        self.undo = recompute.undo
         self.finiteness = Finiteness(graph)
 
     def function(self, env: Environment) -> None:
         """The reverse of the whole function."""
+        self.undo.open(self.graph.body, env)
         self.recompute.block(self.graph.body, 1, env)
         self._block(self.graph.body, env, {})
+        self.undo.close()
 
     def _block(self, block: BlockNode, env: Environment, adj: Adjoints) -> None:
         for node in reversed(block.nodes[:-1]):
-            if node in self.needed.work:
-                with node.op.location:
+            with node.op.location:
+                if node in self.needed.redone:
+                    self._undo(node, env)
+                if node in self.needed.work:
                     _HANDLERS.get(node.name, Reverse._op)(self, node, env, adj)
+
+    def _undo(self, node: Node, env: Environment) -> None:
+        """Take back what computing the block anew did at a node. The iterations of a reversed loop unwind themselves:
+        unless it reverses nothing after all, its first one finds the logs unwound already."""
+        if not node.blocks:
+            self.undo.undo_write(node, env)
+        elif node.name == "scf.if" or node not in self.needed.work:
+            self.undo.undo_to(self.undo.before[node])
 
     def _add(self, adj: Adjoints, value: int, part: ir.Value) -> None:
         old = adj.get(value)
@@ -147,6 +160,7 @@ class Reverse:
     def _for(self, node: Node, env: Environment, adj: Adjoints) -> None:
         results = self._pop_results(node, adj)
         if self._is_idle(node, results):
+            self._skip(node, node.blocks[0].arguments)
             return
         body = node.blocks[0]
         active = self._active(body.arguments[1:])
@@ -167,6 +181,8 @@ class Reverse:
             else:
                 trip = b.sub(b.sub(trips, b.index(1)), counter)
                 scope[body.arguments[0]] = b.add(lower, b.mul(trip, step))
+                if node in self.needed.redone:
+                    self.undo.undo_iteration(node, trip)
                 self._pop_history(body.arguments, trip, scope)
             incoming = list(block.arguments)[1:]
             inner: Adjoints = {}
@@ -177,7 +193,7 @@ class Reverse:
             sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
                     for v, old in zip(outside, incoming[len(active):])]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
-        self._free_history(body.arguments)
+        self._free_history(node, body.arguments)
         for k, part in zip(active, op.results):
             self._seed(adj, [node.operands[3 + k]], [part])
         for value, part in zip(outside, list(op.results)[len(active):]):
@@ -192,7 +208,15 @@ class Reverse:
                 type_ = self.graph.values[argument].type
                 scope[argument] = b.make("grad.pop", type_, [self.recompute.stacks[argument], trip])
 
-    def _free_history(self, arguments: Sequence[int]) -> None:
+    def _skip(self, node: Node, arguments: Sequence[int]) -> None:
+        """Take back a loop that has nothing to reverse after all."""
+        if node in self.needed.redone:
+            self.undo.undo_to(self.undo.before[node])
+        self._free_history(node, arguments)
+
+    def _free_history(self, node: Node, arguments: Sequence[int]) -> None:
+        if node in self.needed.redone:
+            self.undo.free_marks(node)
         for argument in arguments:
             if argument in self.needed.saved:
                 b.effect("grad.free", [self.recompute.stacks[argument]])
@@ -208,8 +232,12 @@ class Reverse:
             scope = dict(env)
             scope.update(zip(body.arguments, block.arguments))
             inner: Adjoints = {}
+            outer, self.undo.logs = self.undo.logs, {}
+            self.undo.open(body, scope)
             self.recompute.block(body, body.depth + 1, scope)
             self._block(body, scope, inner)
+            self.undo.close()
+            self.undo.logs = outer
             for value, cell in zip(outside, cells):
                 if value in inner:
                     b.make("field.atomic", inner[value].type, [inner[value], cell], kind=ir.StringAttr.get("add"))
@@ -236,6 +264,8 @@ class Reverse:
         with ir.InsertionPoint(block):
             trip = b.sub(b.sub(trips, b.index(1)), block.arguments[0])
             scope = dict(env)
+            if node in self.needed.redone:
+                self.undo.undo_iteration(node, trip)
             self._pop_history(before.arguments, trip, scope)
             incoming = list(block.arguments)[1:]
             inner: Adjoints = {}
@@ -254,7 +284,7 @@ class Reverse:
             sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
                     for v, old in zip(outside, incoming[len(active):])]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
-        self._free_history(before.arguments)
+        self._free_history(node, before.arguments)
         for k, part in zip(active, op.results):
             self._seed(adj, [node.operands[k]], [part])
         for value, part in zip(outside, list(op.results)[len(active):]):

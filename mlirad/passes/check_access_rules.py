@@ -1,10 +1,18 @@
-"""Refuse kernels whose reverse would read values that the kernel itself overwrites.
+"""Decide how the reverse of a kernel gets the values that it needs and that the kernel overwrites.
 
 The reverse recomputes what it needs from memory as the kernel leaves it. So every load that it needs has to be safe
-from every later write of the same launch (AUTODIFF.md §3).
+from every later write of the same launch (AUTODIFF.md §3). Where one is not, the verdict on its array is *redone*: the
+tape puts the array back as it was before the launch, and the reverse does the kernel's writes again and undoes them.
+The verdicts are left on the function as `grad.redone`, a field's name or an argument's number each. With
+`rules=refuse` they are errors. So is, always, a value that other iterations of a parallel loop overwrite.
 """
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, located
+from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
@@ -12,38 +20,102 @@ from mlirad.passes._needed import Needed
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._walk import functions
 
+RULES = ("save", "refuse")
 
-def check_access_rules(module: ir.Operation) -> None:
-    """Refuse needed loads that a later write of the same kernel may overwrite."""
+
+def check_access_rules(module: ir.Operation, *, rules: str = "save") -> None:
+    """Find the arrays that the reverse has to move back, or refuse the kernel."""
+    if rules not in RULES:
+        raise ValueError(f"option 'rules' of 'check-access-rules' is one of {', '.join(RULES)}, not '{rules}'")
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
-            _check(module, function)
+            _Check(module, function, rules).run()
 
 
-def _check(module: ir.Operation, function: ir.Operation) -> None:
-    graph = Graph(function)
-    needed = Needed(graph, Activity(module, function, graph))
-    values = {value for value, _ in needed.keys}
-    loads = [n for n in graph.nodes() if n.name == "field.load" and n.results[0] in values]
-    writes: dict[object, list[Node]] = {}
-    for node in graph.nodes():
-        if node.name in ("field.store", "field.atomic"):
-            writes.setdefault(node.array, []).append(node)
-    overwrites = Overwrites(graph)
-    for load in loads:
-        if load.array in needed.activity.cells and load.block.depth == 0:
-            continue  # replayed in order
-        for write in writes.get(load.array, []):
-            if overwrites.may_overwrite(load, write):
-                _refuse(load, write)
+class _Check:
+    def __init__(self, module: ir.Operation, function: ir.Operation, rules: str) -> None:
+        self.function, self.rules = function, rules
+        self.graph = Graph(function)
+        self.activity = Activity(module, function, self.graph)
+        self.overwrites = Overwrites(self.graph)
+        self.writes: dict[Any, list[Node]] = {}
+        for node in self.graph.nodes():
+            if node.name in ("field.store", "field.atomic"):
+                self.writes.setdefault(node.array, []).append(node)
+
+    def run(self) -> None:
+        """Add arrays until what doing their writes again needs is safe too."""
+        redone: dict[Any, tuple[Node, Node]] = {}
+        while True:
+            needed = Needed(self.graph, self.activity, frozenset(redone))
+            found = self._unsafe(needed, redone)
+            if not found:
+                break
+            redone.update(found)
+        if redone:
+            marks = [self._mark(array) for array in redone]
+            self.function.attributes["grad.redone"] = ir.ArrayAttr.get(marks)
+            verdicts = [ir.StringAttr.get(_message(load, write)) for load, write in redone.values()]
+            self.function.attributes["grad.verdicts"] = ir.ArrayAttr.get(verdicts)
+
+    def _mark(self, array: Any) -> ir.Attribute:
+        if isinstance(array, str):
+            return ir.FlatSymbolRefAttr.get(array)
+        return ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(array).arg_number)
+
+    def _unsafe(self, needed: Needed, redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
+        values = {value for value, _ in needed.keys}
+        found: dict[Any, tuple[Node, Node]] = {}
+        for load in self.graph.nodes():
+            if load.name != "field.load" or load.results[0] not in values or load.array in found:
+                continue
+            if self._is_local(load) and load.block.depth == 0:
+                continue  # done again in order
+            for write in self.writes.get(load.array, []):
+                where = self.overwrites.meeting(load, write)
+                if where is None:
+                    continue
+                self._judge(load, write, where)
+                if load.array not in redone:
+                    found[load.array] = (load, write)
+        return found
+
+    def _is_local(self, node: Node) -> bool:
+        value = self.graph.values[node.array_value]
+        return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+
+    def _judge(self, load: Node, write: Node, where: str) -> None:
+        """Refuse what moving memory back cannot mend."""
+        if where == "another":
+            _refuse(load, write, "is written by another iteration of the same parallel loop: put "
+                                 "ti.loop_config(serialize=True) before the loop, or write to another field")
+        if self.rules == "refuse":
+            _refuse(load, write, "is overwritten afterwards by the same kernel")
+        if self._is_local(load):
+            _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
+        loops = {id(_parallel_loop(node)) for node in self.writes[load.array]} | {id(_parallel_loop(load))}
+        if len(loops) > 1:
+            _refuse(load, write, "is overwritten afterwards by another loop of the same kernel: put the loops into "
+                                 "kernels of their own")
 
 
-def _refuse(load: Node, write: Node) -> None:
-    name = load.array if isinstance(load.array, str) else "an array of the launch"
-    places = [source_location(node.op.location) for node in (load, write)]
-    message = (f"the gradient needs the value of '{name}' that is read here, but the same kernel overwrites it "
-               "afterwards")
-    known = [place for place in places if place is not None]
+def _parallel_loop(node: Node) -> Node | None:
+    owner = node.block.owner
+    while owner is not None and owner.name != "scf.parallel":
+        owner = owner.block.owner
+    return owner
+
+
+def _message(load: Node, write: Node) -> str:
+    name = load.array if isinstance(load.array, str) else "an array argument"
+    read, written = (source_location(node.op.location) for node in (load, write))
+    return f"'{name}', read at {read} and needed by the gradient, is overwritten at {written}"
+
+
+def _refuse(load: Node, write: Node, reason: str) -> NoReturn:
+    name = f"'{load.array}'" if isinstance(load.array, str) else "an array of the launch"
+    message = f"the gradient needs the value of {name} that is read here, which {reason}"
+    known = [place for node in (load, write) if (place := source_location(node.op.location)) is not None]
     if not known:
         raise TaichiCompilationError(message)
     error = TaichiCompilationError(located(message, *known))

@@ -15,6 +15,7 @@ from mlirad.passes._graph import Graph
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Recompute
 from mlirad.passes._reverse import Reverse
+from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import attributes_of, functions
 
 
@@ -28,7 +29,7 @@ def differentiate_reverse(module: ir.Operation) -> None:
 def _differentiate(module: ir.Operation, function: ir.Operation) -> None:
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    needed = Needed(graph, activity)
+    needed = Needed(graph, activity, redone_arrays(function, graph))
     attributes = attributes_of(function)
     inputs = [graph.values[v].type for v in graph.body.arguments]
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]

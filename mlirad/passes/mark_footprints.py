@@ -10,6 +10,7 @@ from mlirad.passes._activity import Activity
 from mlirad.passes._footprint import Bound, footprint
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
+from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import functions
 
 
@@ -24,7 +25,7 @@ def mark_footprints(module: ir.Operation) -> None:
 def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    needed = Needed(graph, activity)
+    needed = Needed(graph, activity, redone_arrays(function, graph))
     values = {value for value, _ in needed.keys}
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():

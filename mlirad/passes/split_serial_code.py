@@ -7,7 +7,7 @@ field of the tree `$launch`; results are left in fields of the tree `$results`. 
 memory becomes one of a fixed number of iterations that stride over it. Assumes that updates are marked: in a loop that
 was made to stride, no index can be shown to differ between iterations.
 """
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, is_array
@@ -130,13 +130,12 @@ class _Split:
             raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
 
     def _share_cell(self, op: ir.Operation) -> None:
-        """A cell of one launch becomes a field, cleared where the cell was made."""
+        """A cell, or an array, of one launch becomes a field, cleared where it was made."""
         element, extents = array_of(op.results[0].type)
-        assert op.name == "field.alloca" and not extents, op
         with at_start(self.entry, op.location):
-            shared = self.cells.place(ir.Type.parse(element), [])
+            shared = self.cells.place(ir.Type.parse(element), list(extents))
         with before(op):
-            b.effect("field.store", [b.number(0, ir.Type.parse(element)), shared])
+            _clear(shared, b.number(0, ir.Type.parse(element)), extents)
         op.results[0].replace_all_uses_with(shared)
         op.erase()
 
@@ -189,6 +188,17 @@ class _Split:
             return b.make("arith.index_cast", value.type, [word]) if is_index else word
 
         _make_in(users, op.location, loaded)
+
+
+def _clear(array: ir.Value, zero: ir.Value, extents: Sequence[int], indices: Sequence[ir.Value] = ()) -> None:
+    """Store a zero in every element, by a loop for each axis that has no index yet."""
+    if len(indices) == len(extents):
+        b.effect("field.store", [zero, array, *indices])
+        return
+    loop = b.for_loop(b.index(0), b.index(extents[len(indices)]), b.index(1))
+    with at_end(_body(loop), loop.location):
+        _clear(array, zero, extents, [*indices, _body(loop).arguments[0]])
+        b.yield_()
 
 
 def _make_in(users: list[tuple[ir.Operation, Uses]], location: ir.Location, make: Callable[[], ir.Value]) -> None:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
-REVERSE = "mark-footprints,check-access-rules,differentiate-reverse,canonicalize,cse,hoist-loads,lower-grad-to-memref,canonicalize,cse"
+REVERSE = ("check-access-rules,mark-footprints,differentiate-reverse,canonicalize,cse,lower-grad-logs,"
+           "lower-grad-to-memref,hoist-loads,canonicalize,cse")
 CHECK_BOUNDS = "insert-bounds-checks"
 
 LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"

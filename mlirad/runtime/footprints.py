@@ -35,6 +35,8 @@ class Footprints:
 
     needed: tuple[Footprint, ...]
     written: tuple[Footprint, ...]
+    redone: frozenset[str | int]  # arrays that the reverse wants as they were before the launch
+    verdicts: tuple[str, ...]
 
 
 def _value(bound: Bound, arguments: Sequence[Any]) -> int | None:
@@ -43,8 +45,8 @@ def _value(bound: Bound, arguments: Sequence[Any]) -> int | None:
     return bound[0] + sum(arguments[a] * factor for a, factor in zip(bound[1::2], bound[2::2]))
 
 
-def read_footprints(module: ir.Module) -> Footprints:
-    """The footprints noted on a module by `mark-footprints`."""
+def read_footprints(module: ir.Module, name: str) -> Footprints:
+    """The footprints and verdicts noted on a kernel by `mark-footprints` and `check-access-rules`."""
     found: dict[str, list[Footprint]] = {"needed": [], "written": []}
     attributes = module.operation.attributes
     for note in ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []:
@@ -61,7 +63,15 @@ def read_footprints(module: ir.Module) -> Footprints:
         text = ir.StringAttr(entry["place"]).value
         found[ir.StringAttr(entry["access"]).value].append(
             Footprint(array, _place(text), bounds, constant, box))
-    return Footprints(tuple(found["needed"]), tuple(found["written"]))
+    redone: set[str | int] = set()
+    verdicts: list[str] = []
+    for op in module.body.operations:
+        if "grad.redone" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name:
+            for item in ir.ArrayAttr(op.attributes["grad.redone"]):
+                redone.add(ir.FlatSymbolRefAttr(item).value if isinstance(item, ir.FlatSymbolRefAttr)
+                           else ir.IntegerAttr(item).value)
+            verdicts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])]
+    return Footprints(tuple(found["needed"]), tuple(found["written"]), frozenset(redone), tuple(verdicts))
 
 
 def _place(text: str) -> str:
@@ -72,8 +82,8 @@ def _place(text: str) -> str:
 def meet(left: Box, right: Box) -> bool:
     """Whether two boxes of one array may share an element."""
     for (low, high), (first, last) in zip(left, right):
-        if high is not None and first is not None and high < first or \
-                low is not None and last is not None and last < low:
+        if (high is not None and first is not None and high < first) or \
+                (low is not None and last is not None and last < low):
             return False
     return True
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
@@ -97,7 +97,7 @@ class Variant:
             if "field.messages" in attributes:
                 messages = [ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])]
             if mode == "reverse":
-                self._footprints = read_footprints(module)
+                self._footprints = read_footprints(module, self.kernel.name)
             parameters = parameters_of(module, self.kernel.name)
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
         return _Lowered(module, parameters, messages)
@@ -148,6 +148,13 @@ class Variant:
         self.code(mode).launch(values)
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
+
+    def launch_reverse_alone(self, values: Sequence[Any]) -> None:
+        """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put memory back."""
+        if self.footprints().redone:
+            raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
+                                     "use ti.ad.Tape, which keeps the values")
+        self.launch("reverse", values)
 
     def _raise_recorded(self, messages: list[str]) -> None:
         record = self.program.errors.data.view(np.int64)

@@ -1,0 +1,110 @@
+"""Memory that moves back with the reverse: writes that are done again, and undone where they are reversed.
+
+Some arrays hold values that the reverse needs and that the kernel overwrites. The tape gives such arrays the elements
+back that they held before the launch. The reverse of a block starts from memory as it was before the block and leaves
+it so: computing the block anew does its writes again, reversing it undoes them, last first. A write that the block
+itself does keeps the old element as a value. A loop or branch that is first run forward notes old elements in a log;
+where it is reversed, the log is unwound to where the branch, or the iteration, began (the tape of Griewank and Walther
+2008, §6, for values that recomputation replaces in part).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of
+from mlirad.dialect.grad import log_type, stack_type
+from mlirad.passes import _build as b
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._needed import Needed, base_depth
+
+Environment = dict[int, ir.Value]
+Marks = list[ir.Value]
+
+
+class Undo:
+    """Emits writes that are done again, and their undoing. `needed.redone` says which."""
+
+    def __init__(self, needed: Needed) -> None:
+        self.needed = needed
+        self.logs: dict[Any, tuple[ir.Value, ir.Value]] = {}  # log and array, by array
+        self.old: dict[Node, ir.Value] = {}
+        self.before: dict[Node, Marks] = {}
+        self.stacks: dict[Node, list[ir.Value]] = {}
+
+    def open(self, block: BlockNode, env: Environment) -> None:
+        """Begin a block that the logs belong to: an iteration of a parallel loop, or the function."""
+        self.logs = {}
+        owner = block.owner
+        nodes = owner.walk() if owner is not None else self.needed.graph.nodes()
+        for node in nodes:
+            if node in self.needed.redone and node.array is not None and node.array not in self.logs \
+                    and base_depth(node) == block.depth:
+                array = env[node.array_value]
+                element, extents = array_of(array.type)
+                type_ = log_type(ir.Type.parse(element), len(extents))
+                self.logs[node.array] = (b.make("grad.open", type_, []), array)
+
+    def close(self) -> None:
+        """End the block."""
+        for log, _ in self.logs.values():
+            b.effect("grad.close", [log])
+
+    def write(self, node: Node, env: Environment, *, runs_reversed: bool) -> None:
+        """Do a write again, keeping what it overwrites."""
+        value = env[node.operands[0]]
+        place = [env[node.array_value], *(env[i] for i in node.indices)]
+        old = b.make("field.load", value.type, place)
+        if runs_reversed:
+            self.old[node] = old
+        else:
+            b.effect("grad.record", [old, self.logs[node.array][0], *place[1:]])
+        if node.name == "field.atomic":
+            value = b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value)
+            env[node.results[0]] = old
+        b.effect("field.store", [value, *place])
+
+    def undo_write(self, node: Node, env: Environment) -> None:
+        """Give an element back what it held before a write of this block."""
+        b.effect("field.store", [self.old[node], env[node.array_value], *(env[i] for i in node.indices)])
+
+    def marks(self) -> Marks:
+        """Where the logs stand."""
+        return [b.make("grad.mark", b.index_type(), [log]) for log, _ in self.logs.values()]
+
+    def undo_to(self, marks: Sequence[ir.Value]) -> None:
+        """Unwind the logs."""
+        for (log, array), mark in zip(self.logs.values(), marks):
+            b.effect("grad.undo", [log, mark, array])
+
+    def keep_marks(self, loop: Node, trips: ir.Value) -> None:
+        """Make room for the marks of a loop's iterations."""
+        self.stacks[loop] = [b.make("grad.alloc", stack_type(b.index_type()), [trips]) for _ in self.logs]
+
+    def push_marks(self, loop: Node, trip: ir.Value) -> None:
+        """Note where the logs stand at the start of an iteration."""
+        for stack, mark in zip(self.stacks[loop], self.marks()):
+            b.effect("grad.push", [mark, stack, trip])
+
+    def undo_iteration(self, loop: Node, trip: ir.Value) -> None:
+        """Unwind the logs to the start of an iteration."""
+        self.undo_to([b.make("grad.pop", b.index_type(), [stack, trip]) for stack in self.stacks[loop]])
+
+    def free_marks(self, loop: Node) -> None:
+        """The loop is reversed."""
+        for stack in self.stacks[loop]:
+            b.effect("grad.free", [stack])
+
+
+def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Any]:
+    """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by number."""
+    if "grad.redone" not in function.attributes:
+        return frozenset()
+    found: set[Any] = set()
+    for item in ir.ArrayAttr(function.attributes["grad.redone"]):
+        if isinstance(item, ir.FlatSymbolRefAttr):
+            found.add(item.value)
+        else:
+            found.add(graph.values[graph.body.arguments[ir.IntegerAttr(item).value]])
+    return frozenset(found)

@@ -1,0 +1,109 @@
+"""Logs of overwritten elements to buffers that grow: entries of 64-bit words, the indices and the element."""
+from mlirad.bindings import ir
+from mlirad.dialect.grad import log_parts
+from mlirad.passes import _build as b
+from mlirad.passes._descriptor import pointer_type
+from mlirad.passes._walk import at_end, before, operations
+
+_ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header
+FIRST_CAPACITY = 64  # entries
+
+
+def lower_grad_logs(module: ir.Operation) -> None:
+    """Replace logs by a header on the stack and entries on the heap."""
+    headers: dict[ir.Value, ir.Value] = {}
+    found = [op for op in operations(module) if op.name in _HANDLERS]
+    if not found:
+        return
+    with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
+        for declaration in ("llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
+            ir.Operation.parse(declaration).clone()
+    for op in found:
+        with before(op):
+            _HANDLERS[op.name](op, headers)
+    for op in reversed(found):
+        op.erase()
+
+
+def _word(value: int) -> ir.Value:
+    return b.number(value, b.integer_type(64))
+
+
+def _open(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    header = b.make("memref.alloca", ir.MemRefType.get([3], b.integer_type(64)), [],
+                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+    for word in (_ADDRESS, _COUNT, _CAPACITY):
+        b.write(_word(0), header, [b.index(word)])
+    headers[op.results[0]] = header
+
+
+def _read(header: ir.Value, word: int) -> ir.Value:
+    return b.read(header, [b.index(word)])
+
+
+def _entry(header: ir.Value, count: ir.Value, words: int) -> list[ir.Value]:
+    """The addresses of the words of an entry."""
+    i64, pointer = b.integer_type(64), pointer_type()
+    start = b.make("llvm.inttoptr", pointer, [_read(header, _ADDRESS)])
+    first = b.mul(count, _word(words))
+    places = [b.add(first, _word(k)) for k in range(words)]
+    dynamic = ir.DenseI32ArrayAttr.get([-(1 << 31)])
+    return [b.make("llvm.getelementptr", pointer, [start, place], elem_type=ir.TypeAttr.get(i64),
+                   rawConstantIndices=dynamic) for place in places]
+
+
+def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    value, log, *indices = op.operands
+    header, words = headers[log], len(indices) + 1
+    count = _read(header, _COUNT)
+    full = b.if_else(b.compare(b.EQ, count, _read(header, _CAPACITY)), [], with_else=False)
+    with at_end(full.regions[0].blocks[0], op.location):
+        capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
+        old = b.make("llvm.inttoptr", pointer_type(), [_read(header, _ADDRESS)])
+        size = b.mul(capacity, _word(8 * words))
+        new = ir.Operation.create("llvm.call", [pointer_type()], [old, size], {
+            "callee": ir.FlatSymbolRefAttr.get("realloc"), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0])}).result
+        b.write(b.make("llvm.ptrtoint", b.integer_type(64), [new]), header, [b.index(_ADDRESS)])
+        b.write(capacity, header, [b.index(_CAPACITY)])
+        b.yield_()
+    places = _entry(header, count, words)
+    for place, index in zip(places, indices):
+        b.effect("llvm.store", [b.make("arith.index_cast", b.integer_type(64), [index]), place])
+    b.effect("llvm.store", [value, places[-1]])
+    b.write(b.add(count, _word(1)), header, [b.index(_COUNT)])
+
+
+def _mark(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    count = _read(headers[op.operands[0]], _COUNT)
+    op.results[0].replace_all_uses_with(b.make("arith.index_cast", b.index_type(), [count]))
+
+
+def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    log, mark, array = op.operands
+    header = headers[log]
+    element, rank = log_parts(log.type)
+    i64 = b.integer_type(64)
+    mark = b.make("arith.index_cast", i64, [mark])
+    loop = ir.Operation.create("scf.while", [], [], regions=2)
+    test, body = b.block(loop, 0), b.block(loop, 1)
+    with at_end(test, op.location):
+        b.effect("scf.condition", [b.compare(b.SGT, _read(header, _COUNT), mark)])
+    with at_end(body, op.location):
+        count = b.sub(_read(header, _COUNT), _word(1))
+        b.write(count, header, [b.index(_COUNT)])
+        places = _entry(header, count, rank + 1)
+        indices = [b.make("arith.index_cast", b.index_type(), [b.make("llvm.load", i64, [place])])
+                   for place in places[:-1]]
+        b.effect("field.store", [b.make("llvm.load", element, [places[-1]]), array, *indices])
+        b.yield_()
+
+
+def _close(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    address = b.make("llvm.inttoptr", pointer_type(), [_read(headers[op.operands[0]], _ADDRESS)])
+    ir.Operation.create("llvm.call", [], [address], {
+        "callee": ir.FlatSymbolRefAttr.get("free"), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0])})
+
+
+_HANDLERS = {"grad.open": _open, "grad.record": _record, "grad.mark": _mark, "grad.undo": _undo, "grad.close": _close}
