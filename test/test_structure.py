@@ -35,9 +35,9 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
+def imported(path: Path, *, for_types: bool = True) -> Iterator[tuple[int, str]]:
     """Line and full name of every module of ours that a module imports, inside functions as well."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(ast.parse(path.read_text()), for_types):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -48,6 +48,15 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
         for name in names:
             if name.split(".")[0] == "mlirad":
                 yield node.lineno, name
+
+
+def nodes(root: ast.AST, for_types: bool) -> Iterator[ast.AST]:
+    """Every node under one, without what only a type checker reads where that is not wanted."""
+    if not for_types and isinstance(root, ast.If) and ast.unparse(root.test) == "TYPE_CHECKING":
+        return
+    yield root
+    for child in ast.iter_child_nodes(root):
+        yield from nodes(child, for_types)
 
 
 def imported_by_call(node: ast.AST) -> list[str]:
@@ -92,8 +101,9 @@ def test_only_bindings_names_the_distribution(path: Path) -> None:
 def test_imports_have_no_cycle() -> None:
     """Modules can be put in an order in which each imports earlier ones only."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
-    graph = {name: {target for _, full in imported(path) for target in (full, full.rpartition(".")[0])
-                    if target in names and target not in (name, "mlirad")} for name, path in names.items()}
+    graph = {name: {target for _, full in imported(path, for_types=False)
+                    for target in (full, full.rpartition(".")[0]) if target in names and target not in (name, "mlirad")}
+             for name, path in names.items()}
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
