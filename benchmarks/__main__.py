@@ -1,0 +1,81 @@
+"""Time mlirad beside other modules with Taichi's names.
+
+Peers are given as NAME=PYTHON, by --peer or in the environment variable PEERS; those that this interpreter can import
+are found by themselves.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.driver import Case, Measured, measure
+from benchmarks.report import disagreements, table
+from benchmarks.systems import System, find_systems
+from benchmarks.workload import SIZES
+
+CASES = ("launch", "first_call", *SIZES)
+
+
+def main() -> int:
+    """Run the command line; the exit status is 1 where a system failed or a gradient differs."""
+    settings = _settings()
+    systems = find_systems([*os.environ.get("PEERS", "").split(), *settings.peer])
+    rounds = settings.rounds or (3 if settings.quick else 7)
+    wrong: list[str] = []
+    kept = []
+    for case in _cases(settings):
+        results = measure(case, systems, rounds)
+        print(table(case, results), flush=True)
+        wrong += disagreements(case, results)
+        kept.append((case, results))
+        _write(settings.output, systems, kept)
+    print(f"medians of {rounds} samples, taken in turn; written to {settings.output}")
+    for line in wrong:
+        print(line)
+    return 1 if wrong else 0
+
+
+def _settings() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
+    parser.add_argument("--only", action="append", choices=CASES, help="a case to run; may be repeated")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="a system to compare with")
+    parser.add_argument("--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)")
+    parser.add_argument("--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)")
+    parser.add_argument("--output", type=Path, default=Path("results.json"), help="where the samples go")
+    return parser.parse_args()
+
+
+def _cases(settings: argparse.Namespace) -> list[Case]:
+    cases = []
+    for name in settings.only or CASES:
+        for threads in settings.threads or (1, 2):
+            if name == "launch":
+                cases.append(Case(name, 16, threads))
+            elif name == "first_call":
+                cases.append(Case(name, 1000, threads, fresh=True))
+            else:
+                cases.append(Case(name, SIZES[name].quick if settings.quick else SIZES[name].full, threads))
+    return cases
+
+
+def _write(file: Path, systems: list[System], kept: list[tuple[Case, dict[str, Measured]]]) -> None:
+    results = [{**asdict(case), "systems": {name: asdict(m) for name, m in found.items()}} for case, found in kept]
+    machine = {"processor": _processor(), "processors": os.cpu_count(), "system": platform.platform()}
+    versions = {system.name: system.version() for system in systems}
+    file.write_text(json.dumps({"machine": machine, "versions": versions, "results": results}, indent=1))
+
+
+def _processor() -> str:
+    file = Path("/proc/cpuinfo")
+    lines = file.read_text().splitlines() if file.exists() else []
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

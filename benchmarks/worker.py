@@ -1,0 +1,198 @@
+"""The process that measures one case on one system: `python -m benchmarks.worker SYSTEM CASE`, samples on request.
+
+It says what it found when the case is ready, takes a sample for every line that it reads, and ends with its input.
+"""
+import argparse
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+STARTED = time.time()
+PREFIX = "@@"  # marks our lines among what systems print
+SAMPLE_SECONDS, MOST_REPEATS = 0.02, 200
+
+Sample = dict[str, float]
+
+
+def main() -> None:
+    """Measure until the input ends."""
+    settings = _settings()
+    _prepare_threads(settings.threads)
+    sample, found = _CASES.get(settings.case, _workload)(settings)
+    _say(found)
+    for _ in sys.stdin:
+        _say(sample())
+    sys.stdout.flush()
+    os._exit(0)  # some systems take long to end, or crash
+
+
+def _settings() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("system", help="a module with Taichi's names")
+    parser.add_argument("case")
+    parser.add_argument("--size", type=int, default=16)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--inner-trips", type=int, default=0)
+    parser.add_argument("--started", type=float, default=STARTED, help="when the process was asked for")
+    return parser.parse_args()
+
+
+def _prepare_threads(threads: int) -> None:
+    """One thread stays on one processor; several wait without spinning, each on a core of its own."""
+    if threads == 1 and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    if threads > 1:
+        os.environ["OMP_PROC_BIND"], os.environ["OMP_PLACES"] = "true", "cores"
+
+
+def _say(found: dict[str, Any]) -> None:
+    print(PREFIX + json.dumps(found), flush=True)
+
+
+def _start(settings: argparse.Namespace) -> Any:
+    for name in ("TAICHI", "QUADRANTS"):
+        os.environ[f"ENABLE_{name}_HEADER_PRINT"] = "0"
+    ti = importlib.import_module(settings.system)
+    options: dict[str, Any] = {"arch": ti.cpu, "default_fp": ti.f32, "offline_cache": False, "log_level": ti.ERROR,
+                               "cpu_max_num_threads": settings.threads}
+    if settings.inner_trips and settings.system == "taichi":
+        options["ad_stack_size"] = settings.inner_trips + 16  # the default overruns its stack beyond 32 trips
+    if settings.inner_trips and settings.system == "quadrants":
+        options["ad_stack_experimental_enabled"] = True
+    ti.init(**options)
+    return ti
+
+
+def _per_call(function: Callable[[], None], repeats: int) -> float:
+    """Milliseconds a call."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        function()
+    return (time.perf_counter() - start) / repeats * 1e3
+
+
+def _repeats(function: Callable[[], None]) -> int:
+    return max(1, min(MOST_REPEATS, int(SAMPLE_SECONDS * 1e3 / _per_call(function, 1))))
+
+
+def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
+    """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the gradient."""
+    ti = _start(settings)
+    made = importlib.import_module(f"benchmarks.workloads.{settings.case}").build(ti, settings.size)
+
+    def primal() -> None:
+        made.reset()
+        made.loss[None] = 0.0
+        made.forward()
+        ti.sync()
+
+    def gradient() -> None:
+        made.reset()
+        with ti.ad.Tape(made.loss):
+            made.forward()
+        ti.sync()
+
+    first = {"first_primal": _per_call(primal, 1), "first_gradient": _per_call(gradient, 1)}
+    found = {"loss": float(made.loss[None]), "gradient": _digest([field.grad.to_numpy() for field in made.inputs])}
+    counts = _repeats(primal), _repeats(gradient)
+    return lambda: {"primal": _per_call(primal, counts[0]), "gradient": _per_call(gradient, counts[1])}, found | first
+
+
+def _digest(arrays: list[Any]) -> list[float]:
+    """The norm of all gradients together, and some random projections of them."""
+    import numpy as np
+
+    flat = np.concatenate([array.astype(np.float64).ravel() for array in arrays])
+    random = np.random.default_rng(37)
+    return [float(np.linalg.norm(flat)), *(float(flat @ random.standard_normal(flat.size)) for _ in range(4))]
+
+
+def _launch(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
+    """What a launch costs, in microseconds, on `size` elements."""
+    ti = _start(settings)
+    count = 2000
+    x = ti.field(ti.f32, settings.size, needs_grad=True)
+    y = ti.field(ti.f32, settings.size, needs_grad=True)
+    total = ti.field(ti.f32, (), needs_grad=True)
+    x.fill(1.0)
+
+    @ti.kernel
+    def empty():
+        pass
+
+    @ti.kernel
+    def add():
+        for i in x:
+            y[i] += 0.001 * x[i]
+
+    @ti.kernel
+    def add_scaled(scale: float, shift: int):
+        for i in x:
+            y[i] += scale * x[i] + shift
+
+    @ti.kernel
+    def add_up():
+        for i in y:
+            total[None] += y[i]
+
+    def taped() -> None:
+        with ti.ad.Tape(total):
+            for _ in range(count):
+                add()
+            add_up()
+        ti.sync()
+
+    def many(launch: Callable[[], None]) -> float:
+        def repeated() -> None:
+            for _ in range(count):
+                launch()
+            ti.sync()
+
+        return _per_call(repeated, 1) * 1e3 / count
+
+    def sample() -> Sample:
+        return {"empty": many(empty), "launch": many(add), "with_scalars": many(lambda: add_scaled(0.001, 0)),
+                "tape": _per_call(taped, 1) * 1e3 / count}
+
+    sample()
+    return sample, {"gradient": [float(x.grad[0])]}
+
+
+def _first_call(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
+    """What comes before the first result of a small kernel and before its gradient, in milliseconds; measured once."""
+    ti = _start(settings)
+    imported = time.time()
+    x = ti.field(ti.f32, settings.size, needs_grad=True)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+    x.fill(0.5)
+
+    @ti.kernel
+    def add_squares():
+        for i in x:
+            term = ti.sin(x[i]) + 0.5
+            loss[None] += term * term
+
+    def gradient() -> None:
+        with ti.ad.Tape(loss):
+            add_squares()
+        ti.sync()
+
+    def primal() -> None:
+        add_squares()
+        ti.sync()
+
+    first = {"first_primal": _per_call(primal, 1), "first_gradient": _per_call(gradient, 1)}
+    spent = {"start": (imported - settings.started) * 1e3, "all": (time.time() - settings.started) * 1e3}
+    return lambda: first | spent, {"gradient": _digest([x.grad.to_numpy()])}
+
+
+_CASES = {"launch": _launch, "first_call": _first_call}
+
+if __name__ == "__main__":
+    main()
