@@ -1,6 +1,7 @@
 """The tape: launches in order, differentiated in reverse order."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -57,7 +58,8 @@ class Tape:
         """The recorded launches: kernels with their arguments."""
         return [(e.kernel, tuple(e.values)) for e in self.entries if isinstance(e, Launch)]
 
-    def before_launch(self, kernel: Kernel, variant: Variant, values: list[Any], buffers: list[Any]) -> None:
+    def before_launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any],
+                      buffers: Sequence[Any]) -> None:
         """Keep what a launch is about to overwrite. Raises TaichiCompilationError where it cannot be differentiated."""
         saved = self.versions.before_launch(variant, values, buffers)
         self.entries.append(Launch(kernel, variant, values, buffers, saved))
@@ -101,8 +103,8 @@ class Launch:
 
     kernel: Kernel
     variant: Variant
-    values: list[Any]
-    buffers: list[Any]
+    values: Sequence[Any]
+    buffers: Sequence[Any]
     saved: list[Version]
 
     def reverse(self) -> None:

@@ -66,6 +66,15 @@ def scalar_dtype(param: Parameter, config: Config) -> DataType:
     return resolve(float if annotation is None else annotation, config.default_fp, config.default_ip)
 
 
+def plain_range(dtype: DataType) -> tuple[type, float, float]:
+    """The Python type whose numbers need no conversion to a scalar type, and their range."""
+    if dtype.is_float:
+        return float, float("-inf"), float("inf")
+    if dtype.bits == 1:
+        return bool, 0, 2
+    return int, -(1 << (dtype.bits - 1)) if dtype.is_signed else 0, 1 << (dtype.bits - dtype.is_signed)
+
+
 def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
     """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is not one."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.bindings import ir
@@ -33,7 +33,8 @@ class Kernel:
         self._return_type: Any = None
         self._variants: dict[Any, Variant] = {}
         self._program: Program | None = None
-        self._only: Variant | None = None
+        self._ready: Variant | None = None
+        self._ranges: list[tuple[type, float, float]] = []
 
     # Declaration.
 
@@ -85,13 +86,35 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = program()
-        if self._only is not None and not args and not kwargs and self._program is current \
-                and current.recorder is None:
-            run = self._only.run_primal
-            if run is not None and not self._only.kernel.uses_seed and not current.pending:
-                run(())
-                return self._only.result() if self._only.kernel.results else None
-        return self._launch(current, args, kwargs, "primal")
+        variant = self._ready
+        if variant is None or kwargs or self._program is not current or current.pending or not self._takes(args):
+            return self._launch(current, args, kwargs, "primal")
+        recorder = current.recorder
+        if recorder is None:
+            variant.compiled["primal"].launch(args)
+        else:
+            recorder.before_launch(self, variant, args, ())
+            variant.compiled["primal"].launch(args)
+            recorder.after_launch()
+        return variant.result() if variant.kernel.results else None
+
+    def _takes(self, args: tuple[Any, ...]) -> bool:
+        """Whether arguments are numbers that need no conversion."""
+        if len(args) != len(self._ranges):
+            return False
+        for value, (kind, low, high) in zip(args, self._ranges):
+            if type(value) is not kind or not low <= value < high:
+                return False
+        return not in_kernel()
+
+    def _note_ready(self, variant: Variant) -> None:
+        """From now on launch without looking arguments up, where all of them are numbers."""
+        numbers = [p for p in self.parameters if p.kind == arg.SCALAR]
+        others = len(self.parameters) - len(numbers) - (self.owner is not None)
+        if others or variant.kernel.uses_seed or variant.messages.get("primal"):
+            return
+        self._ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
+        self._ready = variant
 
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its inputs."""
@@ -115,6 +138,8 @@ class Kernel:
                     buffer.back()
             if recorder is not None:
                 recorder.after_launch()
+            if self._ready is None:
+                self._note_ready(variant)
             return variant.result() if variant.kernel.results else None
         variant.launch_reverse_alone(flat_values(values, buffers, variant, reverse=True))
         return None
@@ -128,7 +153,7 @@ class Kernel:
         if current.pending:
             current.materialize()
         if self._program is not current:
-            self._variants, self._program, self._only = {}, current, None
+            self._variants, self._program, self._ready = {}, current, None
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
@@ -138,8 +163,6 @@ class Kernel:
         variant = self._variants.get(key)
         if variant is None:
             variant = self._variants[key] = self._build(current, parameters, given)
-            if not parameters:
-                self._only = variant
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == arg.SCALAR:
@@ -203,7 +226,8 @@ class Kernel:
 _ARRAY = object()
 
 
-def flat_values(values: list[Any], buffers: list[arg.ArrayBuffer], variant: Variant, *, reverse: bool) -> list[Any]:
+def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], variant: Variant, *,
+                reverse: bool) -> Sequence[Any]:
     """Arguments in the order of the lowered kernel: arrays as pointer and open extents, gradients last."""
     if not buffers:
         return values

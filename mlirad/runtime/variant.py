@@ -45,7 +45,6 @@ class Variant:
         program.compiled.add(self)
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
-        self.run_primal: Callable[[Sequence[Any]], None] | None = None
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
@@ -125,8 +124,6 @@ class Variant:
                                        parallel=parallel)
             self.compiled[mode] = found
             self.messages[mode] = lowered.messages
-            if mode == "primal" and not lowered.messages:
-                self.run_primal = found.launch
         return found
 
     def _address(self, symbol: str) -> int:
