@@ -110,3 +110,22 @@ func.func @buffers(%n: index, %v: f32) {
   memref.dealloc %heap : memref<?xf32>
   return
 }
+
+// An array of a launch is cleared by one thread.
+// CHECK-LABEL: func.func @array(
+// CHECK: scf.parallel
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK: scf.for %[[J:[a-z0-9]+]] =
+// CHECK: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+// CHECK: scf.parallel
+func.func @array(%v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %a = "field.alloca"() : () -> !field.array<f32, [4, 8]>
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    "field.store"(%v, %a, %i, %i) : (f32, !field.array<f32, [4, 8]>, index, index) -> ()
+    scf.reduce
+  }
+  return
+}

@@ -150,6 +150,21 @@ def integers() -> tuple[Any, tuple[Any, ...]]:
     return run, ()
 
 
+def kinds(dtype: Any, *updates: Any) -> Make:
+    def make() -> tuple[Any, tuple[Any, ...]]:
+        h, x = ti.field(dtype, 8), ti.field(dtype, 100)
+
+        @ti.kernel
+        def run():
+            for i in x:
+                for k in ti.static(range(len(updates))):
+                    updates[k](h[k], x[i])
+
+        return run, ()
+
+    return make
+
+
 def returned() -> tuple[Any, tuple[Any, ...]]:
     x = ti.field(ti.f32, 100)
 
@@ -218,9 +233,13 @@ def printing() -> tuple[Any, tuple[Any, ...]]:
     return run, ()
 
 
+UPDATES = (ti.atomic_add, ti.atomic_min, ti.atomic_max, ti.atomic_mul)
 KERNELS: dict[str, Make] = {
     "saxpy": saxpy, "stencil": stencil, "scatter": scatter, "rows": rows, "vectors": vectors,
     "functions-f32": functions(ti.f32), "functions-f64": functions(ti.f64), "functions-f16": functions(ti.f16),
-    "loops": loops, "draws": draws, "ndarrays": ndarrays, "integers": integers, "returned": returned,
+    "loops": loops, "draws": draws, "ndarrays": ndarrays, "integers": integers,
+    **{f"kinds-{t}": kinds(t, *UPDATES) for t in (ti.f16, ti.f32, ti.f64)},
+    **{f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or) for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)},
+    "returned": returned,
     "bounds-in-memory": bounds_in_memory, "serial": serial, "sweeps": sweeps, "printing": printing}
 REVERSED = ("saxpy", "stencil", "scatter", "rows", "vectors", "functions-f32", "functions-f64", "sweeps")

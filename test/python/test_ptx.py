@@ -201,6 +201,22 @@ def test_saved_values_on_the_device_heap(assemble: Callable[[str], None]) -> Non
     assemble(text)
 
 
+def test_checks_of_a_debug_program(assemble: Callable[[str], None]) -> None:
+    """Failures go to the record that the host reads."""
+    ti.init(debug=True)
+    x = ti.field(ti.f32, 10)
+
+    @ti.kernel
+    def run(n: ti.i32):
+        for i in range(n):
+            x[i] = 1.0
+            assert i < 5, "too many"
+
+    text = run.ptx(3)
+    assert len(re.findall(r"st\.global\.b64", text)) >= 2
+    assemble(text)
+
+
 def test_an_unknown_chip_is_refused() -> None:
     """By name, before anything is written."""
     kernel, arguments = saxpy()
