@@ -16,7 +16,7 @@ from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef, extent
 from mlirad.frontend.scopes import Flag, Frame
-from mlirad.frontend.source import FunctionSource, Names
+from mlirad.frontend.source import FunctionSource
 from mlirad.frontend.statements import visit_block
 from mlirad.frontend.translator import Translator
 from mlirad.frontend.variables import Variable
@@ -58,7 +58,14 @@ class ConstantArgument:
         return id(self.value)
 
 
-Argument = ScalarArgument | MatrixArgument | NdarrayArgument | ConstantArgument
+@dataclass(frozen=True)
+class SameArgument:
+    """The array that another parameter stands for too."""
+
+    name: str
+
+
+Argument = SameArgument | ScalarArgument | MatrixArgument | NdarrayArgument | ConstantArgument
 
 
 @dataclass
@@ -140,7 +147,7 @@ class _Kernel:
         self.builder.entry = entry
         t = KernelTranslator(self.builder)
         frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
-                      Names(self.function), set(self.source.mutable), is_kernel=True)
+                      self.source.names, set(self.source.mutable), is_kernel=True)
         frame.return_type = self.return_type
         t.frames.append(frame)
         with ir.InsertionPoint(entry):
@@ -168,6 +175,8 @@ class _Kernel:
         plain = ir.DictAttr.get({})
         if isinstance(argument, ConstantArgument):
             return argument.value
+        if isinstance(argument, SameArgument):
+            return frame.lookup(argument.name)
         if isinstance(argument, NdarrayArgument):
             type_ = array_type(mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape))
             value = entry.add_argument(type_, location)
@@ -190,7 +199,7 @@ class _Kernel:
             result = result.load()
         if result is None:
             if self.return_type is not None:
-                raise TaichiSyntaxError("the kernel declares a return type, but returns nothing")
+                raise TaichiSyntaxError("Kernel has a return type but does not have a return statement")
             return []
         if isinstance(result, Matrix):
             self.result_shape = result.shape

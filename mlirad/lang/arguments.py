@@ -122,6 +122,27 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
     raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
 
 
+def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
+    """Parameters given the array of an earlier one, with that one. Raises TaichiRuntimeTypeError where arrays overlap.
+
+    Kernels are compiled for arrays that share no memory, so two names for one array become one.
+    """
+    same: dict[str, str] = {}
+    earlier: list[tuple[str, int, int, ArrayBuffer]] = []
+    for name, buffer in buffers.items():
+        start, end = buffer.address, buffer.address + buffer.array().nbytes
+        for other, first, last, owner in earlier:
+            if start < last and first < end:
+                if (start, buffer.dims, end) != (first, owner.dims, last):
+                    raise TaichiRuntimeTypeError(f"Arguments {other} and {name} overlap in memory and are not the same "
+                                                 "array: pass copies, or one array with an offset")
+                same[name] = other
+                break
+        else:
+            earlier.append((name, start, end, buffer))
+    return same
+
+
 def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
     """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not allow it."""
     declared: NdarrayType = param.annotation

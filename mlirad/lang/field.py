@@ -216,7 +216,7 @@ class Field:
                 raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {self.element_shape}")
             memory.view[index] = values
         else:
-            memory.view[index] = value
+            memory.view[index] = wrapped(value, self.dtype)
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         recorder = self.program.recorder
@@ -364,6 +364,14 @@ def key_parts(key: Any) -> tuple[int, ...]:
             raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
                             "is not supported so far.")
     return parts
+
+
+def wrapped(value: Any, dtype: DataType) -> Any:
+    """A number as an element takes it: integers out of range wrap around, as in C."""
+    if dtype.is_integer and dtype.bits > 1 and isinstance(value, int | float):
+        number = int(value) % (1 << dtype.bits)
+        return number - (1 << dtype.bits) if dtype.is_signed and number >> (dtype.bits - 1) else number
+    return value
 
 
 def _quoted(symbol: str) -> str:

@@ -11,7 +11,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError
 from mlirad.frontend.annotations import Template
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
-from mlirad.frontend.kernel import ConstantArgument, build_kernel
+from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.runtime.program import Program, program
@@ -157,21 +157,22 @@ class Kernel:
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
-        buffers = [arg.array_buffer(v, p.name, True) for p, v in zip(parameters, given) if p.kind == arg.NDARRAY]
-        if len(buffers) > 1:
-            key = (*key, len({buffer.address for buffer in buffers}) == len(buffers))
+        arrays = {p.name: arg.array_buffer(v, p.name, True) for p, v in zip(parameters, given) if p.kind == arg.NDARRAY}
+        same = arg.same_arrays(arrays) if len(arrays) > 1 else {}
+        if same:
+            key = (*key, *same.items())
         variant = self._variants.get(key)
         if variant is None:
-            variant = self._variants[key] = self._build(current, parameters, given)
+            variant = self._variants[key] = self._build(current, parameters, given, same)
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == arg.SCALAR:
                 values.append(arg.convert_scalar(v, arg.scalar_dtype(p, current.config), p.name))
             elif p.kind == arg.MATRIX:
                 values += arg.matrix_entries(v, p, arg.scalar_dtype(p, current.config))
-            elif p.kind == arg.NDARRAY:
+            elif p.kind == arg.NDARRAY and p.name not in same:
                 values.append(_ARRAY)
-        return variant, values, buffers
+        return variant, values, [buffer for name, buffer in arrays.items() if name not in same]
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         given = [self.owner, *args] if self.owner is not None else list(args)
@@ -199,11 +200,13 @@ class Kernel:
             bound.setdefault(p.name, default)
         return [bound[name] for name in names]
 
-    def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any]) -> Variant:
+    def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any],
+               same: dict[str, str]) -> Variant:
         config = current.config
         with context():
             builder = Builder(config.default_fp, config.default_ip, config.debug)
-            arguments = [(p.name, arg.frontend_argument(p, v, config)) for p, v in zip(parameters, given)]
+            arguments = [(p.name, SameArgument(same[p.name]) if p.name in same else arg.frontend_argument(p, v, config))
+                         for p, v in zip(parameters, given)]
             kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
                                   lambda: _declare_trees(current, list(builder.arrays)))
         current.variants += 1
