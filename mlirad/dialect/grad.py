@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.field import array_of, is_array
 
 
 class Grad(ext.Dialect, name="grad"):
@@ -92,6 +93,9 @@ class OpenOp(Grad.Operation, name="open"):
 
     log: ext.Result[Any]
 
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.results[0].type)
+
 
 class RecordOp(Grad.Operation, name="record"):
     """Note what an element holds before it is overwritten.
@@ -103,7 +107,7 @@ class RecordOp(Grad.Operation, name="record"):
     log: ext.Operand[Any]
     indices: Sequence[ext.Operand[ir.IndexType]]
 
-    def verify_invariants(self) -> bool:
+    def verify_region_invariants(self) -> bool:
         operands = list(self.operation.operands)
         expected = f"!grad.log<{operands[0].type}, {len(operands) - 2} : i64>"
         if str(operands[1].type) != expected:
@@ -118,6 +122,9 @@ class MarkOp(Grad.Operation, name="mark"):
     log: ext.Operand[Any]
     count: ext.Result[ir.IndexType]
 
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.operands[0].type)
+
 
 class UndoOp(Grad.Operation, name="undo"):
     """Give an array back what was noted since a mark.
@@ -129,11 +136,24 @@ class UndoOp(Grad.Operation, name="undo"):
     count: ext.Operand[ir.IndexType]
     array: ext.Operand[Any]
 
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        log, _, array = (value.type for value in op.operands)
+        if not _check_log(op, log):
+            return False
+        if not is_array(array) or str(log) != _log_of(*array_of(array)):
+            op.location.emit_error(f"undo of {log} in {array}")
+            return False
+        return True
+
 
 class CloseOp(Grad.Operation, name="close"):
     """The log is not used any more. `"grad.close"(%l) : (!grad.log<f32, 1>) -> ()`"""
 
     log: ext.Operand[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.operands[0].type)
 
 
 def log_type(element: ir.Type, rank: int) -> ir.Type:
@@ -145,3 +165,14 @@ def log_parts(type_: ir.Type) -> tuple[ir.Type, int]:
     """The element type and the rank of a log."""
     element, _, rank = str(type_)[len("!grad.log<"):-1].rpartition(", ")
     return ir.Type.parse(element), int(rank.split(" ")[0])
+
+
+def _log_of(element: str, extents: tuple[int, ...]) -> str:
+    return f"!grad.log<{element}, {len(extents)} : i64>"
+
+
+def _check_log(op: ir.Operation, type_: ir.Type) -> bool:
+    if not str(type_).startswith("!grad.log<"):
+        op.location.emit_error(f"{type_} is not a log")
+        return False
+    return True

@@ -1,9 +1,6 @@
 """A module as text: MLIR, LLVM IR or PTX."""
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.util import find_spec
-
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
@@ -30,6 +27,6 @@ def _llvm(module: ir.Operation) -> str:
 
 
 def _ptx(module: ir.Operation, chip: str) -> str:
-    if find_spec("mlirad.pipeline.ptx") is None:
-        raise MLIRError("this mlirad has no PTX")
-    return str(import_module("mlirad.pipeline.ptx").to_ptx(module, chip))
+    from mlirad.pipeline.ptx import to_ptx  # llvmlite is wanted for nothing else
+
+    return to_ptx(module, chip)

@@ -1,0 +1,16 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK-LABEL: func.func @f
+// CHECK: "grad.mark"({{.*}}) : (!grad.log<f32, 1 : i64>) -> index
+func.func @f(%l: !grad.log<f32, 1>, %m: index, %x: !field.array<f32, [16]>, %v: f32, %y: !field.array<f32, [4, 4]>) {
+  %0 = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index
+  return
+}
+
+// -----
+
+func.func @f(%l: !grad.log<f32, 1>, %m: index, %x: !field.array<f32, [16]>, %v: f32, %y: !field.array<f32, [4, 4]>) {
+  // expected-error @+1 {{f32 is not a log}}
+  %0 = "grad.mark"(%v) : (f32) -> index
+  return
+}
