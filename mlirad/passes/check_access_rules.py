@@ -26,7 +26,8 @@ RULES = ("save", "refuse")
 def check_access_rules(module: ir.Operation, *, rules: str = "save") -> None:
     """Find the arrays that the reverse has to move back, or refuse the kernel."""
     if rules not in RULES:
-        raise ValueError(f"option 'rules' of 'check-access-rules' is one of {', '.join(RULES)}, not '{rules}'")
+        raise TaichiCompilationError(f"option 'rules' of 'check-access-rules' is one of "
+                                     f"{', '.join(RULES)}, not '{rules}'")
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _Check(module, function, rules).run()

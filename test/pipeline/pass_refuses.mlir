@@ -1,4 +1,4 @@
-// RUN: not mlirad-opt %s --check-access-rules 2>&1 | filecheck %s
+// RUN: not mlirad-opt %s --check-access-rules=rules=refuse 2>&1 | filecheck %s
 
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
