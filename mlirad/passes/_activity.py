@@ -136,7 +136,8 @@ def flows(node: Node) -> list[tuple[int, list[int]]]:
         arguments = node.blocks[0].arguments[1:]
         pairs = list(zip(arguments, node.results))
         initial = [(v, list(p)) for v, p in zip(node.operands[3:], pairs)]
-        return initial + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
+        last = [(argument, [result]) for argument, result in pairs]  # a result is the argument of the iteration not run
+        return initial + last + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
     if node.name == "scf.while":
         before, after = node.blocks
         initial = [(v, [a]) for v, a in zip(node.operands, before.arguments)]

@@ -152,6 +152,23 @@ def test_a_long_nest_of_loops_that_carry() -> None:
     check(run, [x], loss)
 
 
+def test_a_carried_value_that_every_iteration_replaces() -> None:
+    x, loss = variable(4), scalar()
+
+    @ti.kernel
+    def run(n: ti.i32):
+        for i in range(4):
+            a, b = x[i] ** 2, 1.0
+            for j in range(n):
+                a = ti.sin(x[j])
+                if j == 1:
+                    b = a * x[i]
+            loss[None] += a * b
+
+    for trips in (0, 1, 3):
+        check(lambda: run(trips), [x], loss)  # noqa: B023 - used at once
+
+
 def test_negative_and_long_steps() -> None:
     x, loss = variable(10), scalar()
 

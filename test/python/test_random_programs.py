@@ -1,0 +1,52 @@
+"""Random programs against finite differences. A failing program is printed, and stays in pytest's temporary folder."""
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from random import Random
+from types import ModuleType
+
+from gradients import check
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from programs import Writer, inputs
+
+import mlirad as ti
+
+COUNT = 60
+
+
+def load(source: str, folder: Path) -> ModuleType:
+    """A module of some source; kernels are read from its file."""
+    name = f"program_{abs(hash(source))}"
+    path = folder / f"{name}.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_program(random: Random, folder: Path, threads: int = 1) -> None:
+    """Write one program, run it, compare its gradient."""
+    source = Writer(random).program()
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=threads)
+    program = load(source, folder)
+    for seed, field in enumerate((program.x, program.y)):
+        field.from_numpy(inputs(field.to_numpy().shape, seed))
+    program.n.from_numpy(Random(1).choices(range(6), k=6))
+    try:
+        check(program.run, [program.x, program.y], program.loss)
+    except Exception:
+        print(source)
+        raise
+
+
+@settings(max_examples=COUNT, derandomize=True, deadline=None, database=None,
+          suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 2 ** 32))
+def test_random_programs(tmp_path: Path, seed: int) -> None:
+    check_program(Random(seed), tmp_path)
