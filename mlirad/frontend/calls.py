@@ -15,7 +15,7 @@ from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, array_ref
 from mlirad.frontend.scopes import Flag, Frame
-from mlirad.frontend.source import FunctionSource, Names, read_source
+from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.frontend.specials import Special, print_special
 from mlirad.frontend.statements import visit_block
 from mlirad.frontend.text_format import format_braces
@@ -71,7 +71,7 @@ def _call(t: Translator, node: ast.Call) -> Any:
         return _inline(t, callee, node)
     positional, named = _arguments(t, node)
     if isinstance(callee, DataType) or callee in (int, float, bool):
-        return _convert(t, callee, positional)
+        return _convert(t, callee, positional if not named else [])
     if isinstance(callee, Variable | Place | Expr):
         raise TaichiTypeError("this value cannot be called")
     if getattr(callee, "__name__", "") == "format" and isinstance(getattr(callee, "__self__", None), str):
@@ -96,7 +96,7 @@ def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]
 
 def _convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:
     if len(arguments) != 1:
-        raise TaichiTypeError(f"a conversion takes one value, not {len(arguments)}")
+        raise TaichiSyntaxError("A primitive type can only decorate a single expression.")
     target = u1 if dtype is bool else resolve(dtype, t.builder.default_fp, t.builder.default_ip)
     value = arguments[0]
     if isinstance(value, Matrix):
@@ -110,7 +110,7 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
     if len(t.frames) > MAX_INLINE_DEPTH:
         raise TaichiCompilationError(f"'{function.__name__}' calls itself: recursion is not supported")
     source = function.source
-    frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, Names(function.function),
+    frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
                   set(source.mutable), is_kernel=False)
     bindings = _bind_parameters(t, function, source, node)
     anchor = make_slot(u1).owner
@@ -127,8 +127,26 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
     finally:
         t.frames.pop()
         t.in_parallel = outer
-    result = frame.result
-    return result.load() if isinstance(result, Variable) else result
+    result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
+    return _converted_result(t, function, result)
+
+
+def _converted_result(t: Translator, function: Function, result: Any) -> Any:
+    """The result in the declared type, where one is declared."""
+    declared = _annotation(function, "return")
+    if declared is None:
+        return result
+    if result is None:
+        raise TaichiSyntaxError(f"Function has a return type but does not have a return statement: '{function.__name__}'")
+    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
+    if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool):
+        return t.convert_result(kind, result)
+    return result
+
+
+def _annotation(function: Function, name: str) -> Any:
+    declared = function.function.__annotations__.get(name)
+    return eval(declared, {**function.function.__globals__}) if isinstance(declared, str) else declared
 
 
 def _needs_live_flag(body: list[ast.stmt]) -> bool:
@@ -205,9 +223,7 @@ def _bind_parameters(t: Translator, function: Function, source: FunctionSource,
 
 
 def _bind_one(t: Translator, function: Function, name: str, annotation: ast.expr | None, item: Any) -> tuple[Any, bool]:
-    declared = function.function.__annotations__.get(name)
-    if isinstance(declared, str):
-        declared = eval(declared, {**function.function.__globals__})
+    declared = _annotation(function, name)
     if is_template(declared):
         if not isinstance(item, ast.AST):
             return item, True

@@ -108,12 +108,21 @@ def dtype_of(value: Any) -> DataType:
         return u1
     if isinstance(value, int):
         ip = current().default_ip
-        return ip if -(1 << (ip.bits - 1)) <= value < (1 << ip.bits) else i64
+        if not in_range(value, ip):
+            raise TaichiTypeError(f"Constant {value} has exceeded the range of default_ip: {ip}; ti.i64(...) or ti.u64(...) "
+                                  "gives it a wider type")
+        return ip
     if isinstance(value, float):
         return current().default_fp
     if hasattr(value, "item"):
         return dtype_of(value.item())
     raise TaichiTypeError(f"{type(value).__name__} is not a value of a kernel")
+
+
+def in_range(value: int, dtype: DataType) -> bool:
+    """Whether an integer type has a number."""
+    low = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
+    return low <= value < 1 << (dtype.bits - dtype.is_signed)
 
 
 def expression(value: Any) -> Expr:

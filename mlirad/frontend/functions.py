@@ -223,6 +223,23 @@ def _raw(float_name: str, signed: str, unsigned: str) -> Callable[[Any, Any], An
     return apply
 
 
+def clz(value: Any) -> Any:
+    """Zero bits before the highest one, elementwise."""
+    return _mapped(lambda v: _bits("math.ctlz", v), value)
+
+
+def popcnt(value: Any) -> Any:
+    """Bits that are one, elementwise."""
+    return _mapped(lambda v: _bits("math.ctpop", v), value)
+
+
+def _bits(name: str, value: Any) -> Expr:
+    operand = ex.expression(value)
+    if operand.dtype.is_float:
+        raise TaichiTypeError(f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}")
+    return ex.cast(Expr(emit(name, mlir_type(operand.dtype), [operand.value]), operand.dtype), current().default_ip)
+
+
 def isnan(value: Any) -> Any:
     """Whether a float is NaN, elementwise."""
     return _mapped(lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value)

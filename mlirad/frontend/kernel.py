@@ -15,6 +15,7 @@ from mlirad.frontend.builder import Builder, building, constant, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef, extent
+from mlirad.frontend.regions import clamped
 from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource
 from mlirad.frontend.statements import visit_block
@@ -46,6 +47,7 @@ class NdarrayArgument:
     ndim: int
     element_shape: tuple[int, ...]
     needs_grad: bool
+    boundary: str = "unsafe"
 
 
 @dataclass(frozen=True)
@@ -183,7 +185,8 @@ class _Kernel:
             needs_grad = argument.needs_grad and argument.dtype.is_float
             marks.append(ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain)
             shape = tuple(extent(value, axis) for axis in range(argument.ndim))
-            return ArrayArgument(value, argument.dtype, shape, argument.element_shape, (), name)
+            kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
+            return kind(value, argument.dtype, shape, argument.element_shape, (), name)
         shape, count = None, 1
         if isinstance(argument, MatrixArgument):
             shape = argument.shape
@@ -217,3 +220,10 @@ class ArrayArgument(ArrayRef):
     def n(self) -> int:
         """Rows of an element."""
         return self.element_shape[0]
+
+
+class ClampedArray(ArrayArgument):
+    """An ndarray argument whose indices are moved to the nearest element."""
+
+    def indices(self, key: Any) -> list[ir.Value]:
+        return [clamped(index, ex.as_index(extent)) for index, extent in zip(super().indices(key), self.shape)]

@@ -11,6 +11,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
+from mlirad.frontend.assigned_names import assigned_names, known_names
 from mlirad.frontend.builder import emit, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.expressions import bind_target
@@ -20,7 +21,7 @@ from mlirad.frontend.regions import for_op, parallel_op, while_op
 from mlirad.frontend.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
 from mlirad.frontend.statements import visit_block
 from mlirad.frontend.translator import Static, Translator, handles
-from mlirad.frontend.variables import SharedVariable, Variable, assigned_names, make_slot, read_slot, write_slot
+from mlirad.frontend.variables import SharedVariable, Variable, make_slot, read_slot, write_slot
 from mlirad.types import DataType, i32, i64
 
 
@@ -34,13 +35,13 @@ class NdRange:
                 self.bounds += [(0, extent) for extent in item.entries]
             elif isinstance(item, list | tuple):
                 if len(item) != 2:
-                    raise TaichiSyntaxError("every range of ndrange is an extent or a pair of bounds")
+                    raise TaichiSyntaxError("Every argument of ndrange should be a scalar or a tuple/list like (begin, end)")
                 self.bounds.append((item[0], item[1]))
             else:
                 self.bounds.append((0, item))
         for bound in itertools.chain.from_iterable(self.bounds):
             if isinstance(bound, float) or (isinstance(bound, Expr) and bound.dtype.is_float):
-                raise TaichiTypeError("the bounds of ndrange must be integers")
+                raise TaichiTypeError("Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)")
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
@@ -104,7 +105,8 @@ def _for(t: Translator, node: ast.For) -> None:
     if isinstance(domain, Grouped):
         domain = domain.domain
     bounds, dtypes, step = _box(t, domain)
-    top = t.depth == 0 and not any(not loop.static for loop in t.frame.loops) and not t.in_parallel
+    _check_targets(t, node.target, len(bounds), grouped)
+    top = t.depth == 0 and t.conditions == 0 and not any(not loop.static for loop in t.frame.loops) and not t.in_parallel
     if top and not options.get("serialize"):
         if step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
@@ -128,6 +130,19 @@ def _box(t: Translator, domain: Any) -> tuple[list[tuple[Any, Any]], list[DataTy
     if isinstance(domain, Expr):
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
     raise TaichiSyntaxError(f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)")
+
+
+def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -> None:
+    """Refuse names that are taken, and a wrong number of them."""
+    names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+    for name in names:
+        if name != "_" and t.frame.find_local(name) is not None:
+            raise TaichiSyntaxError(f"Variable '{name}' is already declared in the outer scope and cannot be used as "
+                                    "loop variable")
+    if not grouped and count > 1 and len(names) != count:
+        raise TaichiSyntaxError("Ndrange for loop with number of the loop variables not equal to the dimension of the "
+                                f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
+                                "one vector")
 
 
 def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
@@ -193,7 +208,7 @@ def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], d
 
 def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
     """Locals from outside that iterations update become shared cells; the others are read once, before the loop."""
-    updated = assigned_names(node.body)
+    updated = assigned_names(node.body, known_names(t.frame))
     shared = []
     for frame in t.frames:
         for scope in frame.scopes:

@@ -92,6 +92,7 @@ def fill_array(array: Any, value: Any) -> None:
     nest(0, [])
 
 
-def maximum_index(left: ir.Value, right: ir.Value) -> ir.Value:
-    """The larger of two `index` values."""
-    return emit("arith.maxsi", index_type(), [left, right])
+def clamped(index: ir.Value, size: ir.Value) -> ir.Value:
+    """An `index` value moved into `0 ... size - 1`."""
+    last = emit("arith.subi", index_type(), [size, index_constant(1)])
+    return emit("arith.maxsi", index_type(), [emit("arith.minsi", index_type(), [index, last]), index_constant(0)])

@@ -79,6 +79,12 @@ class Frame:
                 return scope[name]
         return None
 
+    def __contains__(self, name: str) -> bool:
+        return any(name in scope for scope in self.scopes) or name in self.globals
+
+    def __getitem__(self, name: str) -> Any:
+        return self.lookup(name)
+
     def lookup(self, name: str) -> Any:
         """What a name stands for. Raises TaichiNameError where nothing does."""
         for scope in reversed(self.scopes):

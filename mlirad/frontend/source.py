@@ -5,11 +5,11 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.variables import assigned_more_than_once
+from mlirad.frontend.assigned_names import assigned_more_than_once, known_names
 
 
 @dataclass
@@ -20,7 +20,8 @@ class FunctionSource:
     file: str
     line_offset: int
     column_offset: int
-    mutable: set[str]
+    names: Names
+    mutable: set[str] = field(default_factory=set)
 
 
 def read_source(function: Callable[..., Any]) -> FunctionSource:
@@ -39,7 +40,9 @@ def read_source(function: Callable[..., Any]) -> FunctionSource:
     if not isinstance(node, ast.FunctionDef):
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
-    return FunctionSource(node, file, start - 1, indent, assigned_more_than_once(node))
+    source = FunctionSource(node, file, start - 1, indent, Names(function))
+    source.mutable = assigned_more_than_once(node, known_names(source.names))
+    return source
 
 
 class Names(Mapping[str, Any]):

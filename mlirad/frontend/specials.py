@@ -49,7 +49,7 @@ def static(t: Translator, node: ast.Call) -> Any:
     """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
     values = [t.visit_value(argument) for argument in node.args]
     if any(isinstance(value, Expr) for value in values):
-        raise TaichiTypeError("ti.static needs a value known at compile time")
+        raise TaichiTypeError("The arguments of ti.static must be compile-time constants")
     return Static(values[0] if len(values) == 1 else values)
 
 
@@ -87,7 +87,8 @@ def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
         place = t.visit_place(node.args[0])
         value = t.visit_value(node.args[1])
         if place is None:
-            raise TaichiTypeError(f"the first argument of atomic_{kind} must be a variable or an element of a field")
+            raise TaichiSyntaxError(f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it must "
+                                    "be a variable or an element of a field")
         return place.update(python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value)
 
     translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."

@@ -15,7 +15,7 @@ from mlirad.frontend.places import Place, VariablePlace
 from mlirad.frontend.printing import emit_assert
 from mlirad.frontend.regions import if_op
 from mlirad.frontend.scopes import Frame, StaticBreak, StaticContinue, may_leave
-from mlirad.frontend.translator import Translator, frozen, handles
+from mlirad.frontend.translator import Static, Translator, frozen, handles
 from mlirad.frontend.variables import Variable, zero
 
 ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
@@ -82,7 +82,9 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif isinstance(existing, Place):
         existing.store(value)
     elif existing is not None and name in frame.mutable and _is_plain_value(existing):
-        raise TaichiSyntaxError(f"'{name}' is a loop index or a constant parameter and cannot be assigned to")
+        raise TaichiSyntaxError(f"'{name}' is a loop index or a constant and cannot be assigned to")
+    elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
+        raise TaichiSyntaxError(f"'{name}' names a {type(existing).__name__} and cannot become a variable")
     elif not _is_plain_value(value):
         frame.define(name, value)
     elif name in frame.mutable:
@@ -104,6 +106,8 @@ def _assign(t: Translator, node: ast.Assign) -> None:
 def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
     if node.value is None:
         raise TaichiSyntaxError("a variable needs a value where it is declared")
+    if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is not None:
+        raise TaichiSyntaxError(f"'{node.target.id}' is declared already: its type cannot be declared again")
     value = t.visit_value(node.value)
     if _is_plain_value(value):
         dtype = t.visit_value(node.annotation)
@@ -134,6 +138,18 @@ def _expr(t: Translator, node: ast.Expr) -> None:
         t.visit(node.value)
 
 
+@handles(ast.FunctionDef)
+def _function_def(t: Translator, node: ast.FunctionDef) -> None:
+    raise TaichiSyntaxError(f"Function definition is not allowed in 'ti.{'kernel' if t.frame.is_kernel else 'func'}'.")
+
+
+@handles(ast.NamedExpr)
+def _named_expr(t: Translator, node: ast.NamedExpr) -> Any:
+    value = t.visit_value(node.value)
+    assign(t, node.target, value)
+    return value
+
+
 @handles(ast.Pass)
 def _pass(t: Translator, node: ast.Pass) -> None:
     return None
@@ -141,22 +157,24 @@ def _pass(t: Translator, node: ast.Pass) -> None:
 
 @handles(ast.If)
 def _if(t: Translator, node: ast.If) -> None:
-    test = t.visit_value(node.test)
-    condition = ex.truth(test)
-    if isinstance(condition, bool):
+    test = t.visit(node.test)
+    is_static = isinstance(test, Static)
+    condition = ex.truth(test.value if is_static else t.read(test))
+
+    def block(statements: Sequence[ast.stmt]) -> None:
+        with t.frame.scope():
+            visit_block(t, statements)
+
+    if is_static:
         visit_block(t, node.body if condition else node.orelse)
-        return
-
-    def branch(statements: Sequence[ast.stmt]) -> Any:
-        def run() -> None:
-            t.depth += 1
-            with t.frame.scope():
-                visit_block(t, statements)
-            t.depth -= 1
-
-        return run
-
-    if_op(condition.value, branch(node.body), branch(node.orelse) if node.orelse else None)
+    elif isinstance(condition, bool):  # loops under it are serial, as under any other condition
+        t.conditions += 1
+        try:
+            block(node.body if condition else node.orelse)
+        finally:
+            t.conditions -= 1
+    else:
+        if_op(condition.value, t.deeper(block, node.body), t.deeper(block, node.orelse) if node.orelse else None)
 
 
 @handles(ast.Assert)
@@ -184,10 +202,11 @@ def _leave(t: Translator, word: str) -> None:
     loop = t.frame.loops[-1]
     if loop.static:
         if t.depth != loop.depth:
-            raise TaichiSyntaxError(f"cannot {word} a ti.static loop under a condition known only at run time")
+            raise TaichiSyntaxError(f"You are trying to `{word}` a static `for` loop under a condition known only at run "
+                                    "time: the loop is unrolled while compiling")
         raise StaticBreak if word == "break" else StaticContinue
     if loop.parallel and word == "break":
-        raise TaichiSyntaxError("'break' in the outermost loop, which is parallel; "
+        raise TaichiSyntaxError("Cannot break in the outermost loop, which is parallel; "
                                 "use ti.loop_config(serialize=True) before it")
     assert loop.live is not None
     loop.live.set(False)
@@ -200,7 +219,7 @@ def _leave(t: Translator, word: str) -> None:
 def _return(t: Translator, node: ast.Return) -> None:
     frame = t.frame
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
-        raise TaichiSyntaxError("'return' inside a parallel loop")
+        raise TaichiSyntaxError("Return inside non-static if/for is not supported where the loop is parallel")
     value = None if node.value is None else t.visit_value(node.value)
     if frame.is_kernel:
         value = _typed_result(t, value)
@@ -226,7 +245,7 @@ def _typed_result(t: Translator, value: Any) -> Any:
     declared = t.frame.return_type
     if value is None:
         if declared is not None:
-            raise TaichiSyntaxError("the kernel declares a return type, but returns nothing")
+            raise TaichiSyntaxError("Kernel has a return type but does not have a return statement")
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")

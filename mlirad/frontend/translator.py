@@ -48,6 +48,7 @@ class Translator:
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
         self.in_static = 0
+        self.conditions = 0  # `if` statements around, other than ti.static, on what is known while translating
         self.loop_options: dict[str, Any] = {}
 
     @property
@@ -81,12 +82,23 @@ class Translator:
 
     def visit_value(self, node: ast.AST) -> Any:
         """Translate an expression to a value; variables and places are read."""
-        result = self.visit(node)
-        if isinstance(result, Place):
-            return result.load()
-        if isinstance(result, Variable):
+        return self.read(self.visit(node))
+
+    def read(self, result: Any) -> Any:
+        """The value of what a node was translated to."""
+        if isinstance(result, Place | Variable):
             return result.load()
         return result.value if isinstance(result, Static) else result
+
+    def deeper(self, translate: Callable[[Any], None], part: Any) -> Callable[[], None]:
+        """The translation of a part that stands in a run-time region."""
+
+        def run() -> None:
+            self.depth += 1
+            translate(part)
+            self.depth -= 1
+
+        return run
 
     def visit_base(self, node: ast.AST) -> Any:
         """Translate what is subscripted or has an attribute: places stay places."""

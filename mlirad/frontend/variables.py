@@ -1,8 +1,6 @@
 """What a name in a kernel stands for, and where its value lives."""
 from __future__ import annotations
 
-import ast
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -122,65 +120,6 @@ def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: 
         kind += "u"
     old = emit("field.atomic", mlir_type(dtype), [converted.value, array, *indices], kind=ir.StringAttr.get(kind))
     return Expr(old, dtype)
-
-
-def assigned_more_than_once(function: ast.FunctionDef) -> set[str]:
-    """Names that a function assigns twice, updates, or writes into: those that need memory."""
-    counts: Counter[str] = Counter()
-
-    def note(target: ast.expr, weight: int) -> None:
-        if isinstance(target, ast.Name):
-            counts[target.id] += weight
-        elif isinstance(target, ast.Tuple | ast.List):
-            for element in target.elts:
-                note(element, weight)
-        elif isinstance(target, ast.Starred):
-            note(target.value, weight)
-        elif isinstance(target, ast.Subscript | ast.Attribute):
-            note(target.value, 2)
-
-    for argument in function.args.args:
-        counts[argument.arg] += 1
-    for node in ast.walk(function):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                note(target, 1)
-        elif isinstance(node, ast.AnnAssign):
-            note(node.target, 1)
-        elif isinstance(node, ast.AugAssign):
-            note(node.target, 2)
-        elif isinstance(node, ast.Call) and node.args:  # an atomic on a local, or a reference parameter
-            for argument in node.args:
-                if isinstance(argument, ast.Name) and _may_mutate(node.func):
-                    counts[argument.id] += 1
-    return {name for name, count in counts.items() if count > 1}
-
-
-def _may_mutate(function: ast.expr) -> bool:
-    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
-    return name.startswith("atomic_")
-
-
-def assigned_names(statements: Sequence[ast.stmt]) -> set[str]:
-    """Names that some statements assign or update."""
-    names: set[str] = set()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                names.add(node.id)
-            elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
-                base: ast.expr = node
-                while isinstance(base, ast.Subscript | ast.Attribute):
-                    base = base.value
-                if isinstance(base, ast.Name):
-                    names.add(base.id)
-            elif isinstance(node, ast.Call) and _may_mutate(node.func) and node.args:
-                first: ast.expr = node.args[0]
-                while isinstance(first, ast.Subscript | ast.Attribute):
-                    first = first.value
-                if isinstance(first, ast.Name):
-                    names.add(first.id)
-    return names
 
 
 def zero(dtype: DataType) -> Expr:

@@ -157,7 +157,7 @@ def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
     else:
         raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
-    return NdarrayArgument(dtype, ndim, element, needs_grad)
+    return NdarrayArgument(dtype, ndim, element, needs_grad, declared.boundary)
 
 
 def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:

@@ -7,7 +7,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
 from mlirad.frontend.annotations import Template
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
@@ -123,6 +123,12 @@ class Kernel:
     def _launch(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
         if in_kernel():
             raise TaichiSyntaxError("kernels cannot be called from kernels: make the callee a @ti.func")
+        try:
+            return self._run(current, args, kwargs, mode)
+        except TaichiCompilationError as error:  # the message has the user's place; the frames of the compiler say nothing
+            raise _shortened(error) from error.__cause__
+
+    def _run(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
         if variant.kernel.uses_seed:
             if mode == "primal" or variant.seed is None:  # a reverse repeats the draws of the last launch
@@ -224,6 +230,17 @@ class Kernel:
         """The kernel as PTX for an NVIDIA GPU."""
         variant, _, _ = self.prepare(program(), args, {})
         return variant.ptx(mode, chip)
+
+
+def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:
+    """The error without the frames it passed through; of its cause, the innermost frame."""
+    cause = error.__cause__
+    if cause is not None:
+        trace = cause.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        cause.__traceback__ = trace
+    return error.with_traceback(None)
 
 
 _ARRAY = object()

@@ -11,6 +11,7 @@ from mlirad.frontend.functions import (  # noqa: F401 - part of the namespace
     asin,
     atan2,
     ceil,
+    clz,
     cos,
     exp,
     floor,
@@ -19,6 +20,7 @@ from mlirad.frontend.functions import (  # noqa: F401 - part of the namespace
     log,
     max,
     min,
+    popcnt,
     pow,
     round,
     sign,
@@ -27,12 +29,22 @@ from mlirad.frontend.functions import (  # noqa: F401 - part of the namespace
     tan,
     tanh,
 )
+from mlirad.lang.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
 from mlirad.lang.matrix import Matrix, Vector
+from mlirad.lang.transforms3d import (  # noqa: F401
+    rot_by_axis,
+    rot_yaw_pitch_roll,
+    rotation3d,
+    scale,
+    translate,
+)
 from mlirad.lang.types_namespace import matrix, vector
+from mlirad.types import u32
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 vec2, vec3, vec4 = vector(2), vector(3), vector(4)
 ivec2, ivec3, ivec4 = vector(2, int), vector(3, int), vector(4, int)
+uvec2, uvec3, uvec4 = vector(2, u32), vector(3, u32), vector(4, u32)
 mat2, mat3, mat4 = matrix(2, 2), matrix(3, 3), matrix(4, 4)
 
 

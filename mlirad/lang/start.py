@@ -4,7 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from mlirad.lang.snode import Root, SNode
+from mlirad.lang.snode import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
 
@@ -59,15 +59,6 @@ class RootProxy:
 
     def __hash__(self) -> int:
         return id(RootProxy)
-
-
-def ensure_root() -> SNode:
-    """The root of the current program."""
-    current = pm.program()
-    if current.root is None:
-        current.root = Root(current)
-    root: SNode = current.root
-    return root
 
 
 root = RootProxy()

@@ -30,9 +30,9 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
         inside = test if inside is None else b.make("arith.andi", b.integer_type(1), [inside, test])
     assert inside is not None
     root = array_root(array)
-    name = root if isinstance(root, str) else "ndarray"
     holes = ", ".join("{}" for _ in indices)
-    message = f"(kernel={kernel}) Accessing field ({name}) of size ({holes}) with indices ({holes}) out of bounds"
+    what = f"field ({root})" if isinstance(root, str) else "ndarray"
+    message = f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
     b.effect("field.assert", [inside, *sizes, *indices], message=ir.StringAttr.get(message))
     for axis, index in enumerate(indices):
         op.operands[first + axis] = b.make("arith.select", b.index_type(), [inside, index, zero])

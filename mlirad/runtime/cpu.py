@@ -63,7 +63,7 @@ class CompiledKernel:
     """Machine code of one kernel, with its packed arguments laid out once."""
 
     def __init__(self, module: ir.Module, name: str, parameters: Sequence[Parameter],
-                 address_of: Callable[[str], int], *, opt_level: int = 3, parallel: bool = True) -> None:
+                 address_of: Callable[[str], int], *, result_count: int = 0, opt_level: int = 3, parallel: bool = True) -> None:
         libraries = [openmp_library()] if parallel else []
         self.engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self.function: Callable[[Any], None] = self.engine.lookup(name)
@@ -76,7 +76,7 @@ class CompiledKernel:
             if parameter.symbol is not None:
                 slot.value = address_of(parameter.symbol)
             elif parameter.is_results:
-                self.results = (ctypes.c_int64 * 64)()
+                self.results = (ctypes.c_int64 * max(1, result_count))()
                 slot.value = ctypes.addressof(self.results)
             else:
                 self.values.append(slot)

@@ -12,7 +12,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiRuntimeError
+from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
@@ -42,6 +42,7 @@ class Variant:
         self.compiled: dict[str, CompiledKernel] = {}
         self.messages: dict[str, list[str]] = {}
         self.symbols: set[str] = set()
+        self.is_stale = False  # a field it uses is gone
         program.compiled.add(self)
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
@@ -121,7 +122,7 @@ class Variant:
             parallel = self.program.config.cpu_max_num_threads > 1
             with context():
                 found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._address,
-                                       parallel=parallel)
+                                       result_count=len(self.kernel.results), parallel=parallel)
             self.compiled[mode] = found
             self.messages[mode] = lowered.messages
         return found
@@ -138,7 +139,7 @@ class Variant:
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
         if symbol in self.symbols:
-            self.compiled, self.run_primal = {}, None
+            self.compiled, self.run_primal, self.is_stale = {}, None, True
 
     def launch(self, mode: str, values: Sequence[Any]) -> None:
         """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""

@@ -6,7 +6,7 @@
 // CHECK: %[[HIGH:.*]] = arith.cmpi slt, %arg1, %[[N]]
 // CHECK: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]]
 // CHECK: "field.assert"(%[[INSIDE]], %[[N]], %arg1)
-// CHECK-SAME: (kernel=known_extent) Accessing field (ndarray) of size ({}) with indices ({}) out of bounds
+// CHECK-SAME: (kernel=known_extent) Out of bound access: ndarray of size ({}) with indices ({})
 // CHECK: %[[SAFE:.*]] = arith.select %[[INSIDE]], %arg1,
 // CHECK: "field.load"(%arg0, %[[SAFE]])
 func.func @known_extent(%x: !field.array<f32, [16]>, %i: index) -> f32 {

@@ -1,0 +1,95 @@
+"""Which names a piece of a function writes: what needs memory, and what a loop shares with its surroundings."""
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.frontend.annotations import is_template
+
+Resolver = Callable[[str], Any]
+_ANYTHING = object()
+
+
+def _resolved(node: ast.expr, resolve: Resolver) -> Any:
+    """What a name or a dotted name stands for; `_ANYTHING` where that is not known yet."""
+    if isinstance(node, ast.Name):
+        return resolve(node.id)
+    if isinstance(node, ast.Attribute):
+        base = _resolved(node.value, resolve)
+        return _ANYTHING if base is _ANYTHING else getattr(base, node.attr, _ANYTHING)
+    return _ANYTHING
+
+
+def known_names(names: Any) -> Resolver:
+    """A resolver over a mapping."""
+
+    def resolve(name: str) -> Any:
+        return names[name] if name in names else _ANYTHING
+
+    return resolve
+
+
+def _template_parameters(function: Any) -> list[str | None]:
+    """Parameter names in order, None for those passed by value."""
+    code, annotations = function.__code__, function.__annotations__
+    return [name if is_template(annotations.get(name)) or "template" in str(annotations.get(name)) else None
+            for name in code.co_varnames[:code.co_argcount]]
+
+
+def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[Any]) -> list[str]:
+    """The local names that a call may write: the target of an atomic, arguments of template parameters."""
+    callee = _resolved(call.func, resolve)
+    if callee is _ANYTHING:
+        return [_base(argument) for argument in call.args]
+    if getattr(callee, "__name__", "").startswith("atomic_"):
+        return [_base(call.args[0])] if call.args else []
+    function = getattr(callee, "function", None)
+    if function is None or not hasattr(callee, "source") or function in visiting:
+        return []
+    parameters = _template_parameters(function)
+    if not any(parameters):
+        return []
+    source = callee.source
+    written = assigned_names(source.node.body, known_names(source.names), visiting | {function})
+    if getattr(callee, "owner", None) is not None:
+        parameters = parameters[1:]
+    by_position = [_base(argument) for name, argument in zip(parameters, call.args) if name in written]
+    return by_position + [_base(keyword.value) for keyword in call.keywords
+                          if keyword.arg in written and keyword.arg in parameters]
+
+
+def _base(node: ast.expr) -> str:
+    """The name that a subscripted or dotted expression starts from; empty where there is none."""
+    while isinstance(node, ast.Subscript | ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def assigned_names(statements: Sequence[ast.stmt], resolve: Resolver,
+                   visiting: frozenset[Any] = frozenset()) -> set[str]:
+    """Names that some statements assign, update or pass to something that does."""
+    names: set[str] = set()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+                names.add(_base(node))
+            elif isinstance(node, ast.Call):
+                names.update(_written_arguments(node, resolve, visiting))
+    return names
+
+
+def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set[str]:
+    """Names that a function assigns twice, updates, or writes into: those that need memory."""
+    counts: Counter[str] = Counter(argument.arg for argument in function.args.args)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts[node.id] += 1
+        elif isinstance(node, ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            counts[_base(node)] += 2
+        elif isinstance(node, ast.AugAssign):
+            counts[_base(node.target)] += 1
+        elif isinstance(node, ast.Call):
+            counts.update(dict.fromkeys(_written_arguments(node, resolve, frozenset()), 2))
+    return {name for name, count in counts.items() if count > 1}
