@@ -122,6 +122,8 @@ def write(value: ir.Value, memory: ir.Value, indices: Sequence[ir.Value] = ()) -
 
 def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
     """The result of an atomic kind on two values."""
+    if kind == "exchange":
+        return b
     if is_float(a.type):
         if kind in ("min", "max"):  # as the frontend does: a tie gives the second operand
             test = make("arith.cmpf", integer_type(1), [a, b], predicate=predicate(OLT if kind == "min" else OGT))

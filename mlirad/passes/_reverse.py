@@ -94,16 +94,53 @@ class Reverse:
         b.effect("field.store", [b.number(0.0, type_), *element])
 
     def _atomic(self, node: Node, env: Environment, adj: Adjoints) -> None:
-        if node.results[0] in adj or node.results[0] in self.activity.active:
-            raise TaichiCompilationError("the value an atomic returns carries a derivative, and in a parallel loop its "
-                                         "order is not defined", source_location(node.op.location))
+        """The update, then the value before it, which is a load."""
+        type_ = self.graph.values[node.operands[0]].type
+        element = self._element(node, env)
         kind = ir.StringAttr(node.op.attributes["kind"]).value
-        if kind != "add":
+        is_active = node.operands[0] in self.activity.varied
+        if kind == "add":
+            if is_active:
+                self._add(adj, node.operands[0], b.make("field.load", type_, element))
+        elif kind in ("min", "max") and node not in self.needed.redone:
+            if is_active:
+                self._add(adj, node.operands[0], self._claim(node, env, type_, element))
+        elif kind in ("min", "max", "mul"):
+            self._combine(node, env, adj, kind, element)
+        else:
             raise TaichiCompilationError(f"atomic_{kind} on a field with a gradient cannot be differentiated",
                                          source_location(node.op.location))
+        old = adj.pop(node.results[0], None)
+        if old is not None:
+            b.make("field.atomic", type_, [old, *element], kind=ir.StringAttr.get("add"))
+
+    def _claim(self, node: Node, env: Environment, type_: ir.Type, element: list[ir.Value]) -> ir.Value:
+        """All of the adjoint for the one iteration that supplied the value in memory, nothing for the others."""
+        zero = b.number(0.0, type_)
+        final = b.make("field.load", type_, [env[node.array_value], *element[1:]])
+        supplied = b.make("arith.cmpf", b.integer_type(1), [final, env[node.operands[0]]], predicate=b.predicate(b.OEQ))
+        claim = b.if_else(supplied, [type_])
+        with ir.InsertionPoint(claim.regions[0].blocks[0]):
+            b.yield_([b.make("field.atomic", type_, [zero, *element], kind=ir.StringAttr.get("exchange"))])
+        with ir.InsertionPoint(claim.regions[1].blocks[0]):
+            b.yield_([zero])
+        return claim.results[0]
+
+    def _combine(self, node: Node, env: Environment, adj: Adjoints, kind: str, element: list[ir.Value]) -> None:
+        """An update whose value before is at hand: a product, or a choice whose tie goes to the new value."""
+        value, old = env[node.operands[0]], self.undo.old[node]
+        adjoint = b.make("field.load", value.type, element)
+        if kind == "mul":
+            to_value, to_old = (b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value))
+        else:
+            keeps = b.make("arith.cmpf", b.integer_type(1), [old, value],
+                           predicate=b.predicate(b.OGT if kind == "max" else b.OLT))
+            zero = b.number(0.0, value.type)
+            to_value = b.make("arith.select", value.type, [keeps, zero, adjoint])
+            to_old = b.make("arith.select", value.type, [keeps, adjoint, zero])
         if node.operands[0] in self.activity.varied:
-            type_ = self.graph.values[node.operands[0]].type
-            self._add(adj, node.operands[0], b.make("field.load", type_, self._element(node, env)))
+            self._add(adj, node.operands[0], to_value)
+        b.effect("field.store", [to_old, *element])
 
     # Structured control flow.
 

@@ -67,19 +67,34 @@ class _Check:
     def _unsafe(self, needed: Needed, redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
         values = {value for value, _ in needed.keys}
         found: dict[Any, tuple[Node, Node]] = {}
-        for load in self.graph.nodes():
-            if load.name != "field.load" or load.results[0] not in values or load.array in found:
-                continue
-            if self._is_local(load) and load.block.depth == 0:
-                continue  # done again in order
-            for write in self.writes.get(load.array, []):
-                where = self.overwrites.meeting(load, write)
+        for read in self.graph.nodes():
+            if read.array is None or read.array in found or self._is_local(read) and read.block.depth == 0 \
+                    and read.name == "field.load":
+                continue  # a local of the launch is done again in order
+            for write in self._later_writes(read, needed, values):
+                where = self.overwrites.meeting(read, write) if write is not read else \
+                    self.overwrites.meeting(read, read) or "iteration"
                 if where is None:
                     continue
-                self._judge(load, write, where)
-                if load.array not in redone:
-                    found[load.array] = (load, write)
+                self._judge(read, write, where)
+                if read.array not in redone:
+                    found[read.array] = (read, write)
         return found
+
+    def _later_writes(self, read: Node, needed: Needed, values: set[int]) -> list[Node]:
+        """The writes that must not change what the reverse reads at an access."""
+        if read.name == "field.load":
+            return self.writes.get(read.array, []) if read.results[0] in values else []
+        if read.name != "field.atomic" or read not in needed.work and read.results[0] not in values:
+            return []
+        kind = _kind(read)
+        if read.results[0] in values or kind == "mul" and self.activity.is_differentiable(read):
+            return self.writes[read.array]
+        if read.results[0] in self.activity.active:  # in another iteration its order would not be defined
+            return [w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"]
+        if kind in ("min", "max"):
+            return [w for w in self.writes[read.array] if w.name != "field.atomic" or _kind(w) != kind]
+        return []
 
     def _is_local(self, node: Node) -> bool:
         value = self.graph.values[node.array_value]
@@ -98,6 +113,10 @@ class _Check:
         if len(loops) > 1:
             _refuse(load, write, "is overwritten afterwards by another loop of the same kernel: put the loops into "
                                  "kernels of their own")
+
+
+def _kind(node: Node) -> str:
+    return ir.StringAttr(node.op.attributes["kind"]).value
 
 
 def _parallel_loop(node: Node) -> Node | None:

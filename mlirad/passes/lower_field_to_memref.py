@@ -216,7 +216,7 @@ def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
 
 _ATOMIC_KINDS = {"add": ("addf", "addi"), "mul": ("mulf", "muli"), "min": ("", "mins"), "max": ("", "maxs"),
                  "minu": ("", "minu"), "maxu": ("", "maxu"), "and": ("", "andi"), "or": ("", "ori"),
-                 "xor": ("", "xori")}
+                 "xor": ("", "xori"), "exchange": ("assign", "assign")}
 
 
 def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:

@@ -74,6 +74,8 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
     if first.name != "field.atomic":
         return False
     kind = ir.StringAttr(first.attributes["kind"]).value
+    if kind == "exchange":
+        return False
     forms = [affine(i) for i in indices]
     for op, other in group:
         if op.name != "field.atomic" or has_uses(op.results[0]) or ir.StringAttr(op.attributes["kind"]).value != kind:

@@ -124,8 +124,8 @@ class _Split:
             self._share_scalar(value, users)
         elif op.name == "memref.alloca":
             self._share_buffer(op)
-        elif op.name == "memref.alloc" and ir.MemRefType(value.type).rank == 1:
-            self._share_allocation(op, users)
+        elif ir.MemRefType(value.type).rank == 1 and ir.MemRefType(value.type).layout == _identity():
+            self._share_allocation(value, users)
         else:
             raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
 
@@ -157,20 +157,21 @@ class _Split:
             user.erase()
         op.erase()
 
-    def _share_allocation(self, op: ir.Operation, users: list[tuple[ir.Operation, Uses]]) -> None:
-        """A buffer on the heap is found again by its address."""
-        memory, i64 = op.results[0], b.integer_type(64)
-        type_ = ir.MemRefType(memory.type)
-        size = op.operands[0] if len(op.operands) else type_.shape[0]
+    def _share_allocation(self, memory: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
+        """A buffer on the heap is found again by its address and its size."""
+        op, i64 = memory.owner.operation, b.integer_type(64)
         with at_start(self.entry, op.location):
-            cell = self.cells.place(i64, [])
+            address, size = self.cells.place(i64, []), self.cells.place(i64, [])
         with ir.InsertionPoint.after(op), op.location:
-            address = b.make("memref.extract_aligned_pointer_as_index", b.index_type(), [memory])
-            b.effect("field.store", [b.make("arith.index_cast", i64, [address]), cell])
+            for cell, name, operands in ((address, "memref.extract_aligned_pointer_as_index", [memory]),
+                                         (size, "memref.dim", [memory, b.index(0)])):
+                known = b.make(name, b.index_type(), operands)
+                b.effect("field.store", [b.make("arith.index_cast", i64, [known]), cell])
 
         def found_again() -> ir.Value:
-            pointer = b.make("llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [cell])])
-            return memref_at(pointer, type_, [size], [1])
+            pointer = b.make("llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [address])])
+            extent = b.make("arith.index_cast", b.index_type(), [b.make("field.load", i64, [size])])
+            return memref_at(pointer, memory.type, [extent], [1])
 
         _make_in(users, op.location, found_again)
 
@@ -208,6 +209,10 @@ def _make_in(users: list[tuple[ir.Operation, Uses]], location: ir.Location, make
             value = make()
         for op, number in uses:
             op.operands[number] = value
+
+
+def _identity() -> ir.Attribute:
+    return ir.AffineMapAttr.get(ir.AffineMap.get_identity(1))
 
 
 def _runs_on_host(op: ir.Operation) -> bool:
