@@ -73,6 +73,10 @@ class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     """An assertion, or an index check in debug mode, that failed inside a kernel."""
 
 
+class SplitError(TaichiCompilationError):
+    """A kernel whose loops a tape has to launch one by one, to keep what each overwrites."""
+
+
 class MLIRError(TaichiCompilationError):
     """IR that was rejected by a verifier or a pass."""
 

@@ -58,17 +58,16 @@ class Tape:
         """The recorded launches: kernels with their arguments."""
         return [(e.kernel, tuple(e.values)) for e in self.entries if isinstance(e, Launch)]
 
-    def before_launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any],
-                      buffers: Sequence[Any]) -> None:
-        """Keep what a launch is about to overwrite. Raises TaichiCompilationError where it cannot be differentiated."""
-        saved = self.versions.before_launch(variant, values, buffers)
-        self.entries.append(Launch(kernel, variant, values, buffers, saved))
+    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
+        """Launch a kernel, keeping what it overwrites of what reverses read.
 
-    def after_launch(self) -> None:
-        """Note what the reverse of the launch that just ran will read."""
-        entry = self.entries[-1]
-        assert isinstance(entry, Launch)
-        self.versions.after_launch(entry.variant, entry.values, entry.buffers)
+        Raises TaichiCompilationError where it cannot be differentiated.
+        """
+        for part in variant.parts():
+            saved = self.versions.before_launch(part, values, buffers)
+            part.launch("primal", flat_values(values, buffers, part, reverse=False))
+            self.entries.append(Launch(kernel, part, values, buffers, saved))
+            self.versions.after_launch(part, values, buffers)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""

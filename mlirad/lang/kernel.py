@@ -93,9 +93,7 @@ class Kernel:
         if recorder is None:
             variant.compiled["primal"].launch(args)
         else:
-            recorder.before_launch(self, variant, args, ())
-            variant.compiled["primal"].launch(args)
-            recorder.after_launch()
+            recorder.launch(self, variant, args, ())
         return variant.result() if variant.kernel.results else None
 
     def _takes(self, args: tuple[Any, ...]) -> bool:
@@ -111,7 +109,7 @@ class Kernel:
         """From now on launch without looking arguments up, where all of them are numbers."""
         numbers = [p for p in self.parameters if p.kind == arg.SCALAR]
         others = len(self.parameters) - len(numbers) - (self.owner is not None)
-        if others or variant.kernel.uses_seed or variant.messages.get("primal"):
+        if others or variant.kernel.uses_seed or "primal" not in variant.compiled or variant.messages["primal"]:
             return
         self._ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
         self._ready = variant
@@ -135,15 +133,13 @@ class Kernel:
                 variant.seed = current.next_seed()
             values.append(variant.seed)
         if mode == "primal":
-            recorder = current.recorder
-            if recorder is not None:
-                recorder.before_launch(self, variant, values, buffers)
-            variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            if current.recorder is not None:
+                current.recorder.launch(self, variant, values, buffers)
+            else:
+                variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             for buffer in buffers:
                 if buffer.back is not None:
                     buffer.back()
-            if recorder is not None:
-                recorder.after_launch()
             if self._ready is None:
                 self._note_ready(variant)
             return variant.result() if variant.kernel.results else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, located
+from mlirad.errors import SplitError, TaichiCompilationError, located
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._graph import Graph, Node
@@ -111,8 +111,8 @@ class _Check:
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
         loops = {id(_parallel_loop(node)) for node in self.writes[load.array]} | {id(_parallel_loop(load))}
         if len(loops) > 1:
-            _refuse(load, write, "is overwritten afterwards by another loop of the same kernel: put the loops into "
-                                 "kernels of their own")
+            _refuse(load, write, "is overwritten afterwards by another loop of the same kernel: use ti.ad.Tape, which "
+                                 "keeps it", SplitError)
 
 
 def _kind(node: Node) -> str:
@@ -132,12 +132,13 @@ def _message(load: Node, write: Node) -> str:
     return f"'{name}', read at {read} and needed by the gradient, is overwritten at {written}"
 
 
-def _refuse(load: Node, write: Node, reason: str) -> NoReturn:
+def _refuse(load: Node, write: Node, reason: str,
+            kind: type[TaichiCompilationError] = TaichiCompilationError) -> NoReturn:
     name = f"'{load.array}'" if isinstance(load.array, str) else "an array of the launch"
     message = f"the gradient needs the value of {name} that is read here, which {reason}"
     known = [place for node in (load, write) if (place := source_location(node.op.location)) is not None]
     if not known:
-        raise TaichiCompilationError(message)
-    error = TaichiCompilationError(located(message, *known))
+        raise kind(message)
+    error = kind(located(message, *known))
     error.reason, error.source = message, known[0]
     raise error

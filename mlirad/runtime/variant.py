@@ -5,17 +5,19 @@ import ctypes
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
-from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
+from mlirad.passes._walk import functions
+from mlirad.passes.keep_launch import launches
+from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
 from mlirad.runtime.footprints import Footprints, read_footprints
@@ -46,6 +48,7 @@ class Variant:
         program.compiled.add(self)
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
+        self._parts: list[Variant] | None = None
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
@@ -146,6 +149,37 @@ class Variant:
         self.code(mode).launch(values)
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
+
+    def parts(self) -> list[Variant]:
+        """The launches a tape records for this kernel: itself, or its loops one by one (see `keep-launch`).
+
+        Raises TaichiCompilationError where the kernel cannot be differentiated.
+        """
+        if self._parts is None:
+            try:
+                self.footprints()
+                self._parts = [self]
+            except SplitError as error:
+                if self.kernel.results:
+                    raise
+                self._parts = self._split(error)
+        return self._parts
+
+    def _split(self, error: SplitError) -> list[Variant]:
+        with context(), self.kernel.module.operation.location:
+            normal = _copy(self.kernel.module)
+            run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
+            count = max(len(launches(function)) for function in functions(normal.operation))
+            if count < 2:
+                raise error
+            parts = []
+            for number in range(count):
+                module = _copy(normal)
+                run_pipeline(module.operation, f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)")
+                part = Variant(replace(self.kernel, module=module), self.program, self.owners)
+                part.footprints()
+                parts.append(part)
+        return parts
 
     def launch_reverse_alone(self, values: Sequence[Any]) -> None:
         """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put memory back."""

@@ -1,0 +1,103 @@
+"""Cut a kernel into launches: its parallel loops, and the serial statements between them.
+
+Where one loop of a kernel overwrites what the gradient of an earlier one needs, a tape launches the parts one by one,
+so that it can keep what each overwrites.
+"""
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import accesses, array_root, block_operations, entry_of, functions, is_inside, operations
+
+_EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
+
+
+def keep_launch(module: ir.Operation, *, number: int = 0) -> None:
+    """Keep one launch of every public function, and what it is computed from."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            parts = launches(function)
+            _check_independence(parts)
+            for position, part in enumerate(parts):
+                if position != number:
+                    for op in reversed(part):
+                        op.erase()
+
+
+def launches(function: ir.Operation) -> list[list[ir.Operation]]:
+    """The top-level operations with effects: each parallel loop alone, serial ones in runs."""
+    parts: list[list[ir.Operation]] = []
+    serial = False
+    for op in block_operations(entry_of(function)):
+        if op.name not in _EFFECTS and not any(inner.name in _EFFECTS for inner in operations(op)):
+            continue
+        is_parallel = op.name == "scf.parallel"
+        if is_parallel or not serial:
+            parts.append([])
+        parts[-1].append(op)
+        serial = not is_parallel
+    return parts
+
+
+def _check_independence(parts: list[list[ir.Operation]]) -> None:
+    """Refuse where a launch uses a value that memory or a local of the kernel brings from an earlier one."""
+    for position, part in enumerate(parts):
+        others = [op for other in parts[position + 1:] for op in other]
+        for op in part:
+            for result in op.results:
+                if any(is_inside(use.owner.operation, other) for use in result.uses for other in others):
+                    _refuse(op)
+    locals_ = [{root for op in part for root in _touched(op) if isinstance(root, ir.Value)
+                and not isinstance(root, ir.BlockArgument)} for part in parts]
+    for position, group in enumerate(locals_):
+        if any(group & other for other in locals_[position + 1:]):
+            _refuse(parts[position][0])
+    if parts:
+        _check_loads(parts)
+
+
+def _check_loads(parts: list[list[ir.Operation]]) -> None:
+    """Refuse where a value loaded at the top is used by a launch behind one that overwrites it."""
+    order = block_operations(parts[0][0].block)
+    place = {op: position for position, op in enumerate(order)}
+    for load in [op for op in order if op.name == "field.load"]:
+        users = _users(load)
+        for number, part in enumerate(parts):
+            if any(is_inside(user, op) for user in users for op in part):
+                between = [op for earlier in parts[:number] for op in earlier if place[op] > place[load]]
+                if any(array_root(load.operands[0]) in _written(op) for op in between):
+                    _refuse(load)
+
+
+def _users(op: ir.Operation) -> set[ir.Operation]:
+    """The operations that use a value, directly or through others."""
+    found: set[ir.Operation] = set()
+    pending = [op]
+    while pending:
+        for result in pending.pop().results:
+            for use in result.uses:
+                user = use.owner.operation
+                if user not in found:
+                    found.add(user)
+                    pending.append(user)
+    return found
+
+
+def _written(op: ir.Operation) -> set[object]:
+    return {root for inner, root, _ in _all_accesses(op) if inner.name != "field.load"}
+
+
+def _touched(op: ir.Operation) -> set[object]:
+    return {root for _, root, _ in _all_accesses(op)}
+
+
+def _all_accesses(op: ir.Operation) -> list[tuple[ir.Operation, object, list[ir.Value]]]:
+    found = list(accesses(op))
+    if op.name in ("field.load", "field.store", "field.atomic"):
+        array = op.operands[0 if op.name == "field.load" else 1]
+        found.append((op, array_root(array), []))
+    return found
+
+
+def _refuse(op: ir.Operation) -> None:
+    raise TaichiCompilationError("the kernel overwrites what its gradient needs, and a later loop of it uses a local "
+                                 "computed here: put the loops into kernels of their own", source_location(op.location))
