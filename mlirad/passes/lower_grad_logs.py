@@ -1,8 +1,10 @@
 """Logs of overwritten elements to buffers that grow: entries of 64-bit words, the indices and the element."""
 from mlirad.bindings import ir
 from mlirad.dialect.grad import log_parts
+from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._descriptor import pointer_type
+from mlirad.passes._location import source_location
 from mlirad.passes._walk import at_end, before, operations
 
 _ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header
@@ -16,9 +18,12 @@ def lower_grad_logs(module: ir.Operation) -> None:
     if not found:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        for declaration in ("llvm.func @realloc(!llvm.ptr, i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
+        for declaration in ("llvm.func @malloc(i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
             ir.Operation.parse(declaration).clone()
     for op in found:
+        log = next((value for value in op.operands if str(value.type).startswith("!grad.log<")), None)
+        if log is not None and log not in headers:
+            raise TaichiCompilationError("a log that no 'grad.open' before it makes", source_location(op.location))
         with before(op):
             _HANDLERS[op.name](op, headers)
     for op in reversed(found):
@@ -60,10 +65,9 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     with at_end(full.regions[0].blocks[0], op.location):
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
         old = b.make("llvm.inttoptr", pointer_type(), [_read(header, _ADDRESS)])
-        size = b.mul(capacity, _word(8 * words))
-        new = ir.Operation.create("llvm.call", [pointer_type()], [old, size], {
-            "callee": ir.FlatSymbolRefAttr.get("realloc"), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0])}).result
+        new = _call("malloc", [pointer_type()], b.mul(capacity, _word(8 * words))).result
+        b.effect("llvm.intr.memcpy", [new, old, b.mul(count, _word(8 * words))], isVolatile=ir.BoolAttr.get(False))
+        _call("free", [], old)
         b.write(b.make("llvm.ptrtoint", b.integer_type(64), [new]), header, [b.index(_ADDRESS)])
         b.write(capacity, header, [b.index(_CAPACITY)])
         b.yield_()
@@ -101,8 +105,13 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
 
 def _close(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     address = b.make("llvm.inttoptr", pointer_type(), [_read(headers[op.operands[0]], _ADDRESS)])
-    ir.Operation.create("llvm.call", [], [address], {
-        "callee": ir.FlatSymbolRefAttr.get("free"), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    _call("free", [], address)
+
+
+def _call(name: str, results: list[ir.Type], argument: ir.Value) -> ir.Operation:
+    """A call of C's allocator, which GPUs have too; they lack `realloc`."""
+    return ir.Operation.create("llvm.call", results, [argument], {
+        "callee": ir.FlatSymbolRefAttr.get(name), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
         "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0])})
 
 

@@ -1,13 +1,13 @@
 // RUN: mlirad-opt %s --lower-grad-logs | filecheck %s
 
-// CHECK-DAG: llvm.func @realloc
+// CHECK-DAG: llvm.func @malloc
 // CHECK-DAG: llvm.func @free
 
 // CHECK-LABEL: func.func @recorded
 // CHECK: %[[HEADER:.*]] = memref.alloca() : memref<3xi64>
 // CHECK: %[[FULL:.*]] = arith.cmpi eq
 // CHECK: scf.if %[[FULL]]
-// CHECK: llvm.call @realloc
+// CHECK: llvm.call @malloc
 // CHECK: %[[WORD:.*]] = arith.index_cast %arg1
 // CHECK: llvm.store %[[WORD]],
 // CHECK: llvm.store %arg0,
