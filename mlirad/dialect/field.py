@@ -11,6 +11,7 @@ from typing import Any
 
 from mlirad.bindings import ext, ir
 from mlirad.dialect.snode import FieldLayout, layouts, problem_of, tree_operations
+from mlirad.errors import TaichiTypeError
 
 ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor")
 _FLOAT_KINDS = ("add", "mul", "min", "max")
@@ -206,10 +207,10 @@ class AssertOp(Field.Operation, name="assert"):
 
 @lru_cache(maxsize=4096)
 def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
-    """Element type (as text) and extents of an array type. Raises TypeError for any other type."""
+    """Element type (as text) and extents of an array type. Raises TaichiTypeError for any other."""
     match = _ARRAY.fullmatch(str(type_))
     if match is None:
-        raise TypeError(f"{type_} is not an array type")
+        raise TaichiTypeError(f"{type_} is not an array type")
     return match.group(1), tuple(int(item) for item in match.group(2).split(",") if item)
 
 

@@ -12,8 +12,10 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array, split_access
 from mlirad.dialect.snode import FieldLayout, layouts
+from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._descriptor import memref_at, pointer_of, pointer_type, strided_type
+from mlirad.passes._location import source_location
 from mlirad.passes._walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
 
 
@@ -138,6 +140,11 @@ class _Lowering:
             self.fields[name] = _Array(memref_at(pointer, type_, sizes, strides), pointer, [], layout)
 
     def _erase_arrays(self) -> None:
+        arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
+        made = [op.results[0] for op in operations(self.function) if op.name in ("field.get", "field.alloca")]
+        for use in (use for value in [*arguments, *made] for use in value.uses):
+            op = use.owner.operation
+            raise TaichiCompilationError(f"'{op.name}' on an array has no lowering", source_location(op.location))
         for op in reversed(list(operations(self.function))):
             if op.name in ("field.get", "field.alloca"):
                 op.erase()

@@ -1,7 +1,9 @@
 """Give saved values storage: the stack of the function where the loop is known to be short, the heap elsewhere."""
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_element
+from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
+from mlirad.passes._location import source_location
 from mlirad.passes._walk import before, constant_integer, operations
 
 ON_STACK = 256  # slots
@@ -16,17 +18,24 @@ def lower_grad_to_memref(module: ir.Operation) -> None:
                 buffers[op.results[0]] = _allocate(op)
         elif op.name == "grad.push":
             with before(op):
-                b.write(op.operands[0], buffers[op.operands[1]][0], [op.operands[2]])
+                b.write(op.operands[0], _buffer(buffers, op, 1)[0], [op.operands[2]])
         elif op.name == "grad.pop":
             with before(op):
-                op.results[0].replace_all_uses_with(b.read(buffers[op.operands[0]][0], [op.operands[1]]))
+                op.results[0].replace_all_uses_with(b.read(_buffer(buffers, op, 0)[0], [op.operands[1]]))
         elif op.name == "grad.free":
-            memory, on_heap = buffers[op.operands[0]]
+            memory, on_heap = _buffer(buffers, op, 0)
             if on_heap:
                 with before(op):
                     b.effect("memref.dealloc", [memory])
     for op in reversed([op for op in operations(module) if op.name.startswith("grad.")]):
         op.erase()
+
+
+def _buffer(buffers: dict[ir.Value, tuple[ir.Value, bool]], op: ir.Operation, number: int) -> tuple[ir.Value, bool]:
+    stack = op.operands[number]
+    if stack not in buffers:
+        raise TaichiCompilationError("a stack that no 'grad.alloc' before it makes", source_location(op.location))
+    return buffers[stack]
 
 
 def _allocate(op: ir.Operation) -> tuple[ir.Value, bool]:
