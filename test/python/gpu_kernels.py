@@ -222,6 +222,37 @@ def sweeps() -> tuple[Any, tuple[Any, ...]]:
     return run, (7,)
 
 
+def averages() -> tuple[Any, tuple[Any, ...]]:
+    data = ti.field(ti.f64, (8, 40), needs_grad=True)
+    average = ti.field(ti.f64, 8, needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i in average:
+            average[i] = 0.0
+            for j in range(40):
+                average[i] = 0.5 * average[i] * data[i, j] + ti.exp(average[i])
+
+    return run, ()
+
+
+def halving() -> tuple[Any, tuple[Any, ...]]:
+    x, y = ti.field(ti.f64, 100, needs_grad=True), ti.field(ti.f64, 100, needs_grad=True)
+
+    @ti.kernel
+    def run():
+        a = x[0]
+        while a > 0.1:
+            a = a * a * 0.7
+        for i in x:
+            b = x[i]
+            while b > 0.1:
+                b = b * b * a
+            y[i] += b * a
+
+    return run, ()
+
+
 def printing() -> tuple[Any, tuple[Any, ...]]:
     x = ti.field(ti.f32, 4)
 
@@ -241,5 +272,7 @@ KERNELS: dict[str, Make] = {
     **{f"kinds-{t}": kinds(t, *UPDATES) for t in (ti.f16, ti.f32, ti.f64)},
     **{f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or) for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)},
     "returned": returned,
-    "bounds-in-memory": bounds_in_memory, "serial": serial, "sweeps": sweeps, "printing": printing}
-REVERSED = ("saxpy", "stencil", "scatter", "rows", "vectors", "functions-f32", "functions-f64", "sweeps")
+    "bounds-in-memory": bounds_in_memory, "serial": serial, "sweeps": sweeps, "averages": averages,
+    "halving": halving, "printing": printing}
+REVERSED = ("saxpy", "stencil", "scatter", "rows", "vectors", "functions-f32", "functions-f64", "sweeps",
+            "halving")
