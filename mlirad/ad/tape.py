@@ -1,6 +1,7 @@
 """The tape: launches in order, differentiated in reverse order."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -29,6 +30,7 @@ class Tape:
                  grad_check: Any = None) -> None:
         self.loss, self.clear_gradients = loss, clear_gradients
         self.entries: list[Launch | HostWrite] = []
+        self.hidden: dict[str, str] = {}
         self.entered = False
         self.program: Program = program()
 
@@ -42,6 +44,8 @@ class Tape:
         self.entered = True
         if self.clear_gradients:
             clear_all_gradients()
+        for symbol in self.program.hidden:
+            self.program.gradients[self.program.adjoints[symbol]].fill(0)
         self.loss.fill(0)
         self.versions = Versions(self.program)
         self.program.recorder = self
@@ -63,11 +67,51 @@ class Tape:
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
+        variant.refresh()
+        self._give_gradients(variant)
         for part in variant.parts():
             saved = self.versions.before_launch(part, values, buffers)
             part.launch("primal", flat_values(values, buffers, part, reverse=False))
             self.entries.append(Launch(kernel, part, values, buffers, saved))
             self.versions.after_launch(part, values, buffers)
+
+    def _give_gradients(self, variant: Variant) -> None:
+        """Give fields in which derivatives arrive, and which have no gradient, a hidden one (AUTODIFF.md §3)."""
+        adjoints = self.program.adjoints
+        while True:
+            missing = [flow for part in variant.parts() for flow in part.footprints().flows
+                       if isinstance(flow.target, str) and flow.target not in adjoints
+                       and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)]
+            if not missing:
+                return
+            for flow in missing:
+                self.program.give_gradient[flow.target]()
+                self.hidden[flow.target] = flow.place
+                self.program.hidden.add(flow.target)
+            self.program.materialize()
+            for symbol in (flow.target for flow in missing):
+                self.program.gradients[adjoints[symbol]].fill(0)
+            variant.refresh()
+
+    def _warn_of_hidden(self) -> None:
+        """Name the fields without gradients on the way from an input to the loss, once each."""
+        loss = self.loss.symbol if isinstance(self.loss, Field) else ""
+        follows: dict[str | int, str | int] = {}  # the next array on a way to the loss
+        for entry in reversed(self.entries):
+            for flow in entry.variant.footprints().flows if isinstance(entry, Launch) else ():
+                if flow.target == loss or flow.target in follows:
+                    for source in flow.sources:
+                        if source not in (loss, flow.target):
+                            follows.setdefault(source, flow.target)
+        for symbol, place in self.hidden.items():
+            if symbol in follows and symbol not in self.program.warned:
+                self.program.warned.add(symbol)
+                chain: list[str | int] = [symbol]
+                while chain[-1] in follows and follows[chain[-1]] not in chain:
+                    chain.append(follows[chain[-1]])
+                warnings.warn(f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
+                              f"({' -> '.join(map(str, chain))}): it got a hidden one; give it needs_grad=True, or cut "
+                              "the derivative with ti.stop_grad", stacklevel=4)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
@@ -82,6 +126,7 @@ class Tape:
         Afterwards every primal field holds again what the forward program left there.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
+        self._warn_of_hidden()
         self.loss.grad.fill(1)
         for entry in reversed(self.entries):
             for version in entry.saved:

@@ -81,6 +81,7 @@ class KernelModule:
     result_shape: tuple[int, ...] | None
     result_count: int | None = None
     arrays: tuple[NdarrayArgument, ...] = ()
+    fields: tuple[str, ...] = ()
 
 
 class KernelTranslator(Translator):
@@ -127,7 +128,7 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
         with ir.InsertionPoint.at_block_begin(module.body):
             declare()
     return KernelModule(module, node.name, builder.launch_seed is not None, tuple(kernel.results), kernel.result_shape,
-                        kernel.result_count, tuple(a for _, a in arguments if isinstance(a, NdarrayArgument)))
+                        kernel.result_count, tuple(a for _, a in arguments if isinstance(a, NdarrayArgument)), tuple(builder.arrays))
 
 
 class _Kernel:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,8 @@ class Field:
         self.memory = memory
         self.program.fields[self.symbol] = memory
         self.program.declarations[self.symbol] = declare
+        if self.dtype.is_float and self.primal is None:
+            self.program.give_gradient[self.symbol] = partial(self.want, "grad")
         if self.placed_in is None and self.primal is not None:
             self.placed_in, self.offset = self.primal.placed_in, self.primal.offset
         if self.primal is not None and self is self.primal.existing("grad"):

@@ -15,7 +15,7 @@ from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.variant import Variant, declare_trees
 
 
 class Kernel:
@@ -210,7 +210,7 @@ class Kernel:
             arguments = [(p.name, SameArgument(same[p.name]) if p.name in same else arg.frontend_argument(p, v, config))
                          for p, v in zip(parameters, given)]
             kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
-                                  lambda: _declare_trees(current, list(builder.arrays)))
+                                  lambda: declare_trees(current, list(builder.arrays)))
         current.variants += 1
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
@@ -266,17 +266,6 @@ def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], varia
 
 def _array_values(buffer: arg.ArrayBuffer, variant: Variant, position: int) -> list[Any]:
     return [buffer.address, *buffer.dims[:variant.array_ranks[position]]]
-
-
-def _declare_trees(current: Program, symbols: list[str]) -> None:
-    """Add the layout trees of the fields a kernel uses, and of their derivatives, at the insertion point."""
-    wanted: dict[str, None] = {}
-    for symbol in symbols:
-        wanted.setdefault(current.declarations[symbol]())
-        if symbol in current.adjoints:
-            wanted.setdefault(current.declarations[current.adjoints[symbol]]())
-    for text in wanted:
-        ir.Operation.parse(text).clone()
 
 
 def _return_type(declared: Any) -> Any:

@@ -30,6 +30,15 @@ class Footprint:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """An array that gets floats made of others, and where."""
+
+    target: str | int
+    place: str
+    sources: tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
 class Footprints:
     """The accesses of a kernel that matter to a tape."""
 
@@ -37,6 +46,7 @@ class Footprints:
     written: tuple[Footprint, ...]
     redone: frozenset[str | int]  # arrays that the reverse wants as they were before the launch
     verdicts: tuple[str, ...]
+    flows: tuple[Flow, ...]
 
 
 def _value(bound: Bound, arguments: Sequence[Any]) -> int | None:
@@ -51,11 +61,7 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
     attributes = module.operation.attributes
     for note in ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []:
         entry = ir.DictAttr(note)
-        array: str | int
-        if isinstance(entry["array"], ir.FlatSymbolRefAttr):
-            array = ir.FlatSymbolRefAttr(entry["array"]).value
-        else:
-            array = ir.IntegerAttr(entry["array"]).value
+        array = _array(entry["array"])
         bounds = tuple((tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
                        for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"])))
         constant = all(len(bound) <= 1 for pair in bounds for bound in pair)
@@ -68,10 +74,20 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
     for op in module.body.operations:
         if "grad.redone" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name:
             for item in ir.ArrayAttr(op.attributes["grad.redone"]):
-                redone.add(ir.FlatSymbolRefAttr(item).value if isinstance(item, ir.FlatSymbolRefAttr)
-                           else ir.IntegerAttr(item).value)
+                redone.add(_array(item))
             verdicts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])]
-    return Footprints(tuple(found["needed"]), tuple(found["written"]), frozenset(redone), tuple(verdicts))
+    flows = []
+    for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
+        target, place, *sources = ir.ArrayAttr(item)
+        flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
+    return Footprints(tuple(found["needed"]), tuple(found["written"]), frozenset(redone), tuple(verdicts), tuple(flows))
+
+
+def _array(attribute: ir.Attribute) -> str | int:
+    """A field's name, or the number of an argument."""
+    if isinstance(attribute, ir.FlatSymbolRefAttr):
+        return ir.FlatSymbolRefAttr(attribute).value
+    return ir.IntegerAttr(attribute).value
 
 
 def _place(text: str) -> str:

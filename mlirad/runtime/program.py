@@ -21,6 +21,9 @@ class Program:
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
         self.declarations: dict[str, Callable[[], str]] = {}  # the tree, as text, by name of the field
         self.trees = 0
+        self.hidden: set[str] = set()  # fields that a tape gave a gradient
+        self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
+        self.give_gradient: dict[str, Callable[[], None]] = {}  # places the gradient of a float field, by its name
         self.recorder: Any = None
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
@@ -51,9 +54,8 @@ class Program:
 
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
-        pending, self.pending = self.pending, []
-        for make in pending:
-            make()
+        while self.pending:
+            self.pending.pop(0)()
 
 
 _current: list[Program] = []

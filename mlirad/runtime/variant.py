@@ -49,6 +49,7 @@ class Variant:
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
+        self._declared = self._gradients()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
@@ -150,6 +151,24 @@ class Variant:
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
 
+    def refresh(self) -> None:
+        """Look again at which fields have gradients; where one was added, the reverse is compiled anew."""
+        state = self._gradients()
+        if state == self._declared:
+            return
+        self._declared = state
+        with context(), self.kernel.module.operation.location:
+            for op in [op.operation for op in self.kernel.module.body.operations]:
+                if op.name == "snode.root":
+                    op.erase()
+            with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
+                declare_trees(self.program, self.kernel.fields)
+        self.compiled.pop("reverse", None)
+        self._footprints = self._parts = None
+
+    def _gradients(self) -> tuple[str | None, ...]:
+        return tuple([self.program.adjoints.get(symbol) for symbol in self.kernel.fields])
+
     def parts(self) -> list[Variant]:
         """The launches a tape records for this kernel: itself, or its loops one by one (see `keep-launch`).
 
@@ -208,6 +227,17 @@ class Variant:
         if kernel.result_shape is not None:
             return Matrix.of_shape(kernel.result_shape, values)
         return tuple(values) if kernel.result_count is not None else values[0]
+
+
+def declare_trees(program: Program, symbols: Sequence[str]) -> None:
+    """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
+    wanted: dict[str, None] = {}
+    for symbol in symbols:
+        wanted.setdefault(program.declarations[symbol]())
+        if symbol in program.adjoints:
+            wanted.setdefault(program.declarations[program.adjoints[symbol]]())
+    for text in wanted:
+        ir.Operation.parse(text).clone()
 
 
 def _copy(module: ir.Module) -> ir.Module:

@@ -1,0 +1,57 @@
+"""From which arrays the floats that a kernel writes into an array come."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.passes._activity import flows
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._rules import RULES
+
+
+class ArrayFlows:
+    """`into[array]` holds the arrays whose elements reach it differentiably, with the node that writes it first."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.sources: dict[int, frozenset[Any]] = {}
+        self.into: dict[Any, set[Any]] = {}
+        self.writer: dict[Any, Node] = {}
+        while self._spread(graph.body):
+            pass
+
+    def _spread(self, block: BlockNode) -> bool:
+        changed = False
+        for node in block.nodes:
+            for inner in node.blocks:
+                changed |= self._spread(inner)
+            changed |= self._node(node)
+        return changed
+
+    def _node(self, node: Node) -> bool:
+        changed = False
+        if node.name in ("field.store", "field.atomic"):
+            found = self._of(node.operands[0]) - self.into.setdefault(node.array, set())
+            if found:
+                self.into[node.array] |= found
+                self.writer.setdefault(node.array, node)
+                changed = True
+        if node.name in ("field.load", "field.atomic"):
+            return self._add(node.results, frozenset({node.array, *self.into.get(node.array, ())})) or changed
+        if node.blocks:
+            for source, targets in flows(node):
+                changed |= self._add(targets, self._of(source))
+            return changed
+        if node.name in RULES and any(term is not None for term in RULES[node.name]):
+            return self._add(node.results, frozenset().union(*map(self._of, node.operands)))
+        return changed
+
+    def _of(self, value: int) -> frozenset[Any]:
+        return self.sources.get(value, frozenset())
+
+    def _add(self, values: list[int], found: frozenset[Any]) -> bool:
+        changed = False
+        for value in values:
+            if self.graph.floats[value] and not found <= self._of(value):
+                self.sources[value] = self._of(value) | found
+                changed = True
+        return changed
