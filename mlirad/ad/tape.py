@@ -1,6 +1,7 @@
 """The tape: launches in order, differentiated in reverse order."""
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,9 +15,13 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
+
+
+RULES = ("save", "refuse")
 
 
 class Tape:
@@ -24,11 +29,16 @@ class Tape:
 
     `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
     `clear_gradients`, every gradient field is cleared. Raises RuntimeError for a loss that cannot be differentiated.
+
+    Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
+    `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
     """
 
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
-                 grad_check: Any = None) -> None:
-        self.loss, self.clear_gradients = loss, clear_gradients
+                 grad_check: Any = None, rules: str = "save") -> None:
+        if rules not in RULES:
+            raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
+        self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
         self.entries: list[Launch | HostWrite] = []
         self.hidden: dict[str, str] = {}
         self.entered = False
@@ -47,7 +57,7 @@ class Tape:
         for symbol in self.program.hidden:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
         self.loss.fill(0)
-        self.versions = Versions(self.program)
+        self.versions = Versions(self.program, self.rules)
         self.program.recorder = self
         return self
 
@@ -69,7 +79,7 @@ class Tape:
         """
         variant.refresh()
         self._give_gradients(variant)
-        for part in variant.parts():
+        for part in variant.parts() if self.rules == "save" else [variant]:
             saved = self.versions.before_launch(part, values, buffers)
             part.launch("primal", flat_values(values, buffers, part, reverse=False))
             self.entries.append(Launch(kernel, part, values, buffers, saved))
@@ -79,7 +89,8 @@ class Tape:
         """Give fields in which derivatives arrive, and which have no gradient, a hidden one (AUTODIFF.md §3)."""
         adjoints = self.program.adjoints
         while True:
-            missing = [flow for part in variant.parts() for flow in part.footprints().flows
+            parts = variant.parts() if self.rules == "save" else [variant]
+            missing = [flow for part in parts for flow in part.footprints().flows
                        if isinstance(flow.target, str) and flow.target not in adjoints
                        and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)]
             if not missing:
@@ -118,7 +129,20 @@ class Tape:
         key, view, adjoint = _memory_of(target)
         whole: Box = ((None, None),) * view.ndim
         box = whole if index is None else (*((i, i) for i in index), *whole[len(index):])
-        self.entries.append(HostWrite(adjoint, box, self.versions.before_write(key, view, box)))
+        touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
+            ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
+        saved = self.versions.before_write(key, view, touched, _caller())
+        self.entries.append(HostWrite(adjoint, box, saved))
+
+    def explain(self) -> Explanation:
+        """What the tape keeps: a row for each array a launch overwrites and a reverse reads, with its bytes."""
+        rows: dict[tuple[str, str, str, str], int] = {}
+        for entry in self.entries:
+            for version in entry.saved:
+                verdict = "redone" if version.redone else "kept"
+                key = (str(version.key), version.read, version.written, verdict)
+                rows[key] = rows.get(key, 0) + version.copy.nbytes
+        return Explanation([Row(*key, size) for key, size in rows.items()])
 
     def grad(self) -> None:
         """Seed the loss with 1 and run the reverses of what was recorded, last first.
@@ -139,6 +163,15 @@ class Tape:
         for entry in self.entries:
             for version in entry.saved:
                 version.exchange()
+
+
+def _caller() -> str:
+    """The line of the user's program that runs now."""
+    frame = sys._getframe(1)
+    package = __file__.rsplit("/", 2)[0]
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 @dataclass

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.runtime.footprints import Box, Footprint, Region, hull
 from mlirad.runtime.program import Program
@@ -25,10 +26,10 @@ class Version:
     Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it.
     """
 
-    __slots__ = ("copy", "redone", "view")
+    __slots__ = ("copy", "key", "read", "redone", "view", "written")
 
-    def __init__(self, view: np.ndarray[Any, Any], redone: bool = False) -> None:
-        self.view = view
+    def __init__(self, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool) -> None:
+        self.view, self.key, self.read, self.written = view, key, read, written
         self.redone = redone
         self.copy = view.copy()
 
@@ -40,37 +41,58 @@ class Version:
 
 
 class Versions:
-    """What the reverses of the launches so far need, by array."""
+    """What the reverses of the launches so far need, by array and by the place of the read."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.needed: dict[Key, Region] = {}
+    def __init__(self, program: Program, rules: str) -> None:
+        self.program, self.rules = program, rules
+        self.needed: dict[Key, dict[str, Region]] = {}
 
     def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
-        """Copy what a launch will overwrite of what earlier reverses, or its own, need."""
+        """Copy what a launch will overwrite of what earlier reverses, or its own, need.
+
+        Raises TaichiRuntimeError instead where the tape's rules refuse that.
+        """
         footprints = variant.footprints()
         if not self.needed and not footprints.redone:
             return []
-        written: dict[Key, tuple[np.ndarray[Any, Any], Region, bool]] = {}
+        written: dict[Key, tuple[Footprint, str, np.ndarray[Any, Any], Region]] = {}
         for footprint in footprints.written:
             key, view = self._array(footprint, values, buffers)
-            needed = self.needed.get(key)
             box = footprint.box(values)
+            reader = footprint.place if footprint.array in footprints.redone else self._reader(key, box)
+            if reader is not None:
+                written.setdefault(key, (footprint, reader, view, Region()))[3].add(box)
+        saved = []
+        for key, (footprint, reader, view, region) in written.items():
             redone = footprint.array in footprints.redone
-            if redone or needed is not None and needed.meets(box):
-                written.setdefault(key, (view, Region(), redone))[1].add(box)
-        return [Version(part(view, hull(region.boxes)), redone) for view, region, redone in written.values()]
+            why = next((v for v in footprints.verdicts if str(key) in v), "") if redone else ""
+            self._allow(key, reader, footprint.place, why)
+            saved.append(Version(part(view, hull(region.boxes)), key, reader, footprint.place, redone))
+        return saved
 
     def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.footprints().needed:
             key, _ = self._array(footprint, values, buffers)
-            self.needed.setdefault(key, Region()).add(footprint.box(values))
+            self.needed.setdefault(key, {}).setdefault(footprint.place, Region()).add(footprint.box(values))
 
-    def before_write(self, key: Key, view: np.ndarray[Any, Any], box: Box) -> list[Version]:
+    def before_write(self, key: Key, view: np.ndarray[Any, Any], box: Box, place: str) -> list[Version]:
         """Copy what a write from Python overwrites of what earlier reverses need."""
-        region = self.needed.get(key)
-        return [Version(part(view, box))] if region is not None and region.meets(box) else []
+        reader = self._reader(key, box)
+        if reader is None:
+            return []
+        self._allow(key, reader, place, "")
+        return [Version(part(view, box), key, reader, place, False)]
+
+    def _reader(self, key: Key, box: Box) -> str | None:
+        """The place of a read that an earlier reverse does again in a box, or None."""
+        return next((place for place, region in self.needed.get(key, {}).items() if region.meets(box)), None)
+
+    def _allow(self, key: Key, read: str, written: str, why: str) -> None:
+        if self.rules == "refuse":
+            name = f"'{key}'" if isinstance(key, str) else "an array argument"
+            raise TaichiRuntimeError(why or f"{name}, read at {read} and needed by the gradient, is overwritten at "
+                                            f"{written}; rules=\"save\" would keep it")
 
     def _array(self, footprint: Footprint, values: Sequence[Any],
                buffers: Sequence[ArrayBuffer]) -> tuple[Key, np.ndarray[Any, Any]]:

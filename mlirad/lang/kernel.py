@@ -14,6 +14,7 @@ from mlirad.frontend.calls import Function
 from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
+from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant, declare_trees
 
@@ -221,6 +222,12 @@ class Kernel:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
         variant, _, _ = self.prepare(program(), args, {})
         return variant.ir(stage, mode)
+
+    def explain(self, *args: Any) -> Explanation:
+        """What the reverse of this kernel reads again, with the source lines; see `ti.ad.Tape.explain` for bytes."""
+        variant, _, _ = self.prepare(program(), args, {})
+        variant.refresh()
+        return variant.explain()
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""

@@ -20,6 +20,7 @@ from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
+from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Footprints, read_footprints
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
@@ -150,6 +151,18 @@ class Variant:
         self.code(mode).launch(values)
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
+
+    def explain(self) -> Explanation:
+        """The reads that the reverse does again, with what becomes of them."""
+        rows = []
+        for part in self.parts():
+            footprints = part.footprints()
+            for need in footprints.needed:
+                writes = [w.place for w in footprints.written if w.array == need.array]
+                redone = need.array in footprints.redone
+                rows.append(Row(str(need.array), need.place, writes[0] if redone and writes else "",
+                                "redone" if redone else "safe", 0))
+        return Explanation(rows)
 
     def refresh(self) -> None:
         """Look again at which fields have gradients; where one was added, the reverse is compiled anew."""

@@ -1,0 +1,40 @@
+"""Tables of what gradients keep, and why."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """One array that is read and overwritten: where, the verdict, and the bytes kept for it."""
+
+    array: str
+    read: str
+    written: str
+    verdict: str  # "safe", "kept" (copied by the tape) or "redone" (its writes are done again and undone)
+    bytes: int
+
+
+class Explanation:
+    """Rows, the sum of their bytes, and a table for reading."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = list(rows)
+
+    @property
+    def bytes(self) -> int:
+        """All bytes kept."""
+        return sum(row.bytes for row in self.rows)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        head = ("array", "read at", "overwritten at", "verdict", "bytes")
+        lines = [head, *(tuple(map(str, astuple(row))) for row in self.rows)]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
