@@ -6,7 +6,7 @@ so that it can keep what each overwrites.
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes._location import source_location
-from mlirad.passes._walk import accesses, array_root, block_operations, entry_of, functions, is_inside, operations
+from mlirad.passes._walk import accesses, array_root, block_operations, entry_of, functions, has_uses, is_inside, operations
 
 _EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
 
@@ -20,6 +20,8 @@ def keep_launch(module: ir.Operation, *, number: int = 0) -> None:
             for position, part in enumerate(parts):
                 if position != number:
                     for op in reversed(part):
+                        if any(has_uses(result) for result in op.results):
+                            _refuse(op)
                         op.erase()
 
 
