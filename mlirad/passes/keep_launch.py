@@ -6,7 +6,16 @@ so that it can keep what each overwrites.
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes._location import source_location
-from mlirad.passes._walk import accesses, array_root, block_operations, entry_of, functions, has_uses, is_inside, operations
+from mlirad.passes._walk import (
+    accesses,
+    array_root,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    is_inside,
+    operations,
+)
 
 _EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
 
