@@ -1,0 +1,103 @@
+"""Turn a results.json of the peers' driver into markdown tables: `python -m benchmarks.peers_table results.json`."""
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+Result = dict[str, Any]
+LAUNCHES = {"empty": "empty kernel", "fwd": "16 elements", "fwd_args": "with two scalars",
+            "fwd_ndarray": "with an ndarray", "tape_fwd_bwd": "forward and reverse in a tape"}
+KINDS = {"small": "small kernel", "p2g2d": "2-D particle to grid", "p2g3d": "3-D particle to grid"}
+
+
+def main() -> None:
+    """Print all tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path)
+    results: Result = json.loads(parser.parse_args().results.read_text())
+    print("\n\n".join(tables(results)))
+
+
+def tables(results: Result) -> list[str]:
+    """The workloads, the launches and the first calls, as far as they were run."""
+    found = [workloads(results["main"], 1), workloads(results["main"], 2), launches(results["launch"]),
+             first_calls(results["compile"])]
+    return [table for table in found if table]
+
+
+def workloads(results: Sequence[Result], threads: int) -> str:
+    """Milliseconds, forward alone and forward with reverse; the fastest of each in bold."""
+    mine = [result for result in results if result["threads"] == threads]
+    peers = _in_order(result["peer"] for result in mine)
+    rows = []
+    for workload, size in _in_order((result["workload"], result["n"]) for result in mine):
+        here = {r["peer"]: r for r in mine if (r["workload"], r["n"]) == (workload, size)}
+        fastest = {key: min((r[key] for r in here.values() if r.get(key)), default=0.0)
+                   for key in ("primal_ms", "grad_ms")}
+        rows.append([workload, f"{size:,}", *(_times(here.get(peer), fastest) for peer in peers)])
+    title = "One thread" if threads == 1 else f"{threads} threads"
+    return _table(f"{title}, milliseconds, forward / forward and reverse:", ["workload", "n", *peers], rows)
+
+
+def _times(result: Result | None, fastest: dict[str, float]) -> str:
+    if result is None:
+        return "–"
+    if "error" in result:
+        return "fails"
+    cells = [_number(result.get(key), fastest[key]) for key in ("primal_ms", "grad_ms")]
+    return " / ".join(cells) + (" wrong" if result.get("agrees") is False else "")
+
+
+def _number(value: float | None, fastest: float) -> str:
+    if value is None:
+        return "–"
+    text = f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+    return f"**{text}**" if value == fastest else text
+
+
+def launches(results: Sequence[Result]) -> str:
+    """Microseconds a launch."""
+    rows = []
+    for result in results:
+        rows.append([f"{result['peer']}, {result['threads']} thread{'s' * (result['threads'] > 1)}",
+                     *(_number(result["us"].get(key), -1.0) for key in LAUNCHES)])
+    return _table("A launch, microseconds:", ["", *LAUNCHES.values()], rows)
+
+
+def first_calls(results: Sequence[Result]) -> str:
+    """Seconds from process start to the first gradient."""
+    kinds = [kind for kind in KINDS if any(result["kind"] == kind for result in results)]
+    rows = []
+    for peer in _in_order(result["peer"] for result in results):
+        row = [peer]
+        for kind in kinds:
+            here = [r for r in results if (r["peer"], r["kind"]) == (peer, kind)]
+            row.append(" / ".join(_median(here, state, "start_to_grad_s") for state in ("cold", "warm")))
+            row.append(_median(here, "cold", "first_grad_s"))
+        rows.append(row)
+    headings = [text for kind in kinds for text in (KINDS[kind], "of it, gradient")]
+    return _table("Process start to first gradient, cold / warm cache, seconds:", ["", *headings], rows)
+
+
+def _median(results: Iterable[Result], state: str, key: str) -> str:
+    values = [r[key] for r in results if r["state"] == state and r.get(key) is not None]
+    return f"{statistics.median(values):.2f}" if values else "–"
+
+
+def _in_order(values: Iterable[Any]) -> list[Any]:
+    return list(dict.fromkeys(values))
+
+
+def _table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    lines = [headings, ["---"] * len(headings), *rows]
+    return f"{title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
