@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
@@ -103,3 +105,19 @@ class NdarrayType:
 def is_template(annotation: Any) -> bool:
     """Whether an annotation is `ti.template` or `ti.template()`."""
     return annotation is Template or isinstance(annotation, Template)
+
+
+def evaluate_annotations(function: Callable[..., Any], frame: FrameType | None) -> None:
+    """Replace annotations that are text by what they name where the function is defined.
+
+    Local names are visible too: those of the frame, and of the one around it for a method.
+    """
+    annotations = function.__annotations__
+    if frame is None or not any(isinstance(value, str) for value in annotations.values()):
+        return
+    outer = {} if frame.f_back is None else frame.f_back.f_locals
+    names = {**outer, **frame.f_locals}
+    for name, value in annotations.items():
+        if isinstance(value, str):
+            with suppress(NameError, AttributeError):  # an unknown name is an error where the kernel is first used
+                annotations[name] = eval(value, function.__globals__, names)

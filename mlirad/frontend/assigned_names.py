@@ -34,7 +34,7 @@ def known_names(names: Any) -> Resolver:
 def _template_parameters(function: Any) -> list[str | None]:
     """Parameter names in order, None for those passed by value."""
     code, annotations = function.__code__, function.__annotations__
-    return [name if is_template(annotations.get(name)) or "template" in str(annotations.get(name)) else None
+    return [name if is_template(annotations.get(name)) else None
             for name in code.co_varnames[:code.co_argcount]]
 
 

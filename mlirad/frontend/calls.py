@@ -14,6 +14,7 @@ from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, array_ref
+from mlirad.frontend.results import convert_result
 from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.frontend.specials import Special, print_special
@@ -124,6 +125,11 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
     outer, t.in_parallel = t.in_parallel, True if frame.live is not None else t.in_parallel
     try:
         visit_block(t, body)
+    except TaichiCompilationError as error:
+        t.frames.pop()
+        error.add_note(f"in '{function.__name__}', called at {t.place_of(node)}")
+        t.frames.append(frame)
+        raise
     finally:
         t.frames.pop()
         t.in_parallel = outer
@@ -140,13 +146,15 @@ def _converted_result(t: Translator, function: Function, result: Any) -> Any:
         raise TaichiSyntaxError(f"Function has a return type but does not have a return statement: '{function.__name__}'")
     kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
     if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool):
-        return t.convert_result(kind, result)
+        return convert_result(t, kind, result)
     return result
 
 
 def _annotation(function: Function, name: str) -> Any:
     declared = function.function.__annotations__.get(name)
-    return eval(declared, {**function.function.__globals__}) if isinstance(declared, str) else declared
+    if isinstance(declared, str):
+        raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of '{function.__name__}': {declared}")
+    return declared
 
 
 def _needs_live_flag(body: list[ast.stmt]) -> bool:

@@ -10,7 +10,6 @@ from mlirad.dialect.field import array_type
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend import calls, expressions, loops, statements  # noqa: F401 - registers the node handlers
 from mlirad.frontend import expression as ex
-from mlirad.frontend.annotations import MatrixType
 from mlirad.frontend.builder import Builder, building, constant, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
@@ -21,7 +20,7 @@ from mlirad.frontend.source import FunctionSource
 from mlirad.frontend.statements import visit_block
 from mlirad.frontend.translator import Translator
 from mlirad.frontend.variables import Variable
-from mlirad.types import DataType, i64, resolve
+from mlirad.types import DataType, i64
 
 
 @dataclass(frozen=True)
@@ -84,29 +83,6 @@ class KernelModule:
     fields: tuple[str, ...] = ()
 
 
-class KernelTranslator(Translator):
-    """A translator with the kernel's return type."""
-
-    def resolve(self, dtype: Any) -> DataType:
-        """A scalar type under this kernel's defaults."""
-        return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
-
-    def convert_result(self, declared: Any, value: Any) -> Any:
-        """A returned value in the declared type."""
-        if isinstance(declared, MatrixType):
-            result = Matrix(value) if isinstance(value, list | tuple) else value
-            if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
-                raise TaichiSyntaxError(f"the kernel returns a {declared}, not a {type(value).__name__}")
-            return result.cast(declared.scalar())
-        if isinstance(declared, tuple):
-            if not isinstance(value, tuple) or len(value) != len(declared):
-                raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
-            return tuple(self.convert_result(d, v) for d, v in zip(declared, value))
-        if not ex.is_scalar(value):
-            raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
-        return ex.cast(value, self.resolve(declared))
-
-
 def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments: Sequence[tuple[str, Argument]],
                  return_type: Any, builder: Builder, declare: Callable[[], None]) -> KernelModule:
     """Translate a kernel for one choice of argument types.
@@ -148,7 +124,7 @@ class _Kernel:
             "sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(function_type)}, regions=1)
         entry = ir.Block.create_at_start(op.regions[0], [], [])
         self.builder.entry = entry
-        t = KernelTranslator(self.builder)
+        t = Translator(self.builder)
         frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
                       self.source.names, set(self.source.mutable), is_kernel=True)
         frame.return_type = self.return_type
@@ -185,10 +161,11 @@ class _Kernel:
             value = entry.add_argument(type_, location)
             needs_grad = argument.needs_grad and argument.dtype.is_float
             marks.append(ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain)
-            shape = tuple(extent(value, axis) for axis in range(argument.ndim))
+            extents = tuple(extent(value, axis) for axis in range(argument.ndim))
             kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
-            return kind(value, argument.dtype, shape, argument.element_shape, (), name)
-        shape, count = None, 1
+            return kind(value, argument.dtype, extents, argument.element_shape, (), name)
+        shape: tuple[int, ...] | None = None
+        count = 1
         if isinstance(argument, MatrixArgument):
             shape = argument.shape
             count = shape[0] * (shape[1] if len(shape) > 1 else 1)

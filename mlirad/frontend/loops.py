@@ -216,7 +216,7 @@ def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str,
                 if not isinstance(variable, Variable) or isinstance(variable, SharedVariable):
                     continue
                 if frame is t.frame and name in updated:
-                    cell = SharedVariable(variable.load())
+                    cell: Variable = SharedVariable(variable.load())
                     shared.append((scope, name, variable, cell))
                     scope[name] = cell
     return shared

@@ -14,6 +14,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, VariablePlace
 from mlirad.frontend.printing import emit_assert
 from mlirad.frontend.regions import if_op
+from mlirad.frontend.results import convert_result
 from mlirad.frontend.scopes import Frame, StaticBreak, StaticContinue, may_leave
 from mlirad.frontend.translator import Static, Translator, frozen, handles
 from mlirad.frontend.variables import Variable, zero
@@ -249,7 +250,7 @@ def _typed_result(t: Translator, value: Any) -> Any:
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
-    return t.convert_result(declared, value)
+    return convert_result(t, declared, value)
 
 
 def store_result(t: Translator, frame: Frame, value: Any) -> None:

@@ -14,6 +14,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, VariablePlace
 from mlirad.frontend.scopes import Frame
 from mlirad.frontend.variables import Variable
+from mlirad.types import DataType, resolve
 
 _PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 
@@ -54,6 +55,10 @@ class Translator:
     @property
     def frame(self) -> Frame:
         return self.frames[-1]
+
+    def resolve(self, dtype: Any) -> DataType:
+        """A scalar type under this kernel's defaults."""
+        return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
 
     def place_of(self, node: ast.AST) -> SourceLocation:
         """Where a node stands in the user's file."""

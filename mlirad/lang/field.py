@@ -342,7 +342,8 @@ class ComponentField:
 
     def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy of the component of every element."""
-        return self.whole.to_numpy(dtype=dtype)[(..., *self.position)]
+        where: tuple[Any, ...] = (..., *self.position)
+        return self.whole.to_numpy(dtype=dtype)[where]
 
     def from_numpy(self, values: Any) -> None:
         """Set the component of every element."""
@@ -350,7 +351,8 @@ class ComponentField:
         if array.shape != self.shape:
             raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
         whole = self.whole.to_numpy()
-        whole[(..., *self.position)] = array
+        where: tuple[Any, ...] = (..., *self.position)
+        whole[where] = array
         self.whole.from_numpy(whole)
 
     def __kernel_ref__(self) -> ArrayRef:

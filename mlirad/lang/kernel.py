@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
-from mlirad.frontend.annotations import Template
+from mlirad.frontend.annotations import Template, evaluate_annotations
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
 from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
@@ -55,10 +55,10 @@ class Kernel:
 
     def _declared(self) -> list[arg.Parameter]:
         signature = inspect.signature(self.function, eval_str=False)
-        hints = dict(self.function.__annotations__)
+        hints = self.function.__annotations__
         for name, hint in hints.items():
             if isinstance(hint, str):
-                hints[name] = eval(hint, self.function.__globals__)
+                raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{self.__name__}': {hint}")
         declared = hints.get("return", inspect.Signature.empty)
         self._return_type = None if declared in (inspect.Signature.empty, None) else _return_type(declared)
         names = list(signature.parameters)
@@ -102,7 +102,7 @@ class Kernel:
         if len(args) != len(self._ranges):
             return False
         for value, (kind, low, high) in zip(args, self._ranges):
-            if type(value) is not kind or not low <= value < high:
+            if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
                 return False
         return not in_kernel()
 
@@ -114,6 +114,10 @@ class Kernel:
             return
         self._ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
         self._ready = variant
+        variant.when_stale.append(self._forget_ready)
+
+    def _forget_ready(self) -> None:
+        self._ready = None
 
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its inputs."""
@@ -221,7 +225,7 @@ class Kernel:
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
         variant, _, _ = self.prepare(program(), args, {})
-        return variant.ir(stage, mode)
+        return variant.dump(stage, mode)
 
     def explain(self, *args: Any) -> Explanation:
         """What the reverse of this kernel reads again, with the source lines; see `ti.ad.Tape.explain` for bytes."""
@@ -282,11 +286,13 @@ def _return_type(declared: Any) -> Any:
 
 def kernel(function: Callable[..., Any]) -> Kernel:
     """Compile a function when it is called: its outermost loops run in parallel."""
+    evaluate_annotations(function, sys._getframe(1))
     return Kernel(function)
 
 
 def func(function: Callable[..., Any]) -> Function:
     """Mark a function for use in kernels, where it is inlined."""
+    evaluate_annotations(function, sys._getframe(1))
     return Function(function)
 
 

@@ -46,6 +46,7 @@ class Variant:
         self.messages: dict[str, list[str]] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
+        self.when_stale: list[Callable[[], None]] = []
         program.compiled.add(self)
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
@@ -60,7 +61,7 @@ class Variant:
         return cpu_stages(reverse=mode == "reverse", threads=config.cpu_max_num_threads, fast_math=config.fast_math,
                           check_bounds=config.debug)
 
-    def ir(self, stage: str, mode: str) -> str:
+    def dump(self, stage: str, mode: str) -> str:
         """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
         names = [name for name, _ in self.stages(mode)]
         if mode not in MODES:
@@ -144,7 +145,9 @@ class Variant:
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
         if symbol in self.symbols:
-            self.compiled, self.run_primal, self.is_stale = {}, None, True
+            self.compiled, self.is_stale = {}, True
+            for note in self.when_stale:
+                note()
 
     def launch(self, mode: str, values: Sequence[Any]) -> None:
         """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""

@@ -1,0 +1,26 @@
+"""Returned values in the types that are declared for them."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.annotations import MatrixType
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.translator import Translator
+
+
+def convert_result(t: Translator, declared: Any, value: Any) -> Any:
+    """A returned value in the declared type. Raises TaichiSyntaxError where its shape differs."""
+    if isinstance(declared, MatrixType):
+        result = Matrix(value) if isinstance(value, list | tuple) else value
+        if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
+            raise TaichiSyntaxError(f"the kernel returns a {declared}, not a {type(value).__name__}")
+        return result.cast(declared.scalar())
+    if isinstance(declared, tuple):
+        if not isinstance(value, tuple) or len(value) != len(declared):
+            raise TaichiSyntaxError(f"the kernel returns {len(declared)} values")
+        return tuple(convert_result(t, d, v) for d, v in zip(declared, value))
+    if not ex.is_scalar(value):
+        raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
+    return ex.cast(value, t.resolve(declared))
