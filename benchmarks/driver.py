@@ -46,7 +46,7 @@ class Measured:
     def median(self, key: str) -> float | None:
         """The median of a quantity over the samples."""
         values = [sample[key] for sample in self.samples if key in sample]
-        return statistics.median(values) if values else None
+        return float(statistics.median(values)) if values else None
 
 
 class Failure(Exception):

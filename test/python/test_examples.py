@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 
 def test_gravity_keeps_its_energy_and_paints_the_orbits(tmp_path: Path) -> None:
     picture = tmp_path / "orbits.png"
@@ -23,3 +25,14 @@ def test_gravity_refuses_too_few_bodies() -> None:
                           text=True, timeout=300)
     assert done.returncode == 2
     assert "at least 2 bodies" in done.stderr
+
+
+def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    program, said = re.findall(r"```(?:python)?\n(import mlirad.*?)```.*?```\n(.*?)```", readme, re.DOTALL)[0]
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    numbers = [[float(word) for word in re.findall(r"[\d.]+", text)] for text in (done.stdout, said)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-5)
