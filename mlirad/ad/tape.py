@@ -20,7 +20,6 @@ from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
-
 RULES = ("save", "refuse")
 
 
@@ -79,28 +78,28 @@ class Tape:
         """
         variant.refresh()
         self._give_gradients(variant)
-        for part in variant.parts() if self.rules == "save" else [variant]:
-            saved = self.versions.before_launch(part, values, buffers)
-            part.launch("primal", flat_values(values, buffers, part, reverse=False))
-            self.entries.append(Launch(kernel, part, values, buffers, saved))
-            self.versions.after_launch(part, values, buffers)
+        for piece in variant.parts() if self.rules == "save" else [variant]:
+            saved = self.versions.before_launch(piece, values, buffers)
+            piece.launch("primal", flat_values(values, buffers, piece, reverse=False))
+            self.entries.append(Launch(kernel, piece, values, buffers, saved))
+            self.versions.after_launch(piece, values, buffers)
 
     def _give_gradients(self, variant: Variant) -> None:
         """Give fields in which derivatives arrive, and which have no gradient, a hidden one (AUTODIFF.md §3)."""
         adjoints = self.program.adjoints
         while True:
-            parts = variant.parts() if self.rules == "save" else [variant]
-            missing = [flow for part in parts for flow in part.footprints().flows
+            pieces = variant.parts() if self.rules == "save" else [variant]
+            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows
                        if isinstance(flow.target, str) and flow.target not in adjoints
-                       and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)]
+                       and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)}
             if not missing:
                 return
-            for flow in missing:
-                self.program.give_gradient[flow.target]()
-                self.hidden[flow.target] = flow.place
-                self.program.hidden.add(flow.target)
+            for symbol in missing:
+                self.program.give_gradient[symbol]()
+            self.hidden.update(missing)
+            self.program.hidden.update(missing)
             self.program.materialize()
-            for symbol in (flow.target for flow in missing):
+            for symbol in missing:
                 self.program.gradients[adjoints[symbol]].fill(0)
             variant.refresh()
 

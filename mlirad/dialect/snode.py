@@ -182,8 +182,8 @@ def _lay_out(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], 
         size = _element_size(element)
         components = integers(op.attributes["component_shape"])
         strides = tuple(size * prod(components[i + 1:]) for i in range(len(components)))
-        axes = sorted({level.axis for level in levels})  # a field over k alone has one index
-        numbered = tuple(Level(axes.index(level.axis), level.extent, level.stride) for level in levels)
+        used = sorted({level.axis for level in levels})  # a field over k alone has one index
+        numbered = tuple(Level(used.index(level.axis), level.extent, level.stride) for level in levels)
         found.append(FieldLayout(ir.StringAttr(op.attributes["sym_name"]).value, root, element, size, components, base,
                                  numbered, strides, _symbol(op, "adjoint"), _symbol(op, "dual")))
         return size * prod(components)

@@ -26,7 +26,7 @@ def known_names(names: Any) -> Resolver:
     """A resolver over a mapping."""
 
     def resolve(name: str) -> Any:
-        return names[name] if name in names else _ANYTHING
+        return names[name] if name in names else _ANYTHING  # noqa: SIM401 - a frame has no `get`
 
     return resolve
 

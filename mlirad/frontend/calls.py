@@ -143,7 +143,8 @@ def _converted_result(t: Translator, function: Function, result: Any) -> Any:
     if declared is None:
         return result
     if result is None:
-        raise TaichiSyntaxError(f"Function has a return type but does not have a return statement: '{function.__name__}'")
+        raise TaichiSyntaxError("Function has a return type but does not have a return statement: "
+                                f"'{function.__name__}'")
     kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
     if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool):
         return convert_result(t, kind, result)

@@ -109,8 +109,8 @@ def dtype_of(value: Any) -> DataType:
     if isinstance(value, int):
         ip = current().default_ip
         if not in_range(value, ip):
-            raise TaichiTypeError(f"Constant {value} has exceeded the range of default_ip: {ip}; ti.i64(...) or ti.u64(...) "
-                                  "gives it a wider type")
+            raise TaichiTypeError(f"Constant {value} has exceeded the range of default_ip: {ip}; ti.i64(...) or "
+                                  "ti.u64(...) gives it a wider type")
         return ip
     if isinstance(value, float):
         return current().default_fp

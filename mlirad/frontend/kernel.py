@@ -103,8 +103,9 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
                 raise type(error)(error.reason, place) from error.__cause__
         with ir.InsertionPoint.at_block_begin(module.body):
             declare()
+    arrays = tuple(a for _, a in arguments if isinstance(a, NdarrayArgument))
     return KernelModule(module, node.name, builder.launch_seed is not None, tuple(kernel.results), kernel.result_shape,
-                        kernel.result_count, tuple(a for _, a in arguments if isinstance(a, NdarrayArgument)), tuple(builder.arrays))
+                        kernel.result_count, arrays, tuple(builder.arrays))
 
 
 class _Kernel:

@@ -35,13 +35,15 @@ class NdRange:
                 self.bounds += [(0, extent) for extent in item.entries]
             elif isinstance(item, list | tuple):
                 if len(item) != 2:
-                    raise TaichiSyntaxError("Every argument of ndrange should be a scalar or a tuple/list like (begin, end)")
+                    raise TaichiSyntaxError("Every argument of ndrange should be a scalar or a tuple/list like "
+                                            "(begin, end)")
                 self.bounds.append((item[0], item[1]))
             else:
                 self.bounds.append((0, item))
         for bound in itertools.chain.from_iterable(self.bounds):
             if isinstance(bound, float) or (isinstance(bound, Expr) and bound.dtype.is_float):
-                raise TaichiTypeError("Every argument of ndrange should be an integer scalar or a tuple/list of (int, int)")
+                raise TaichiTypeError("Every argument of ndrange should be an integer scalar or a tuple/list of "
+                                      "(int, int)")
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
@@ -106,7 +108,7 @@ def _for(t: Translator, node: ast.For) -> None:
         domain = domain.domain
     bounds, dtypes, step = _box(t, domain)
     _check_targets(t, node.target, len(bounds), grouped)
-    top = t.depth == 0 and t.conditions == 0 and not any(not loop.static for loop in t.frame.loops) and not t.in_parallel
+    top = not (t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops))
     if top and not options.get("serialize"):
         if step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
@@ -209,7 +211,7 @@ def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], d
 def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
     """Locals from outside that iterations update become shared cells; the others are read once, before the loop."""
     updated = assigned_names(node.body, known_names(t.frame))
-    shared = []
+    shared: list[tuple[dict[str, Any], str, Variable, Variable]] = []
     for frame in t.frames:
         for scope in frame.scopes:
             for name, variable in list(scope.items()):

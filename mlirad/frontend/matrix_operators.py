@@ -19,8 +19,12 @@ class Operators:
     __hash__ = object.__hash__
 
     entries: list[Any]
-    shape: tuple[int, ...]
     ndim: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows, or rows and columns."""
+        raise NotImplementedError
 
     def like(self, entries: list[Any]) -> Any:
         """A value of this shape with other entries."""

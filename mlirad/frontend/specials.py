@@ -87,8 +87,8 @@ def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
         place = t.visit_place(node.args[0])
         value = t.visit_value(node.args[1])
         if place is None:
-            raise TaichiSyntaxError(f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it must "
-                                    "be a variable or an element of a field")
+            raise TaichiSyntaxError(f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it "
+                                    "must be a variable or an element of a field")
         return place.update(python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value)
 
     translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."

@@ -203,8 +203,8 @@ def _leave(t: Translator, word: str) -> None:
     loop = t.frame.loops[-1]
     if loop.static:
         if t.depth != loop.depth:
-            raise TaichiSyntaxError(f"You are trying to `{word}` a static `for` loop under a condition known only at run "
-                                    "time: the loop is unrolled while compiling")
+            raise TaichiSyntaxError(f"You are trying to `{word}` a static `for` loop under a condition known only at "
+                                    "run time: the loop is unrolled while compiling")
         raise StaticBreak if word == "break" else StaticContinue
     if loop.parallel and word == "break":
         raise TaichiSyntaxError("Cannot break in the outermost loop, which is parallel; "

@@ -38,7 +38,7 @@ def _is_late(value: Any) -> bool:
 
 
 def format_braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> FormattedText:
-    """`text.format(...)`. Automatic numbers go on beside explicit ones. Raises TaichiSyntaxError for a missing value."""
+    """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError for missing values."""
     parts: list[Any] = []
     following = 0
     used: set[Any] = set()

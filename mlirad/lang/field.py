@@ -327,8 +327,8 @@ class ComponentField:
         return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
 
     def put_into(self, node: SNode, offset: Any) -> None:
-        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself: "
-                                 "place the whole field")
+        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
+                                 " place the whole field")
 
     def __getitem__(self, key: Any) -> Any:
         return self.whole[key][self.position]

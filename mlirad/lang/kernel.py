@@ -58,7 +58,8 @@ class Kernel:
         hints = self.function.__annotations__
         for name, hint in hints.items():
             if isinstance(hint, str):
-                raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{self.__name__}': {hint}")
+                raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{self.__name__}': "
+                                        f"{hint}")
         declared = hints.get("return", inspect.Signature.empty)
         self._return_type = None if declared in (inspect.Signature.empty, None) else _return_type(declared)
         names = list(signature.parameters)
@@ -128,7 +129,7 @@ class Kernel:
             raise TaichiSyntaxError("kernels cannot be called from kernels: make the callee a @ti.func")
         try:
             return self._run(current, args, kwargs, mode)
-        except TaichiCompilationError as error:  # the message has the user's place; the frames of the compiler say nothing
+        except TaichiCompilationError as error:  # the message has the user's place
             raise _shortened(error) from error.__cause__
 
     def _run(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:

@@ -21,10 +21,9 @@ def _typed(matrix: Any, dt: Any) -> Any:
 
 
 def solve(A: Any, b: Any, dt: Any = None) -> Any:
-    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError where A is not square.
-    """
+    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError for wrong shapes."""
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
-        raise TaichiCompilationError(f"ti.solve needs a square matrix and a vector of its size, not {A.shape} and {b.shape}")
+        raise TaichiCompilationError(f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}")
     n = A.n
     rows = [[*row, right] for row, right in zip(_typed(A, dt).rows_list(), _typed(b, dt).entries)]
     for k in range(n):
@@ -44,7 +43,7 @@ def solve(A: Any, b: Any, dt: Any = None) -> Any:
 
 @func
 def eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues (rows of real and imaginary parts) and eigenvectors (columns of alternating parts) of a 2×2 matrix."""
+    """Eigenvalues (rows of real and imaginary part) and eigenvectors (columns of alternating parts) of a 2×2 matrix."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
     M = _typed(A, dt)
     half = (M[0, 0] + M[1, 1]) * 0.5
@@ -181,7 +180,7 @@ def _svd3(M):  # type: ignore[no-untyped-def]
 
 @func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
-    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last singular value has the determinant's sign."""
+    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the determinant's sign."""
     static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
     if static(A.n == 2):
         return _svd2(_typed(A, dt))

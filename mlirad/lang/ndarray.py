@@ -18,7 +18,8 @@ MAX_EXTENT = 1 << 31
 class Ndarray:
     """A contiguous array of scalars, vectors or matrices."""
 
-    def __init__(self, dtype: DataType, shape: tuple[int, ...], element_shape: tuple[int, ...], needs_grad: bool) -> None:
+    def __init__(self, dtype: DataType, shape: tuple[int, ...], element_shape: tuple[int, ...],
+                 needs_grad: bool) -> None:
         self.dtype, self.shape, self.element_shape = dtype, shape, element_shape
         self.values = np.zeros(shape + element_shape, dtype.numpy)
         self.address = self.values.ctypes.data

@@ -46,7 +46,8 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
 class SNode:
     """A block of a layout tree: the root, or cells over some axes."""
 
-    def __init__(self, program: Program, parent: SNode | None, axes_: tuple[int, ...], extents: tuple[int, ...]) -> None:
+    def __init__(self, program: Program, parent: SNode | None, axes_: tuple[int, ...],
+                 extents: tuple[int, ...]) -> None:
         self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
         self.children: list[SNode | Field] = []
 

@@ -75,8 +75,8 @@ class Activity:
             changed = False
             if node.name == "field.atomic":
                 changed = self._vary_local(node)
-            source = node.array in self.adjoint or node.array in self.varied_locals
-            return (self._mark(self.varied, node.results) if source else False) or changed
+            varies = node.array in self.adjoint or node.array in self.varied_locals
+            return (self._mark(self.varied, node.results) if varies else False) or changed
         if node.name == "field.store":
             return self._vary_local(node)
         if node.blocks:

@@ -93,7 +93,7 @@ class Overwrites:
             for number in _induction(loop):
                 distance = distances.get(self.graph.values[number])
                 is_parallel = loop.name == "scf.parallel"
-                if distance is None and (_single_trip(loop, number, self.graph) or is_parallel and not all_known):
+                if distance is None and (_single_trip(loop, number, self.graph) or (is_parallel and not all_known)):
                     distance = 0
                 if distance is None:
                     return "another" if is_parallel else "iteration"

@@ -68,8 +68,8 @@ class _Check:
         values = {value for value, _ in needed.keys}
         found: dict[Any, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
-            if read.array is None or read.array in found or self._is_local(read) and read.block.depth == 0 \
-                    and read.name == "field.load":
+            if read.array is None or read.array in found or (self._is_local(read) and read.block.depth == 0 \
+                    and read.name == "field.load"):
                 continue  # a local of the launch is done again in order
             for write in self._later_writes(read, needed, values):
                 where = self.overwrites.meeting(read, write) if write is not read else \
@@ -85,10 +85,10 @@ class _Check:
         """The writes that must not change what the reverse reads at an access."""
         if read.name == "field.load":
             return self.writes.get(read.array, []) if read.results[0] in values else []
-        if read.name != "field.atomic" or read not in needed.work and read.results[0] not in values:
+        if read.name != "field.atomic" or (read not in needed.work and read.results[0] not in values):
             return []
         kind = _kind(read)
-        if read.results[0] in values or kind == "mul" and self.activity.is_differentiable(read):
+        if read.results[0] in values or (kind == "mul" and self.activity.is_differentiable(read)):
             return self.writes[read.array]
         if read.results[0] in self.activity.active:  # in another iteration its order would not be defined
             return [w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"]

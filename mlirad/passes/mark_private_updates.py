@@ -105,6 +105,6 @@ def _apart(loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tu
         if not fixed:
             continue
         moves = mine.coefficient(iv) != 0
-        if moves and mine.constant == other.constant or not moves and mine.constant != other.constant:
+        if (moves and mine.constant == other.constant) or (not moves and mine.constant != other.constant):
             return True
     return False

@@ -165,8 +165,9 @@ class _Split:
                 self._clone_body(mapping, inner)
             else:
                 after = axes[position + 1]
-                self._level(axes, position + 1, *(mapping.get(v, v) for v in (
-                    self.lower[after], self.upper[after], self.steps[after])), mapping, inner)
+                first, last, stride = (mapping.get(v, v) for v in (
+                    self.lower[after], self.upper[after], self.steps[after]))
+                self._level(axes, position + 1, first, last, stride, mapping, inner)
             if inner is not sums:
                 self._join(sums, inner)
             b.yield_()
@@ -184,7 +185,7 @@ class _Split:
         types = [r.type for r in self.reductions]
         cost = self._cost()
         trips = _known_difference(low, high)
-        if self.threads == 1 or trips is not None and trips * cost < WORTH_A_THREAD:
+        if self.threads == 1 or (trips is not None and trips * cost < WORTH_A_THREAD):
             return self._serially(low, high, arguments)
         if trips is not None:
             return self._in_parallel(low, high, arguments)

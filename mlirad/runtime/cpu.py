@@ -63,7 +63,8 @@ class CompiledKernel:
     """Machine code of one kernel, with its packed arguments laid out once."""
 
     def __init__(self, module: ir.Module, name: str, parameters: Sequence[Parameter],
-                 address_of: Callable[[str], int], *, result_count: int = 0, opt_level: int = 3, parallel: bool = True) -> None:
+                 address_of: Callable[[str], int], *, result_count: int = 0, opt_level: int = 3,
+                 parallel: bool = True) -> None:
         libraries = [openmp_library()] if parallel else []
         self.engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self.function: Callable[[Any], None] = self.engine.lookup(name)
@@ -72,7 +73,7 @@ class CompiledKernel:
         self.owners: list[Any] = []
         self.packed = (ctypes.c_void_p * max(1, len(parameters)))()
         for position, parameter in enumerate(parameters):
-            slot = _CTYPES[parameter.type]()
+            slot: Any = _CTYPES[parameter.type]()
             if parameter.symbol is not None:
                 slot.value = address_of(parameter.symbol)
             elif parameter.is_results:
