@@ -176,6 +176,23 @@ class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
         return True
 
 
+class WordType(Field.Type, name="word"):
+    """A number of any type, on its way into a text. `!field.word`"""
+
+
+class SpellOp(Field.Operation, name="spell", traits=[ext.Pure]):
+    """A number as a word, so that values of several types can stand in one text.
+
+    `%w = "field.spell"(%v) : (f32) -> !field.word`
+    """
+
+    value: ext.Operand[Any]
+    word: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_numbers(self.operation)
+
+
 class PrintOp(Field.Operation, name="print"):
     """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} : (f32) -> ()`"""
 
@@ -219,6 +236,18 @@ def is_array(type_: ir.Type) -> bool:
     return str(type_).startswith("!field.array<")
 
 
+def spelled(value: ir.Value) -> ir.Value:
+    """The number behind a word; any other value as it is."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "field.spell":
+        return value
+    return value.owner.operation.operands[0]
+
+
+def word_type() -> ir.Type:
+    """The type of words."""
+    return WordType.get()
+
+
 def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
     """The array type of an element type and extents."""
     i64 = ir.IntegerType.get_signless(64)
@@ -255,7 +284,8 @@ def _check_array(op: ir.Operation, type_: ir.Type) -> bool:
 
 def _check_numbers(op: ir.Operation) -> bool:
     for value in op.operands:
-        if not isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType):
+        is_number = isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType)
+        if not is_number and (op.name == "field.spell" or str(value.type) != "!field.word"):
             op.location.emit_error(f"value of type {value.type}, expected a number")
             return False
     return True

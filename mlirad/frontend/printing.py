@@ -4,22 +4,30 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import word_type
 from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import emit_effect
+from mlirad.frontend.builder import emit, emit_effect
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.text_format import escaped, flatten
+
+
+def _words(values: list[Expr]) -> list[ir.Value]:
+    """Values for a text: as they are where they have one type, else as words."""
+    if len({v.dtype.mlir for v in values}) < 2:
+        return [v.value for v in values]
+    return [emit("field.spell", word_type(), [v.value]) for v in values]
 
 
 def emit_print(items: list[Any], separator: str = " ", end: str = "\n") -> None:
     """Print values as Python does."""
     values: list[Expr] = []
     text = escaped(separator).join(flatten(item, "", values) for item in items) + escaped(end)
-    emit_effect("field.print", [v.value for v in values], format=ir.StringAttr.get(text))
+    emit_effect("field.print", _words(values), format=ir.StringAttr.get(text))
 
 
 def emit_assert(condition: Any, message: Any) -> None:
     """Check a condition at run time; the launch raises TaichiAssertionError where it fails."""
     values: list[Expr] = []
     text = flatten(message, "", values, mark_floats=True)
-    emit_effect("field.assert", [ex.cast(condition, ex.u1).value, *[v.value for v in values]],
+    emit_effect("field.assert", [ex.cast(condition, ex.u1).value, *_words(values)],
                 message=ir.StringAttr.get(text))

@@ -136,3 +136,9 @@ def at_start(block: ir.Block, location: ir.Location) -> Iterator[None]:
 def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     """The attributes of an operation, by name."""
     return {name: op.attributes[name] for name in op.attributes}
+
+
+def erase_unused_words(module: ir.Operation) -> None:
+    """Erase the words of texts that are gone."""
+    for op in [op for op in operations(module) if op.name == "field.spell" and not has_uses(op.results[0])]:
+        op.erase()

@@ -1,8 +1,8 @@
 """Assertions to a record of the first failure, in an array of the runtime: its number, then the values."""
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_type
+from mlirad.dialect.field import array_type, spelled
 from mlirad.passes import _build as b
-from mlirad.passes._walk import at_end, before, operations
+from mlirad.passes._walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
 RECORD_SIZE = 32
@@ -30,6 +30,7 @@ def lower_field_assert(module: ir.Operation) -> None:
         place = str(op.location)
         messages.append(ir.StringAttr.get(f"{place}\n{ir.StringAttr(op.attributes['message']).value}"))
         op.erase()
+    erase_unused_words(module)
     module.attributes["field.messages"] = ir.ArrayAttr.get(messages)
 
 
@@ -44,7 +45,7 @@ def _record(op: ir.Operation, number: int) -> None:
         first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
         with at_end(first.regions[0].blocks[0], op.location):
             for position, value in enumerate(list(op.operands)[1:RECORD_SIZE]):
-                b.effect("field.store", [_as_word(value), record, b.index(position + 1)])
+                b.effect("field.store", [_as_word(spelled(value)), record, b.index(position + 1)])
             b.effect("field.store", [b.number(number, i64), record, zero])
             b.yield_()
         b.yield_()

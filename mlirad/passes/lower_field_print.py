@@ -2,9 +2,10 @@
 import re
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import spelled
 from mlirad.passes import _build as b
 from mlirad.passes._descriptor import pointer_type
-from mlirad.passes._walk import before, operations
+from mlirad.passes._walk import before, erase_unused_words, operations
 
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
@@ -15,6 +16,7 @@ def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
             _print_on_gpu(op)
     elif prints:
         _print_on_cpu(module, prints)
+    erase_unused_words(module)
 
 
 def _print_on_gpu(op: ir.Operation) -> None:
@@ -57,7 +59,7 @@ def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:
     operands = iter(op.operands)
 
     def one(match: re.Match[str]) -> str:
-        value = next(operands)
+        value = spelled(next(operands))
         spec = match.group(1)
         unsigned = spec.endswith("u")
         values.append((value, unsigned))
