@@ -42,13 +42,9 @@ def _settings() -> argparse.Namespace:
 
 
 def _prepare_threads(threads: int) -> None:
-    """One thread stays on one processor; several wait without spinning, each on a core of its own."""
+    """One thread stays on one processor; several run as a user's would, with the defaults of each system."""
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    os.environ["OMP_NUM_THREADS"] = str(threads)
-    os.environ["OMP_WAIT_POLICY"] = "passive"
-    if threads > 1:
-        os.environ["OMP_PROC_BIND"], os.environ["OMP_PLACES"] = "true", "cores"
 
 
 def _say(found: dict[str, Any]) -> None:
