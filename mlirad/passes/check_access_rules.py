@@ -53,6 +53,8 @@ class _Check:
             if not found:
                 break
             redone.update(found)
+        for array in redone:
+            self._stays_in_one_loop(array, needed)
         if redone:
             marks = [self._mark(array) for array in redone]
             self.function.attributes["grad.redone"] = ir.ArrayAttr.get(marks)
@@ -109,10 +111,17 @@ class _Check:
             _refuse(load, write, "is overwritten afterwards by the same kernel")
         if self._is_local(load):
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
-        loops = {id(_parallel_loop(node)) for node in self.writes[load.array]} | {id(_parallel_loop(load))}
-        if len(loops) > 1:
-            _refuse(load, write, "is overwritten afterwards by another loop of the same kernel: use ti.ad.Tape, which "
-                                 "keeps it", SplitError)
+
+    def _stays_in_one_loop(self, array: Any, needed: Needed) -> None:
+        """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it."""
+        values = {value for value, _ in needed.keys}
+        writes = self.writes[array]
+        reads = [n for n in self.graph.nodes() if n.array == array and self._later_writes(n, needed, values)]
+        for read in reads:
+            for write in writes:
+                if _parallel_loop(read) is not _parallel_loop(write):
+                    _refuse(read, write, "is overwritten by another loop of the same kernel: use ti.ad.Tape, which "
+                                         "keeps it", SplitError)
 
 
 def _kind(node: Node) -> str:

@@ -1,6 +1,8 @@
-"""The one oracle of the reverse-mode tests: a tape's gradient beside finite differences of the same program."""
+"""The oracles of the reverse-mode tests: finite differences of the same program, and errors that name two lines."""
 from __future__ import annotations
 
+import linecache
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,7 +47,7 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
     start.restore()
     with ti.ad.Tape(loss):
         run()
-    assert loss.to_numpy().item() == plain
+    assert abs(loss.to_numpy().item() - plain) <= 1e-13 * (1 + abs(plain))
     gradients = [x.grad.to_numpy() for x in inputs]
     start.restore()
 
@@ -85,6 +87,15 @@ def _directions(shape: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
     if size > ELEMENTS:
         found.append(random.uniform(-1, 1, size).reshape(shape))
     return found
+
+
+def names_both(error: BaseException, *sources: str) -> None:
+    """Assert that an error shows each of some source lines, or where it stands."""
+    frame = sys._getframe(1)
+    lines = linecache.getlines(frame.f_code.co_filename)
+    for source in sources:
+        places = [f"{frame.f_code.co_filename}:{n}:" for n, line in enumerate(lines, 1) if line.strip() == source]
+        assert source in str(error) or any(place in str(error) for place in places), f"{source!r} is not in: {error}"
 
 
 class _State:

@@ -1,7 +1,7 @@
 """Random programs of the scalar language, as source text: smooth in their inputs, and far from every kink.
 
-Floats are kept small by `sin` and `tanh`; branches, trip counts and indices are integers, or compare inputs with a
-number that no input is near to.
+Element i of the fields w and c belongs to iteration i, which overwrites it as it likes. Floats are kept small by `sin`
+and `tanh`; branches, trip counts and indices are integers, or compare inputs with a number that no input is near to.
 """
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ y = ti.Vector.field(2, ti.f64, shape={SIZE}, needs_grad=True)
 u = ti.field(ti.f64, shape=({TIMES + 1}, {SIZE}), needs_grad=True)
 z = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
 loss = ti.field(ti.f64, shape=(), needs_grad=True)
+w = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
 n = ti.field(ti.i32, shape={SIZE})
+c = ti.field(ti.i32, shape={SIZE})
 
 
 @ti.func
@@ -58,6 +60,7 @@ class Writer:
         self.loops: list[str] = []  # kinds of the loops around, innermost last
         self.reads_z = False
         self.budget = 0
+        self.in_place = random.random() < 0.5
 
     def program(self) -> str:
         """A kernel of one or two parallel loops, and sometimes serial statements between them."""
@@ -114,7 +117,7 @@ class Writer:
         self.emit(f"u[0, i] = {self.expression(1)}")
         self.emit(f"for t in range({TIMES}):")
         self.depth += 1
-        self.emit(f"u[t + 1, i] = ti.sin(u[t, i] * {self.expression(1)} + {self.expression(1)})")
+        self.emit(f"u[t + 1, i] = ti.sin(u[t, i] * {self.bounded(1)} + {self.expression(1)})")
         self.depth -= 1
         self.emit(f"loss[None] += u[{TIMES}, i] * u[{TIMES // 2}, i]")
 
@@ -131,6 +134,8 @@ class Writer:
         """One statement."""
         self.budget -= 1
         kinds = [self.assign] * 4 + [self.update] * 2 + [self.assign_integer, self.add_to_field, self.define]
+        if self.in_place:
+            kinds += [self.overwrite] * 3
         if self.floats[1:]:
             kinds.append(self.swap)
         if self.vectors:
@@ -176,6 +181,11 @@ class Writer:
             self.emit(f"loss[None] += {self.expression(1)}")
         else:
             self.emit(f"z[{self.integer()} % {SIZE}] += {self.expression(1)}")
+
+    def overwrite(self) -> None:
+        self.emit(self.random.choice([
+            f"w[i] = {self.bounded(2)}", f"w[i] = ti.sin(w[i] * {self.leaf()} + w[i])", f"w[i] *= {self.bounded(1)}",
+            f"w[i] += 0.3 * {self.bounded(1)}", "c[i] += 1", f"c[i] = {self.integer()} % 5"]))
 
     def branch(self) -> None:
         self.emit(f"if {self.condition()}:")
@@ -228,7 +238,8 @@ class Writer:
 
     def integer(self) -> str:
         """An integer that is not negative."""
-        return self.random.choice([*self.fixed, *self.integers, f"({self.random.choice(self.fixed)} + 2)"])
+        own = ["c[i]"] if self.in_place else []
+        return self.random.choice([*self.fixed, *self.integers, f"({self.random.choice(self.fixed)} + 2)", *own])
 
     def condition(self) -> str:
         """A condition that no small change of the inputs turns."""
@@ -245,12 +256,14 @@ class Writer:
         choices = [f"x[{self.random.randrange(SIZE)}]", f"{self.random.uniform(-2, 2):.2f}", *self.floats, *self.floats]
         if self.fixed:
             k = self.integer()
-            choices += ["x[i]", f"x[{k} % {SIZE}]", f"y[i][{k} % 2]", "y[i].norm()", f"ti.cast({k} % 4, ti.f64)"]
+            choices += ["x[i]", f"x[{k} % {SIZE}]", f"y[i][{k} % 2]", "y[i].norm()", f"ti.cast({k} % 4, ti.f64) * 0.3"]
+            if self.in_place:
+                choices += ["w[i]", "w[i] * 0.5"]
             if self.reads_z:
                 choices += [f"z[{k} % {SIZE}]", "z[i]"]
         if self.vectors:
             v = self.random.choice(self.vectors)
-            choices += [f"{v}[1]", f"{v}.dot({v})", f"{v}[{self.integer()} % 3]"]
+            choices += [f"{v}[1]", f"{v}.dot({v}) * 0.3", f"{v}[{self.integer()} % 3]"]
         return self.random.choice(choices)
 
     def expression(self, depth: int) -> str:

@@ -35,11 +35,11 @@ def check_program(random: Random, folder: Path, threads: int = 1) -> None:
     source = Writer(random).program()
     ti.init(default_fp=ti.f64, cpu_max_num_threads=threads)
     program = load(source, folder)
-    for seed, field in enumerate((program.x, program.y)):
+    for seed, field in enumerate((program.x, program.y, program.w)):
         field.from_numpy(inputs(field.to_numpy().shape, seed))
     program.n.from_numpy(Random(1).choices(range(6), k=6))
     try:
-        check(program.run, [program.x, program.y], program.loss)
+        check(program.run, [program.x, program.y, program.w], program.loss)
     except Exception:
         print(source)
         raise

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients import check, scalar, scatter, variable
+from gradients import check, names_both, scalar, scatter, variable
 
 import mlirad as ti
 
@@ -686,8 +686,48 @@ def test_several_kernels_and_chained_stores() -> None:
         first()
         second()
 
-    with pytest.raises(ti.TaichiCompilationError), ti.ad.Tape(loss):  # b = a * a needs the first a
+    check(run, [x], loss)
+    refused = (ti.TaichiCompilationError, ti.TaichiRuntimeError)
+    with pytest.raises(refused) as error, ti.ad.Tape(loss, rules="refuse"):
         run()
+    names_both(error.value, "b[i] = a[i] * a[i]", "a[i] = ti.sin(b[i])")
+
+
+def test_elements_overwritten_by_their_own_iteration() -> None:
+    x, a, loss = variable(5), variable(5, seed=1), scalar()
+    count = ti.field(ti.i32, shape=5)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            for j in range(4):
+                if count[i] % 2 == 0:
+                    a[i] = ti.sin(a[i] * x[(i + j) % 5])
+                    count[i] += 1
+                else:
+                    a[i] *= x[count[i] % 5] + a[i]
+                    count[i] = 3 * count[i] - j
+            loss[None] += a[i] * x[i]
+        loss[None] *= x[0]
+
+    check(run, [x, a], loss)
+
+
+def test_a_loop_that_needs_what_another_loop_wrote() -> None:
+    x, z, loss = variable(6), variable(6), scalar()
+    count = ti.field(ti.i32, shape=6)
+
+    @ti.kernel
+    def run():
+        for i in range(6):
+            if count[i] < 2:
+                z[i] += x[i] ** 2
+            count[i] = (i + 2) % 5
+        for i in range(6):
+            a = x[0] if count[i] > 2 else x[i] * z[i]
+            loss[None] += a * a
+
+    check(run, [x, z], loss)
 
 
 def test_stores_kill_earlier_stores() -> None:
