@@ -1,7 +1,8 @@
 """Our dialects over upstream MLIR, and the context that holds them."""
+import sys
 from functools import cache
 
-from mlirad.bindings import ir
+from mlirad.bindings import PROVIDER, ir
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
 from mlirad.dialect.snode import Snode
@@ -15,4 +16,7 @@ def context() -> ir.Context:
     with made, ir.Location.unknown():
         for dialect in (Snode, Field, Grad):
             dialect.load()
+            # The bindings look for this module, in every folder of the path, each time that they meet an op of ours.
+            name = f"{PROVIDER}.dialects.{dialect.DIALECT_NAMESPACE}"
+            sys.modules.setdefault(name, sys.modules[dialect.__module__])
     return made
