@@ -278,10 +278,27 @@ class _Scatter:
             loop = b.for_loop(low, high, b.index(1))
             block = loop.regions[0].blocks[0]
         with ir.InsertionPoint(block):
-            for update in group:
-                source = b.sub(block.arguments[0], b.index(update.offsets[-1]))
-                self._update(update, {**here.get(update, {}), self.ivs[-1]: source})
+            self._sum(group, here, block.arguments[0])
             b.effect("scf.reduce" if parallel else "scf.yield", [])
+
+    def _sum(self, group: list[_Update], here: dict[_Update, dict[ir.Value, ir.Value]], target: ir.Value) -> None:
+        """All updates of one element: those without further guards as one."""
+        total: ir.Value | None = None
+        for update in group:
+            mapping = {**here.get(update, {}), self.ivs[-1]: b.sub(target, b.index(update.offsets[-1]))}
+            if update.left or any(op.parent.operation != self.loop for op in self._slice(update)):
+                self._update(update, mapping)
+                continue
+            for op in self._slice(update):
+                _clone(op, mapping)
+            value = mapping.get(update.op.operands[0], update.op.operands[0])
+            last = update, mapping
+            name = "arith.addf" if b.is_float(value.type) else "arith.addi"
+            total = value if total is None else b.make(name, value.type, [total, value])
+        if total is not None:
+            update, mapping = last
+            mapping[update.op.operands[0]] = total
+            _clone(update.op, mapping)
 
     def _update(self, update: _Update, mapping: dict[ir.Value, ir.Value]) -> None:
         """The update with what it depends on, under the guards that are not bounds of loops."""

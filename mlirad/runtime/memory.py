@@ -1,6 +1,7 @@
 """Memory of layout trees: one zeroed, aligned allocation a tree, and NumPy views of the fields in it."""
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,12 @@ class FieldMemory:
 
     def fill(self, value: Any) -> None:
         """Set all elements."""
-        target = self.view if self.contiguous is None else self.contiguous
-        target.fill(value)
+        if self.contiguous is None:
+            self.view[...] = value
+        elif value == 0:
+            ctypes.memset(self.contiguous.ctypes.data, 0, self.contiguous.nbytes)
+        else:
+            self.contiguous.fill(value)
 
 
 def allocate(tree: str, dtypes: dict[str, Any]) -> dict[str, FieldMemory]:
