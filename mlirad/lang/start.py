@@ -22,7 +22,7 @@ def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, debug
     """Start a program; fields and compiled kernels of the last one are gone.
 
     Options: arch, default_fp, default_ip, debug (indices and assertions are checked), random_seed,
-    cpu_max_num_threads, fast_math, print_ir; Taichi's other options are accepted. Raises KeyError for unknown ones.
+    cpu_max_num_threads, fast_math, opt_level, print_ir; Taichi's other options are accepted. Raises KeyError for unknown ones.
     """
     config = Config.of({"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options})
     wanted = arch[0] if isinstance(arch, list) and arch else arch

@@ -16,7 +16,7 @@ IGNORED = frozenset({
     "experimental_real_function", "flatten_if", "force_scalarize_matrix", "gdb_trigger", "gpu_max_reg",
     "half2_vectorization", "kernel_profiler", "lower_access", "make_block_local", "make_cpu_multithreading_loop",
     "make_mesh_block_local", "make_thread_local", "max_block_dim", "max_vector_width", "move_loop_invariant_outside_if",
-    "num_compile_threads", "offline_cache", "offline_cache_file_path", "opt_level", "optimize_mesh_reordered_mapping",
+    "num_compile_threads", "offline_cache", "offline_cache_file_path", "optimize_mesh_reordered_mapping",
     "packed", "print_accessor_ir", "print_benchmark_stat", "print_kernel_asm", "print_kernel_llvm_ir",
     "print_kernel_llvm_ir_optimized", "print_preprocessed_ir", "print_struct_llvm_ir", "quant_opt_atomic_demotion",
     "quant_opt_store_fusion", "real_matrix", "real_matrix_scalarize", "saturating_grid_dim", "short_circuit_operators",
@@ -43,6 +43,7 @@ class Config:
     random_seed: int = 0
     cpu_max_num_threads: int = field(default_factory=_threads)
     fast_math: bool = True
+    opt_level: int = 3  # of LLVM: 0 compiles fastest
     print_ir: Any = False
     ignored: dict[str, Any] = field(default_factory=dict)
 
@@ -59,6 +60,8 @@ class Config:
             dtype = getattr(config, name)
             if not isinstance(dtype, DataType) or dtype.is_float != (name == "default_fp"):
                 raise ValueError(f"ti.init({name}=) must be a {'float' if name == 'default_fp' else 'integer'} type")
+        if config.opt_level not in range(4):
+            raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
         if options.get("check_out_of_bound"):
             config.debug = True
         config.cpu_max_num_threads = max(1, int(config.cpu_max_num_threads or _threads()))

@@ -128,7 +128,8 @@ class Variant:
             parallel = self.program.config.cpu_max_num_threads > 1
             with context():
                 found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._address,
-                                       result_count=len(self.kernel.results), parallel=parallel)
+                                       result_count=len(self.kernel.results), parallel=parallel,
+                                       opt_level=self.program.config.opt_level)
             self.compiled[mode] = found
             self.messages[mode] = lowered.messages
         return found
