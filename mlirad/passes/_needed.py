@@ -109,10 +109,19 @@ class Needed:
                 self.redone.add(node)
                 around = [owner for owner in _owners(node) if owner.name != "scf.parallel"]
                 self.redone.update(around)
-                base = base_depth(node)
+                base, deepest = base_depth(node), self._reversed_blocks(node)
                 for inner in [node, *around]:
-                    for level in range(base + 1, inner.block.depth + 2):
+                    for level in range(base + 1, min(inner.block.depth + 1, deepest) + 1):
                         self._need_to_run(inner, level)
+
+    def _reversed_blocks(self, node: Node) -> int:
+        """How many of the blocks around a node run reversed at most: one that holds nothing to reverse runs forward."""
+        count = 1
+        for owner in reversed(_owners(node)):
+            if owner not in self.work:
+                break
+            count += 1
+        return count
 
     def _need_to_run(self, node: Node, level: int) -> None:
         if node.name == "scf.while":

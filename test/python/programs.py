@@ -1,6 +1,7 @@
 """Random programs of the scalar language, as source text: smooth in their inputs, and far from every kink.
 
-Element i of the fields w and c belongs to iteration i, which overwrites it as it likes. Floats are kept small by `sin`
+Element i of the fields w and c belongs to iteration i, which overwrites it as it likes; where the outer loops are
+serial, iterations overwrite any element. Floats are kept small by `sin`
 and `tanh`; branches, trip counts and indices are integers, or compare inputs with a number that no input is near to.
 """
 from __future__ import annotations
@@ -10,6 +11,7 @@ from random import Random
 import numpy as np
 
 SIZE = 6
+WIDTH = 16
 TIMES = 4
 HEADER = f"""import mlirad as ti
 
@@ -18,9 +20,9 @@ y = ti.Vector.field(2, ti.f64, shape={SIZE}, needs_grad=True)
 u = ti.field(ti.f64, shape=({TIMES + 1}, {SIZE}), needs_grad=True)
 z = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
 loss = ti.field(ti.f64, shape=(), needs_grad=True)
-w = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
+w = ti.field(ti.f64, shape={WIDTH}, needs_grad=True)
 n = ti.field(ti.i32, shape={SIZE})
-c = ti.field(ti.i32, shape={SIZE})
+c = ti.field(ti.i32, shape={WIDTH})
 
 
 @ti.func
@@ -61,6 +63,7 @@ class Writer:
         self.reads_z = False
         self.budget = 0
         self.in_place = random.random() < 0.5
+        self.serial = self.in_place and random.random() < 0.5
 
     def program(self) -> str:
         """A kernel of one or two parallel loops, and sometimes serial statements between them."""
@@ -87,6 +90,8 @@ class Writer:
     def parallel_loop(self) -> None:
         """A top-level loop with locals of its own."""
         saved = list(self.floats), list(self.integers), list(self.vectors)
+        if self.serial:
+            self.emit("ti.loop_config(serialize=True)")
         self.emit(f"for i in range({SIZE}):")
         self.depth += 1
         self.fixed.append("i")
@@ -183,9 +188,25 @@ class Writer:
             self.emit(f"z[{self.integer()} % {SIZE}] += {self.expression(1)}")
 
     def overwrite(self) -> None:
+        w, c = f"w[{self.own_index()}]", f"c[{self.own_index()}]"
         self.emit(self.random.choice([
-            f"w[i] = {self.bounded(2)}", f"w[i] = ti.sin(w[i] * {self.leaf()} + w[i])", f"w[i] *= {self.bounded(1)}",
-            f"w[i] += 0.3 * {self.bounded(1)}", "c[i] += 1", f"c[i] = {self.integer()} % 5"]))
+            f"{w} = {self.bounded(2)}", f"{w} = ti.sin({self.own_float()} * {self.leaf()} + {self.own_float()})",
+            f"{w} *= {self.bounded(1)}", f"{w} += 0.3 * {self.bounded(1)}", f"{c} = ({c} + 1) % 7",
+            f"{c} = {self.integer()} % 5"]))
+
+    def own_index(self) -> str:
+        """An index of an element that this iteration may overwrite."""
+        if not self.serial:
+            return "i"
+        loops = [name for name in self.fixed if name[0] in "ij"]
+        j, k = self.random.choice(loops), self.random.choice(loops)
+        return self.random.choice([j, f"{j} + {self.random.randrange(5)}", f"{j} + {k}", f"{j} - {k} + 5", f"7 - {j}",
+                                   f"2 * {j} + {self.random.randrange(3)}", f"{self.random.randrange(4)}",
+                                   f"{self.integer()} % {WIDTH}"])
+
+    def own_float(self) -> str:
+        """An element that this iteration may overwrite."""
+        return f"w[{self.own_index()}]"
 
     def branch(self) -> None:
         self.emit(f"if {self.condition()}:")
@@ -238,7 +259,7 @@ class Writer:
 
     def integer(self) -> str:
         """An integer that is not negative."""
-        own = ["c[i]"] if self.in_place else []
+        own = [f"c[{self.random.choice(['i', '3', 'i + 2'] if self.serial else ['i'])}]"] if self.in_place else []
         return self.random.choice([*self.fixed, *self.integers, f"({self.random.choice(self.fixed)} + 2)", *own])
 
     def condition(self) -> str:
@@ -258,7 +279,7 @@ class Writer:
             k = self.integer()
             choices += ["x[i]", f"x[{k} % {SIZE}]", f"y[i][{k} % 2]", "y[i].norm()", f"ti.cast({k} % 4, ti.f64) * 0.3"]
             if self.in_place:
-                choices += ["w[i]", "w[i] * 0.5"]
+                choices += [self.own_float(), f"{self.own_float()} * 0.5"]
             if self.reads_z:
                 choices += [f"z[{k} % {SIZE}]", "z[i]"]
         if self.vectors:
