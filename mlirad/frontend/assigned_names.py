@@ -38,19 +38,24 @@ def _template_parameters(function: Any) -> list[str | None]:
             for name in code.co_varnames[:code.co_argcount]]
 
 
-def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[Any]) -> list[str]:
-    """The local names that a call may write: the target of an atomic, arguments of template parameters."""
+def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[Any] | None) -> list[str]:
+    """The local names that a call may write: the target of an atomic, arguments of template parameters.
+
+    `visiting` holds the functions that are being looked into; where it is None, none is, and each may write.
+    """
     callee = _resolved(call.func, resolve)
     if callee is _ANYTHING:
         return [_base(argument) for argument in call.args]
     if getattr(callee, "__name__", "").startswith("atomic_"):
         return [_base(call.args[0])] if call.args else []
     function = getattr(callee, "function", None)
-    if function is None or not hasattr(callee, "source") or function in visiting:
+    if function is None or not hasattr(type(callee), "source") or visiting is not None and function in visiting:
         return []
     parameters = _template_parameters(function)
     if not any(parameters):
         return []
+    if visiting is None:
+        return [_base(argument) for argument in call.args] + [_base(keyword.value) for keyword in call.keywords]
     source = callee.source
     written = assigned_names(source.node.body, known_names(source.names), visiting | {function})
     if getattr(callee, "owner", None) is not None:
@@ -91,5 +96,5 @@ def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set
         elif isinstance(node, ast.AugAssign):
             counts[_base(node.target)] += 1
         elif isinstance(node, ast.Call):
-            counts.update(dict.fromkeys(_written_arguments(node, resolve, frozenset()), 2))
+            counts.update(dict.fromkeys(_written_arguments(node, resolve, None), 2))
     return {name for name, count in counts.items() if count > 1}

@@ -142,6 +142,8 @@ def _elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> 
 def cast(value: Any, dtype: DataType) -> Expr:
     """Convert a scalar to a type, as C does; to `u1`, whether it is not zero."""
     if not isinstance(value, Expr):
+        if isinstance(value, int) and dtype.is_integer and not -(1 << 63) <= value < 1 << 64:
+            raise TaichiTypeError(f"Constant {value} has exceeded the range of specified dtype: {dtype}")
         raw = value if isinstance(value, bool | int | float) else value.item()
         if dtype.is_float or isinstance(raw, bool | int):
             return Expr(constant(bool(raw) if dtype == u1 else raw, dtype), dtype)
@@ -170,6 +172,8 @@ def cast(value: Any, dtype: DataType) -> Expr:
 def as_index(value: Any) -> ir.Value:
     """A scalar integer as an `index` value."""
     if not isinstance(value, Expr):
+        if isinstance(value, float):
+            raise TaichiTypeError(f"an index must be an integer, not {value}")
         return index_constant(operator.index(value))
     if value.index is not None:
         return value.index

@@ -1,7 +1,9 @@
 """A kernel's syntax tree and its arguments to a module: layout, function, body."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,7 +98,8 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
         with ir.InsertionPoint(module.body):
             kernel = _Kernel(source, function, builder, return_type)
             try:
-                kernel.translate(arguments)
+                with _deep_recursion():
+                    kernel.translate(arguments)
             except TaichiCompilationError as error:
                 if error.source is not None:
                     raise
@@ -106,6 +109,17 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
     arrays = tuple(a for _, a in arguments if isinstance(a, NdarrayArgument))
     return KernelModule(module, node.name, builder.launch_seed is not None, tuple(kernel.results), kernel.result_shape,
                         kernel.result_count, arrays, tuple(builder.arrays))
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """Let Python call deeper: a long sum is a deep tree, and functions are inlined into functions."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class _Kernel:

@@ -1,8 +1,8 @@
-"""Check every index at run time: an access out of bounds is reported, and goes to element 0 instead."""
+"""Check every index at run time: an access out of bounds is reported; a load reads element 0 instead, a write nothing."""
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, split_access
 from mlirad.passes import _build as b
-from mlirad.passes._walk import accesses, array_root, before, functions
+from mlirad.passes._walk import accesses, array_root, at_end, before, block_operations, functions, has_uses
 
 
 def insert_bounds_checks(module: ir.Operation) -> None:
@@ -18,7 +18,6 @@ def insert_bounds_checks(module: ir.Operation) -> None:
 def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     array, _ = split_access(op)
     extents = array_of(array.type)[1]
-    first = 1 if op.name == "field.load" else 2
     zero = b.index(0)
     inside: ir.Value | None = None
     sizes: list[ir.Value] = []
@@ -34,5 +33,23 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     what = f"field ({root})" if isinstance(root, str) else "ndarray"
     message = f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
     b.effect("field.assert", [inside, *sizes, *indices], message=ir.StringAttr.get(message))
+    if op.name != "field.load":
+        _guard(op, inside)
+        return
     for axis, index in enumerate(indices):
-        op.operands[first + axis] = b.make("arith.select", b.index_type(), [inside, index, zero])
+        op.operands[1 + axis] = b.make("arith.select", b.index_type(), [inside, index, zero])
+
+
+def _guard(op: ir.Operation, inside: ir.Value) -> None:
+    """Write only where the index is inside; what an atomic gives is 0 elsewhere."""
+    used = [result for result in op.results if has_uses(result)]
+    guard = b.if_else(inside, [result.type for result in used], with_else=bool(used))
+    for old, new in zip(used, guard.results):
+        old.replace_all_uses_with(new)
+    then = guard.regions[0].blocks[0]
+    with at_end(then, op.location):
+        b.yield_(used)
+    op.move_before(block_operations(then)[-1])
+    if used:
+        with at_end(guard.regions[1].blocks[0], op.location):
+            b.yield_([b.number(0, result.type) for result in used])

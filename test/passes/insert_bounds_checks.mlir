@@ -17,10 +17,21 @@ func.func @known_extent(%x: !field.array<f32, [16]>, %i: index) -> f32 {
 // CHECK-LABEL: func.func @extent_of_the_launch
 // CHECK: %[[N:.*]] = "field.dim"(%arg0) {axis = 0 : i64}
 // CHECK: arith.cmpi slt, %arg1, %[[N]]
-// CHECK: "field.store"(%arg2, %arg0, %{{.*}})
+// CHECK: scf.if
+// CHECK-NEXT: "field.store"(%arg2, %arg0, %arg1)
 func.func @extent_of_the_launch(%x: !field.array<f32, [-1]>, %i: index, %v: f32) {
   "field.store"(%v, %x, %i) : (f32, !field.array<f32, [-1]>, index) -> ()
   return
+}
+
+// CHECK-LABEL: func.func @value_of_an_update
+// CHECK: %[[OLD:.*]] = scf.if
+// CHECK-NEXT: %[[IN:.*]] = "field.atomic"(%arg2, %arg0, %arg1)
+// CHECK-NEXT: scf.yield %[[IN]]
+// CHECK: return %[[OLD]]
+func.func @value_of_an_update(%x: !field.array<f32, [16]>, %i: index, %v: f32) -> f32 {
+  %old = "field.atomic"(%v, %x, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  return %old : f32
 }
 
 // CHECK-LABEL: func.func @one_cell
