@@ -76,8 +76,10 @@ class Tape:
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
-        variant.refresh()
-        self._give_gradients(variant)
+        if variant.gradient_version != self.program.gradient_version:
+            variant.refresh()
+            self._give_gradients(variant)
+            variant.gradient_version = self.program.gradient_version
         for piece in variant.parts() if self.rules == "save" else [variant]:
             saved = self.versions.before_launch(piece, values, buffers)
             piece.launch("primal", flat_values(values, buffers, piece, reverse=False))

@@ -57,10 +57,14 @@ class Versions:
             return []
         written: dict[Key, tuple[Footprint, str, np.ndarray[Any, Any], Region]] = {}
         for footprint in footprints.written:
-            key, view = self._array(footprint, values, buffers)
+            redone = footprint.array in footprints.redone
+            key = self._key(footprint, values, buffers)
+            if not redone and key not in self.needed:
+                continue
             box = footprint.box(values)
-            reader = footprint.place if footprint.array in footprints.redone else self._reader(key, box)
+            reader = footprint.place if redone else self._reader(key, box)
             if reader is not None:
+                view = self._view(footprint, values, buffers)
                 written.setdefault(key, (footprint, reader, view, Region()))[3].add(box)
         saved = []
         for key, (footprint, reader, view, region) in written.items():
@@ -73,8 +77,10 @@ class Versions:
     def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.footprints().needed:
-            key, _ = self._array(footprint, values, buffers)
-            self.needed.setdefault(key, {}).setdefault(footprint.place, Region()).add(footprint.box(values))
+            places = self.needed.setdefault(self._key(footprint, values, buffers), {})
+            if footprint.place not in places:
+                places[footprint.place] = Region()
+            places[footprint.place].add(footprint.box(values))
 
     def before_write(self, key: Key, view: np.ndarray[Any, Any], box: Box, place: str) -> list[Version]:
         """Copy what a write from Python overwrites of what earlier reverses need."""
@@ -94,13 +100,21 @@ class Versions:
             raise TaichiRuntimeError(why or f"{name}, read at {read} and needed by the gradient, is overwritten at "
                                             f"{written}; rules=\"save\" would keep it")
 
-    def _array(self, footprint: Footprint, values: Sequence[Any],
-               buffers: Sequence[ArrayBuffer]) -> tuple[Key, np.ndarray[Any, Any]]:
+    def _key(self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Key:
         if isinstance(footprint.array, str):
-            return footprint.array, self.program.fields[footprint.array].view
-        position = sum(1 for value in values[:footprint.array] if value is values[footprint.array])
-        buffer = buffers[position]
-        return buffer.address, buffer.array()
+            return footprint.array
+        return _buffer(footprint.array, values, buffers).address
+
+    def _view(self, footprint: Footprint, values: Sequence[Any],
+              buffers: Sequence[ArrayBuffer]) -> np.ndarray[Any, Any]:
+        if isinstance(footprint.array, str):
+            return self.program.fields[footprint.array].view
+        return _buffer(footprint.array, values, buffers).array()
+
+
+def _buffer(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
+    """The array argument with a number among all arguments."""
+    return buffers[sum(1 for value in values[:number] if value is values[number])]
 
 
 def part(view: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:

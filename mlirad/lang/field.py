@@ -114,6 +114,7 @@ class Field:
             self.placed_in, self.offset = self.primal.placed_in, self.primal.offset
         if self.primal is not None and self is self.primal.existing("grad"):
             self.program.gradients[self.symbol] = memory
+            self.program.gradient_version += 1
             self.program.adjoints[self.primal.symbol] = self.symbol
 
     def declaration(self) -> str:

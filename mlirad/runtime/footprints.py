@@ -1,7 +1,7 @@
 """Which elements a launch writes and which its reverse reads: boxes, for the arguments of that launch."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,7 @@ class Footprint:
     array: str | int
     place: str
     bounds: tuple[tuple[Bound, Bound], ...]
-    is_constant: bool
-    constant: Box
-
-    def box(self, arguments: Sequence[Any]) -> Box:
-        """The box for the arguments of a launch, by their number in the kernel."""
-        if self.is_constant:
-            return self.constant
-        return tuple((_value(low, arguments), _value(high, arguments)) for low, high in self.bounds)
+    box: Callable[[Sequence[Any]], Box]  # for the arguments of a launch, by their number in the kernel
 
 
 @dataclass(frozen=True)
@@ -49,10 +42,46 @@ class Footprints:
     flows: tuple[Flow, ...]
 
 
-def _value(bound: Bound, arguments: Sequence[Any]) -> int | None:
+def _footprint(array: str | int, place: str, bounds: tuple[tuple[Bound, Bound], ...]) -> Footprint:
+    """A footprint whose box is evaluated by code of its own: a tape does so at every launch."""
+    axes = "".join(f"({_code(low)}, {_code(high)}), " for low, high in bounds)
+    return Footprint(array, place, bounds, eval(f"lambda a: ({axes})"))
+
+
+def _code(bound: Bound) -> str:
+    """A bound as Python of integers and arguments `a[n]`."""
     if not bound:
+        return "None"
+    return " + ".join([str(bound[0]), *(f"{factor} * a[{n}]" for n, factor in zip(bound[1::2], bound[2::2]))])
+
+
+def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
+    """Footprints of one array that differ along one axis, by constants, as one: the components of vectors."""
+    merged: list[Footprint] = []
+    for new in found:
+        for position, old in enumerate(merged):
+            bounds = _union(old.bounds, new.bounds) if old.array == new.array else None
+            if bounds is not None:
+                merged[position] = _footprint(old.array, old.place, bounds)
+                break
+        else:
+            merged.append(new)
+    return tuple(merged)
+
+
+def _union(left: tuple[tuple[Bound, Bound], ...],
+           right: tuple[tuple[Bound, Bound], ...]) -> tuple[tuple[Bound, Bound], ...] | None:
+    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
+    if not different:
+        return left
+    axis = different[0]
+    ends = [*left[axis], *right[axis]]
+    if len(different) > 1 or any(len(bound) != 1 for bound in ends):
         return None
-    return bound[0] + sum(arguments[a] * factor for a, factor in zip(bound[1::2], bound[2::2]))
+    (low, high), (first, last) = [(a[0], c[0]) for a, c in (left[axis], right[axis])]
+    if first > high + 1 or low > last + 1:
+        return None
+    return (*left[:axis], ((min(low, first),), (max(high, last),)), *left[axis + 1:])
 
 
 def read_footprints(module: ir.Module, name: str) -> Footprints:
@@ -64,11 +93,8 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
         array = _array(entry["array"])
         bounds = tuple((tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
                        for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"])))
-        constant = all(len(bound) <= 1 for pair in bounds for bound in pair)
-        box = tuple((_value(low, ()), _value(high, ())) for low, high in bounds) if constant else ()
         text = ir.StringAttr(entry["place"]).value
-        found[ir.StringAttr(entry["access"]).value].append(
-            Footprint(array, _place(text), bounds, constant, box))
+        found[ir.StringAttr(entry["access"]).value].append(_footprint(array, _place(text), bounds))
     redone: set[str | int] = set()
     verdicts: list[str] = []
     for op in module.body.operations:
@@ -80,7 +106,7 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
         target, place, *sources = ir.ArrayAttr(item)
         flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
-    return Footprints(tuple(found["needed"]), tuple(found["written"]), frozenset(redone), tuple(verdicts), tuple(flows))
+    return Footprints(_merged(found["needed"]), _merged(found["written"]), frozenset(redone), tuple(verdicts), tuple(flows))
 
 
 def _array(attribute: ir.Attribute) -> str | int:
@@ -114,6 +140,8 @@ class Region:
 
     def add(self, box: Box) -> None:
         """Include a box."""
+        if self.boxes and self.boxes[-1] == box:
+            return
         for position in range(len(self.boxes) - 1, -1, -1):
             joined = _join(self.boxes[position], box)
             if joined is not None:

@@ -51,6 +51,7 @@ class Variant:
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
+        self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._declared = self._gradients()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
