@@ -40,7 +40,7 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
     Every evaluation begins with the same memory and the same seed. What the program leaves in memory under a tape has
     to be what it leaves without one.
     """
-    start = _State(inputs, loss)
+    start = State(inputs, loss)
     loss.fill(0)
     run()
     plain = loss.to_numpy().item()
@@ -61,7 +61,7 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
 
     for x, gradient in zip(inputs, gradients):
         for direction in _directions(gradient.shape):
-            expected = _slope(lambda h: evaluate(x, h * direction))  # noqa: B023 - used at once
+            expected = slope(lambda h: evaluate(x, h * direction))  # noqa: B023 - used at once
             found = float((gradient * direction).sum())
             assert abs(found - expected) <= rel * abs(expected) + 1e-9 * (1 + abs(plain)), (
                 f"in {getattr(x, 'symbol', 'array')} along {np.argwhere(direction)[:1]}: "
@@ -69,7 +69,7 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
     return gradients
 
 
-def _slope(f: Callable[[float], float]) -> float:
+def slope(f: Callable[[float], float]) -> float:
     """The derivative at 0 by differences of the fourth order."""
     near, far = f(STEP) - f(-STEP), f(2 * STEP) - f(-2 * STEP)
     return (8 * near - far) / (12 * STEP)
@@ -98,17 +98,26 @@ def names_both(error: BaseException, *sources: str) -> None:
         assert source in str(error) or any(place in str(error) for place in places), f"{source!r} is not in: {error}"
 
 
-class _State:
+class State:
     """The primal memory of the program, its arrays, and the number of the next launch."""
 
     def __init__(self, inputs: Sequence[Any], loss: Any) -> None:
         self.program = current_program()
         self.program.materialize()
-        self.arrays = [array for array in [*inputs, loss] if isinstance(array, ti.Ndarray)]
+        arrays = [array for array in [*inputs, loss] if isinstance(array, ti.Ndarray)]
+        self.arrays = list({id(array): array for array in arrays}.values())
         self.launches = self.program.launches
         self.fields = {name: memory.read() for name, memory in self.program.fields.items()
                        if name not in self.program.gradients}
         self.values = [array.to_numpy() for array in self.arrays]
+
+    def check_same(self, loss: Any) -> None:
+        """What memory held then, it has to hold now; sums may be done in another order."""
+        now = State(self.arrays, loss)
+        for name, values in self.fields.items():
+            np.testing.assert_allclose(now.fields[name], values, rtol=1e-12, atol=1e-13, err_msg=f"field '{name}'")
+        for mine, values in zip(now.values, self.values):
+            np.testing.assert_allclose(mine, values, rtol=1e-12, atol=1e-13)
 
     def restore(self) -> None:
         """Make memory what it was."""
