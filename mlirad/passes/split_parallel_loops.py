@@ -21,17 +21,19 @@ from mlirad.passes._walk import (
 )
 
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
-WORTH_A_THREAD = 30_000  # operations in a loop below which starting threads costs more than it gains
 UNKNOWN_TRIPS = 8
 
 
-def split_parallel_loops(module: ir.Operation, *, threads: int = 1) -> None:
-    """Outline parallel loops as chunk functions, and call them on one thread or on `threads`."""
+def split_parallel_loops(module: ir.Operation, *, threads: int = 1, worth: int = 100_000) -> None:
+    """Outline parallel loops as chunk functions, and call them on one thread or on `threads`.
+
+    A loop of fewer operations than `worth` is not worth waking threads for.
+    """
     for function in functions(module):
         loops = [op for op in operations(function) if op.name == "scf.parallel"]
         for number, loop in enumerate(loops):
             name = f"{ir.StringAttr(function.attributes['sym_name']).value}.chunk{number}"
-            _Split(module, function, loop, name, threads).run()
+            _Split(module, function, loop, name, threads, worth).run()
 
 
 @dataclass
@@ -56,8 +58,10 @@ class _Reduction:
 
 
 class _Split:
-    def __init__(self, module: ir.Operation, function: ir.Operation, loop: ir.Operation, name: str, threads: int):
+    def __init__(self, module: ir.Operation, function: ir.Operation, loop: ir.Operation, name: str, threads: int,
+                 worth: int) -> None:
         self.module, self.function, self.loop, self.name, self.threads = module, function, loop, name, threads
+        self.worth = worth
         self.body = loop.regions[0].blocks[0]
         self.rank = len(self.body.arguments)
         self.axis = ir.IntegerAttr(loop.attributes["field.axis"]).value if "field.axis" in loop.attributes else 0
@@ -185,11 +189,11 @@ class _Split:
         types = [r.type for r in self.reductions]
         cost = self._cost()
         trips = _known_difference(low, high)
-        if self.threads == 1 or (trips is not None and trips * cost < WORTH_A_THREAD):
+        if self.threads == 1 or (trips is not None and trips * cost < self.worth):
             return self._serially(low, high, arguments)
         if trips is not None:
             return self._in_parallel(low, high, arguments)
-        enough = b.compare(b.SGE, b.sub(high, low), b.index(max(2, WORTH_A_THREAD // cost)))
+        enough = b.compare(b.SGE, b.sub(high, low), b.index(max(2, self.worth // cost)))
         choice = b.if_else(enough, types)
         for region, way in zip(choice.regions, (self._in_parallel, self._serially)):
             with at_end(region.blocks[0], self.loop.location):

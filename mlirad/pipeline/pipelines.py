@@ -8,7 +8,7 @@ CHECK_BOUNDS = "insert-bounds-checks"
 
 LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
              "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
-             "split-parallel-loops{{threads={threads}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
+             "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
              "hoist-buffers,canonicalize,cse")
 TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
               "convert-scf-to-cf,"
@@ -29,7 +29,7 @@ FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 STAGES = ("field", "normal", "derived", "memref", "target")
 
 
-def cpu_stages(*, reverse: bool = False, threads: int = 1, fast_math: bool = True,
+def cpu_stages(*, reverse: bool = False, threads: int = 1, worth: int = 100_000, fast_math: bool = True,
                check_bounds: bool = False) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
@@ -39,7 +39,7 @@ def cpu_stages(*, reverse: bool = False, threads: int = 1, fast_math: bool = Tru
     stages = [("normal", normal)]
     if reverse:
         stages.append(("derived", REVERSE))
-    stages.append(("memref", LOWER_CPU.format(threads=threads)))
+    stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
     stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
     return [(name, f"builtin.module({text})") for name, text in stages]
 

@@ -32,6 +32,12 @@ def _threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def _thread_worth() -> int:
+    """Operations in a loop that pay for waking threads: few where they spin between loops, many where they sleep."""
+    sleeps = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive" or os.environ.get("KMP_BLOCKTIME") == "0"
+    return 4_000_000 if sleeps else 100_000
+
+
 @dataclass
 class Config:
     """What a program was initialised with."""
@@ -45,12 +51,13 @@ class Config:
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     print_ir: Any = False
+    thread_worth: int = field(default_factory=_thread_worth)
     ignored: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown names."""
-        known = {f.name for f in fields(cls)} - {"ignored"}
+        known = {f.name for f in fields(cls)} - {"ignored", "thread_worth"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
             raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")

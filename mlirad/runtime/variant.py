@@ -59,7 +59,8 @@ class Variant:
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
-        return cpu_stages(reverse=mode == "reverse", threads=config.cpu_max_num_threads, fast_math=config.fast_math,
+        return cpu_stages(reverse=mode == "reverse", threads=config.cpu_max_num_threads,
+                          worth=config.thread_worth, fast_math=config.fast_math,
                           check_bounds=config.debug)
 
     def dump(self, stage: str, mode: str) -> str:
