@@ -16,7 +16,7 @@ from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Box
+from mlirad.runtime.footprints import Box, Flow
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
@@ -38,7 +38,7 @@ class Tape:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
-        self.entries: list[Launch | HostWrite] = []
+        self.entries: list[Launch | HostWrite | HostCopy] = []
         self.hidden: dict[str, str] = {}
         self.entered = False
         self.program: Program = program()
@@ -96,21 +96,25 @@ class Tape:
                        and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)}
             if not missing:
                 return
-            for symbol in missing:
-                self.program.give_gradient[symbol]()
-            self.hidden.update(missing)
-            self.program.hidden.update(missing)
-            self.program.materialize()
-            for symbol in missing:
-                self.program.gradients[adjoints[symbol]].fill(0)
+            self._hide(missing)
             variant.refresh()
+
+    def _hide(self, missing: dict[str, str]) -> None:
+        """Give fields a hidden gradient, for the places that pass derivatives to them."""
+        for symbol in missing:
+            self.program.give_gradient[symbol]()
+        self.hidden.update(missing)
+        self.program.hidden.update(missing)
+        self.program.materialize()
+        for symbol in missing:
+            self.program.gradients[self.program.adjoints[symbol]].fill(0)
 
     def _warn_of_hidden(self) -> None:
         """Name the fields without gradients on the way from an input to the loss, once each."""
         loss = self.loss.symbol if isinstance(self.loss, Field) else ""
         follows: dict[str | int, str | int] = {}  # the next array on a way to the loss
         for entry in reversed(self.entries):
-            for flow in entry.variant.footprints().flows if isinstance(entry, Launch) else ():
+            for flow in entry.flows():
                 if flow.target == loss or flow.target in follows:
                     for source in flow.sources:
                         if source not in (loss, flow.target):
@@ -134,6 +138,16 @@ class Tape:
             ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
         saved = self.versions.before_write(key, view, touched, _caller())
         self.entries.append(HostWrite(adjoint, box, saved))
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
+        adjoints = self.program.adjoints
+        carries = target.dtype.is_float and source.symbol in adjoints
+        if carries and target.symbol not in adjoints:
+            self._hide({target.symbol: _caller()})
+        self.host_write(target, None)
+        if carries:
+            self.entries[-1] = HostCopy(target, source, _caller(), self.entries[-1].saved)
 
     def explain(self) -> Explanation:
         """What the tape keeps: a row for each array a launch overwrites and a reverse reads, with its bytes."""
@@ -185,6 +199,10 @@ class Launch:
     buffers: Sequence[Any]
     saved: list[Version]
 
+    def flows(self) -> tuple[Flow, ...]:
+        """Which arrays pass derivatives to which."""
+        return self.variant.footprints().flows
+
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
@@ -199,10 +217,35 @@ class HostWrite:
     box: Box
     saved: list[Version]
 
+    def flows(self) -> tuple[Flow, ...]:
+        """Constants pass no derivatives."""
+        return ()
+
     def reverse(self) -> None:
         """What was there before has no influence any more."""
         if self.adjoint is not None:
             part(self.adjoint, self.box)[...] = 0
+
+
+@dataclass
+class HostCopy:
+    """A copy of one field to another."""
+
+    target: Field
+    source: Field
+    place: str
+    saved: list[Version]
+
+    def flows(self) -> tuple[Flow, ...]:
+        """From one to the other."""
+        return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)
+
+    def reverse(self) -> None:
+        """The adjoint of what was copied goes to where it came from."""
+        arrived, sent = self.source.grad, self.target.grad
+        assert arrived is not None and sent is not None
+        arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
+        sent.fill(0)
 
 
 def _memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:

@@ -268,12 +268,21 @@ class Field:
         self.from_numpy(tensor.detach().cpu().numpy())
 
     def copy_from(self, other: Any) -> None:
-        """Set all elements from a field of the same shape. Raises ValueError for another shape."""
+        """Set all elements from a field of the same shape; a tape differentiates that.
+
+        Raises ValueError for another shape.
+        """
         if not isinstance(other, Field):
             raise TypeError(f"copy_from: a field is needed, not a {type(other).__name__}")
         if (other.shape, other.element_shape) != (self.shape, self.element_shape):
             raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
-        self.from_numpy(other.to_numpy())
+        if other is self:
+            return
+        memory, values = self.located(), other.located().read()
+        recorder = self.program.recorder
+        if recorder is not None and self.primal is None:
+            recorder.host_copy(self, other)
+        memory.write(values)
 
     def __len__(self) -> int:
         return self.shape[0]
