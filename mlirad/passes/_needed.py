@@ -80,7 +80,7 @@ class Needed:
         if node.name in ("field.load", "field.store", "field.atomic"):
             for index in node.indices:
                 self._need(index, here, node)
-            if node.name == "field.atomic" and not _is_add(node) and node.operands[0] in self.activity.varied:
+            if node.name == "field.atomic" and not _is_add(node):  # a constant, too, may replace what was there
                 self._need(node.operands[0], here, node)
         elif node.name == "scf.if":
             self._need(node.operands[0], here, node)

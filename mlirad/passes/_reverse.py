@@ -103,8 +103,9 @@ class Reverse:
             if is_active:
                 self._add(adj, node.operands[0], b.make("field.load", type_, element))
         elif kind in ("min", "max") and node not in self.needed.redone:
+            claimed = self._claim(node, env, type_, element)
             if is_active:
-                self._add(adj, node.operands[0], self._claim(node, env, type_, element))
+                self._add(adj, node.operands[0], claimed)
         elif kind in ("min", "max", "mul"):
             self._combine(node, env, adj, kind, element)
         else:

@@ -26,12 +26,14 @@ def keep_launch(module: ir.Operation, *, number: int = 0) -> None:
         if "sym_visibility" not in function.attributes:
             parts = launches(function)
             _check_independence(parts)
-            for position, part in enumerate(parts):
-                if position != number:
-                    for op in reversed(part):
-                        if any(has_uses(result) for result in op.results):
-                            _refuse(op)
-                        op.erase()
+            dropped = {op for position, part in enumerate(parts) if position != number for op in part}
+            kept = set(parts[number])
+            for op in reversed(block_operations(entry_of(function))[:-1]):
+                is_used = any(has_uses(result) for result in op.results)
+                if op in dropped and is_used:
+                    _refuse(op)
+                if op not in kept and not is_used:
+                    op.erase()
 
 
 def launches(function: ir.Operation) -> list[list[ir.Operation]]:

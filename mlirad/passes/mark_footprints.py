@@ -53,15 +53,18 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     for node in graph.nodes():
         if node.array is None or node.array in activity.local or _is_local(graph, node):
             continue
-        if node.name == "field.load" and node.results[0] in values:
-            kind = "needed"
-        elif node.name in ("field.store", "field.atomic"):
-            kind = "written"
-        else:
-            continue
-        note = _note(graph, node, kind)
-        notes.setdefault(str(note), note)
+        if (node.name == "field.load" and node.results[0] in values) or (node in needed.work and _is_choice(node)):
+            note = _note(graph, node, "needed")
+            notes.setdefault(str(note), note)
+        if node.name in ("field.store", "field.atomic"):
+            note = _note(graph, node, "written")
+            notes.setdefault(str(note), note)
     return list(notes.values())
+
+
+def _is_choice(node: Node) -> bool:
+    """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves it."""
+    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
 
 
 def _is_local(graph: Graph, node: Node) -> bool:
