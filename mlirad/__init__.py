@@ -59,6 +59,7 @@ from mlirad.frontend.specials import (
     static,
     static_assert,
     static_print,
+    stop_grad,
 )
 from mlirad.lang import mathematics as math
 from mlirad.lang import types_namespace as types

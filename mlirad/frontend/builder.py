@@ -20,6 +20,7 @@ class Builder:
         self.debug = debug
         self.entry: ir.Block | None = None
         self.arrays: dict[str, ir.Value] = {}
+        self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
 

@@ -123,6 +123,7 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
         frame.define(name, value if by_reference else _by_value(frame, name, value))
     t.frames.append(frame)
     outer, t.in_parallel = t.in_parallel, True if frame.live is not None else t.in_parallel
+    stopped = len(t.builder.stopped)
     try:
         visit_block(t, body)
     except TaichiCompilationError as error:
@@ -133,6 +134,7 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
     finally:
         t.frames.pop()
         t.in_parallel = outer
+        del t.builder.stopped[stopped:]
     result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
     return _converted_result(t, function, result)
 

@@ -13,7 +13,7 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import emit, emit_effect, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix, check_indices, check_swizzle, swizzle
-from mlirad.frontend.variables import Variable, atomic
+from mlirad.frontend.variables import Variable, atomic, stop_marks
 from mlirad.types import DataType
 
 
@@ -184,7 +184,8 @@ class ElementPlace(Place):
 
     def load(self) -> Any:
         type_ = mlir_type(self.array.dtype)
-        return self._wrap([Expr(emit("field.load", type_, [self.array.value, *place]), self.array.dtype)
+        marks = stop_marks(self.array.value)
+        return self._wrap([Expr(emit("field.load", type_, [self.array.value, *place], **marks), self.array.dtype)
                            for place in self._places()])
 
     def _entries(self, value: Any) -> list[Expr]:

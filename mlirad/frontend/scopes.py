@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiNameError
-from mlirad.frontend.builder import constant
+from mlirad.frontend.builder import constant, current
 from mlirad.frontend.variables import make_slot, read_slot, write_slot
 from mlirad.types import u1
 
@@ -61,12 +61,15 @@ class Frame:
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """Names defined inside are gone afterwards."""
+        """Names defined inside are gone afterwards, and so is `ti.stop_grad`."""
         self.scopes.append({})
+        stopped = current().stopped
+        count = len(stopped)
         try:
             yield
         finally:
             self.scopes.pop()
+            del stopped[count:]
 
     def define(self, name: str, binding: Any) -> None:
         """Bind a name in the innermost scope."""

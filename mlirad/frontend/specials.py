@@ -11,6 +11,7 @@ from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import Grouped, NdRange
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ArrayRef, array_ref
 from mlirad.frontend.printing import emit_print
 from mlirad.frontend.translator import Static, Translator
 
@@ -103,6 +104,16 @@ atomic_max = _atomic("max", fn.max)
 atomic_and = _atomic("and", operator.and_)
 atomic_or = _atomic("or", operator.or_)
 atomic_xor = _atomic("xor", operator.xor)
+
+
+@special()
+def stop_grad(t: Translator, node: ast.Call) -> None:
+    """In the rest of this block, loads of a field carry no derivative. Raises TaichiCompilationError for no field."""
+    value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+    array = None if isinstance(value, ArrayRef) else array_ref(value)
+    if array is None or array.component is not None:
+        raise TaichiCompilationError("ti.stop_grad takes one field, not an element or another value")
+    t.builder.stopped.append(array.value)
 
 
 @special(python=print)

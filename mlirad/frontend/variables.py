@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import constant, emit, emit_effect, mlir_type
+from mlirad.frontend.builder import constant, current, emit, emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.types import DataType
@@ -118,8 +118,14 @@ def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: 
         kind, converted = "add", -converted
     if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
         kind += "u"
-    old = emit("field.atomic", mlir_type(dtype), [converted.value, array, *indices], kind=ir.StringAttr.get(kind))
+    old = emit("field.atomic", mlir_type(dtype), [converted.value, array, *indices], kind=ir.StringAttr.get(kind),
+               **stop_marks(array))
     return Expr(old, dtype)
+
+
+def stop_marks(array: ir.Value) -> dict[str, ir.Attribute]:
+    """The attributes of an access whose value carries no derivative (`ti.stop_grad`), or none."""
+    return {"grad.stop": ir.UnitAttr.get()} if array in current().stopped else {}
 
 
 def zero(dtype: DataType) -> Expr:

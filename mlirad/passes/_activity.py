@@ -75,7 +75,7 @@ class Activity:
             changed = False
             if node.name == "field.atomic":
                 changed = self._vary_local(node)
-            varies = node.array in self.adjoint or node.array in self.varied_locals
+            varies = (node.array in self.adjoint or node.array in self.varied_locals) and not is_stopped(node)
             return (self._mark(self.varied, node.results) if varies else False) or changed
         if node.name == "field.store":
             return self._vary_local(node)
@@ -126,6 +126,11 @@ class Activity:
         if any(v in self.useful for v in node.results):
             return self._mark(self.useful, node.operands)
         return False
+
+
+def is_stopped(node: Node) -> bool:
+    """Whether the value of an access carries no derivative by the program's wish (`ti.stop_grad`)."""
+    return "grad.stop" in node.op.attributes
 
 
 def flows(node: Node) -> list[tuple[int, list[int]]]:

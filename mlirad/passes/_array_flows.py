@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.passes._activity import flows
+from mlirad.passes._activity import flows, is_stopped
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES
 
@@ -36,6 +36,8 @@ class ArrayFlows:
                 self.writer.setdefault(node.array, node)
                 changed = True
         if node.name in ("field.load", "field.atomic"):
+            if is_stopped(node):
+                return changed
             return self._add(node.results, frozenset({node.array, *self.into.get(node.array, ())})) or changed
         if node.blocks:
             for source, targets in flows(node):
