@@ -116,7 +116,8 @@ class _Check:
         """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it."""
         values = {value for value, _ in needed.keys}
         writes = self.writes[array]
-        reads = [n for n in self.graph.nodes() if n.array == array and self._later_writes(n, needed, values)]
+        accesses = [n for n in self.graph.nodes() if n.array is not None and n.array == array]
+        reads = [n for n in accesses if self._later_writes(n, needed, values)]
         for read in reads:
             for write in writes:
                 if _parallel_loop(read) is not _parallel_loop(write):

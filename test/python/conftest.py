@@ -1,18 +1,18 @@
 """Every test starts a program of its own."""
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 import mlirad as ti
-from mlirad.passes import split_parallel_loops
+from mlirad.runtime.program import program
 
 
 @pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])
-def f64(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+def f64(request: pytest.FixtureRequest) -> Iterator[int]:
     """A program in double precision, on one thread and on two, which share loops of any length."""
-    monkeypatch.setattr(split_parallel_loops, "WORTH_A_THREAD", 0)
     ti.init(default_fp=ti.f64, cpu_max_num_threads=request.param)
+    program().config.thread_worth = 0
     yield request.param
     ti.reset()

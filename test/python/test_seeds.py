@@ -84,13 +84,13 @@ def test_energy_of_gravity_is_conserved() -> None:
         return energy[None] + 0.5 * float((v.to_numpy() ** 2).sum())
 
     first = total()
-    for _ in range(400):
+    for _ in range(100):
         kick(5e-4)
         drift(1e-3)
         total()
         kick(5e-4)
     assert total() == pytest.approx(first, rel=1e-5)
-    assert np.abs(v.to_numpy()).max() > 0.1
+    assert np.abs(v.to_numpy()).max() > 0.05
 
 
 def test_two_losses() -> None:
