@@ -43,11 +43,13 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
     start = State(inputs, loss)
     loss.fill(0)
     run()
-    plain = loss.to_numpy().item()
+    plain, left = loss.to_numpy().item(), State(inputs, loss)
     start.restore()
+    for array in start.arrays:
+        array.grad.fill(0)  # a tape clears fields
     with ti.ad.Tape(loss):
         run()
-    assert abs(loss.to_numpy().item() - plain) <= 1e-13 * (1 + abs(plain))
+    left.check_same(loss)
     gradients = [x.grad.to_numpy() for x in inputs]
     start.restore()
 
@@ -126,3 +128,19 @@ class State:
             self.program.fields[name].write(values)
         for array, values in zip(self.arrays, self.values):
             array.from_numpy(values)
+
+
+def check_pair(overwriting: Callable[[], Any], obeying: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
+               saves: bool = True) -> None:
+    """Check two forms of a program, one of which overwrites what its gradient needs: same gradients, and only that one
+    saves bytes (or neither); the other runs where saving is refused."""
+    start = State(inputs, loss)
+    expected = check(obeying, inputs, loss)
+    for found, other in zip(check(overwriting, inputs, loss), expected):
+        np.testing.assert_allclose(found, other, rtol=1e-9, atol=1e-12)
+    for run, rules in ((overwriting, "save"), (obeying, "refuse")):
+        start.restore()
+        with ti.ad.Tape(loss, rules=rules) as tape:
+            run()
+        assert (tape.explain().bytes > 0) == (saves and run is overwriting), str(tape.explain())
+    start.restore()
