@@ -3,14 +3,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from mlirad.ad.versions import Version, Versions, part
+from mlirad.ad.custom_gradients import nothing
+from mlirad.ad.entries import Entry, HostWrite, Launch, Replaced, memory_of
+from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
@@ -38,9 +37,11 @@ class Tape:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
-        self.entries: list[Launch | HostWrite | HostCopy] = []
+        self.entries: list[Entry] = []
+        self.is_replacing = False  # inside a function with a gradient of its own
         self.hidden: dict[str, str] = {}
         self.entered = False
+        self.closed_at = -1  # the program's count of changes when the recording ended
         self.program: Program = program()
 
     def __enter__(self) -> Tape:
@@ -63,19 +64,25 @@ class Tape:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.program.recorder = None
+        self.closed_at = self.program.changes
         if kind is None:
             self.grad()
 
     @property
-    def calls(self) -> list[tuple[Kernel, tuple[Any, ...]]]:
-        """The recorded launches: kernels with their arguments."""
-        return [(e.kernel, tuple(e.values)) for e in self.entries if isinstance(e, Launch)]
+    def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
+        """What was recorded, with its arguments: kernels, and functions with a gradient of their own."""
+        return [(e.kernel, tuple(e.values)) if isinstance(e, Launch) else (e.function, e.args)
+                for e in self.entries if isinstance(e, Launch | Replaced)]
 
     def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
         """Launch a kernel, keeping what it overwrites of what reverses read.
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
+        if self.is_replacing:
+            self.versions.note_buffers(buffers)
+            variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            return
         if variant.gradient_version != self.program.gradient_version:
             variant.refresh()
             self._give_gradients(variant)
@@ -85,6 +92,28 @@ class Tape:
             piece.launch("primal", flat_values(values, buffers, piece, reverse=False))
             self.entries.append(Launch(kernel, piece, values, buffers, saved))
             self.versions.after_launch(piece, values, buffers)
+
+    def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
+                 keywords: dict[str, Any]) -> Any:
+        """Call a function with a gradient of its own (`primal` is what it decorates), and record only the call.
+
+        Raises TaichiRuntimeError where it was given no gradient.
+        """
+        if self.is_replacing:
+            return primal(*args, **keywords)
+        if function.grad is None:
+            raise TaichiRuntimeError(f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
+                                     "ti.ad.grad_for gives its gradient")
+        place = _caller()
+        kept = self.versions.before_call(place)
+        self.is_replacing = True
+        try:
+            result = primal(*args, **keywords)
+        finally:
+            self.is_replacing = False
+        saved = self.versions.after_call(kept, place, function.grad is not nothing)
+        self.entries.append(Replaced(function, primal, args, keywords, saved))
+        return result
 
     def _give_gradients(self, variant: Variant) -> None:
         """Give fields in which derivatives arrive, and which have no gradient, a hidden one (AUTODIFF.md §3)."""
@@ -129,18 +158,32 @@ class Tape:
                               f"({' -> '.join(map(str, chain))}): it got a hidden one; give it needs_grad=True, or cut "
                               "the derivative with ti.stop_grad", stacklevel=4)
 
+    def host_read(self, target: Any) -> None:
+        """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
+        place = _caller()
+        carries = any(flow.target == target.symbol for entry in self.entries if isinstance(entry, Launch)
+                      for flow in entry.variant.footprints().flows)
+        if carries and target.symbol in self.program.adjoints and place not in self.program.warned:
+            self.program.warned.add(place)
+            warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a tape: what is computed from it there "
+                          "carries no derivative", stacklevel=4)
+
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
-        key, view, adjoint = _memory_of(target)
+        if self.is_replacing:
+            return
+        key, view, adjoint = memory_of(target)
         whole: Box = ((None, None),) * view.ndim
         box = whole if index is None else (*((i, i) for i in index), *whole[len(index):])
         touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
             ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
         saved = self.versions.before_write(key, view, touched, _caller())
-        self.entries.append(HostWrite(adjoint, box, saved))
+        self.entries.append(HostWrite(view, adjoint, box, saved))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
+        if self.is_replacing:
+            return
         adjoints = self.program.adjoints
         carries = target.dtype.is_float and source.symbol in adjoints
         if carries and target.symbol not in adjoints:
@@ -165,6 +208,9 @@ class Tape:
         Afterwards every primal field holds again what the forward program left there.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
+        if self.closed_at != self.program.changes:
+            raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
+                                     "would not belong to what it recorded")
         self._warn_of_hidden()
         self.loss.grad.fill(1)
         for entry in reversed(self.entries):
@@ -187,74 +233,6 @@ def _caller() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-@dataclass
-class Launch:
-    """A launched kernel, and what it overwrote of what earlier reverses need."""
-
-    kernel: Kernel
-    variant: Variant
-    values: Sequence[Any]
-    buffers: Sequence[Any]
-    saved: list[Version]
-
-    def flows(self) -> tuple[Flow, ...]:
-        """Which arrays pass derivatives to which."""
-        return self.variant.footprints().flows
-
-    def reverse(self) -> None:
-        """Run its reverse."""
-        variant = self.variant
-        variant.launch("reverse", flat_values(self.values, self.buffers, variant, reverse=True))
-
-
-@dataclass
-class HostWrite:
-    """A write from Python: a store of constants."""
-
-    adjoint: np.ndarray[Any, Any] | None
-    box: Box
-    saved: list[Version]
-
-    def flows(self) -> tuple[Flow, ...]:
-        """Constants pass no derivatives."""
-        return ()
-
-    def reverse(self) -> None:
-        """What was there before has no influence any more."""
-        if self.adjoint is not None:
-            part(self.adjoint, self.box)[...] = 0
-
-
-@dataclass
-class HostCopy:
-    """A copy of one field to another."""
-
-    target: Field
-    source: Field
-    place: str
-    saved: list[Version]
-
-    def flows(self) -> tuple[Flow, ...]:
-        """From one to the other."""
-        return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)
-
-    def reverse(self) -> None:
-        """The adjoint of what was copied goes to where it came from."""
-        arrived, sent = self.source.grad, self.target.grad
-        assert arrived is not None and sent is not None
-        arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
-        sent.fill(0)
-
-
-def _memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
-    """The key, the memory and the adjoint's memory of a field or an ndarray."""
-    if isinstance(target, Ndarray):
-        return target.address, target.values, None if target.grad is None else target.grad.values
-    adjoint = target.existing("grad")
-    return target.symbol, target.located().view, None if adjoint is None or adjoint.memory is None else \
-        adjoint.memory.view
 
 
 def _check_loss(loss: Any) -> None:

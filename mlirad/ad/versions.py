@@ -46,6 +46,8 @@ class Versions:
     def __init__(self, program: Program, rules: str) -> None:
         self.program, self.rules = program, rules
         self.needed: dict[Key, dict[str, Region]] = {}
+        self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
+        self.arrays: dict[Key, np.ndarray[Any, Any]] = {}  # array arguments of launches inside a call
 
     def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.

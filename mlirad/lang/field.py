@@ -205,6 +205,7 @@ class Field:
     def __getitem__(self, key: Any) -> Any:
         memory = self.located()
         index = self._index(key, memory)
+        self._note_read()
         value = memory.view[index]
         if not self.element_shape:
             return value.item()
@@ -223,9 +224,15 @@ class Field:
             memory.view[index] = wrapped(value, self.dtype)
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
-        recorder = self.program.recorder
-        if recorder is not None and self.primal is None:
-            recorder.host_write(self, index)
+        if self.primal is not None:
+            return
+        self.program.changes += 1
+        if self.program.recorder is not None:
+            self.program.recorder.host_write(self, index)
+
+    def _note_read(self) -> None:
+        if self.program.recorder is not None and self.primal is None:
+            self.program.recorder.host_read(self)
 
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""
@@ -242,6 +249,7 @@ class Field:
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
         values = self.located().read()
+        self._note_read()
         if keep_dims and len(self.element_shape) == 1:
             values = values[..., np.newaxis]
         return values if dtype is None else values.astype(dtype)

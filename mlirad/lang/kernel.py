@@ -91,6 +91,7 @@ class Kernel:
         variant = self._ready
         if variant is None or kwargs or self._program is not current or current.pending or not self._takes(args):
             return self._launch(current, args, kwargs, "primal")
+        current.changes += 1
         recorder = current.recorder
         if recorder is None:
             variant.compiled["primal"].launch(args)
@@ -139,6 +140,7 @@ class Kernel:
                 variant.seed = current.next_seed()
             values.append(variant.seed)
         if mode == "primal":
+            current.changes += 1
             if current.recorder is not None:
                 current.recorder.launch(self, variant, values, buffers)
             else:
@@ -170,7 +172,7 @@ class Kernel:
         if same:
             key = (*key, *same.items())
         variant = self._variants.get(key)
-        if variant is None:
+        if variant is None or variant.is_stale:
             variant = self._variants[key] = self._build(current, parameters, given, same)
         values: list[Any] = []
         for p, v in zip(parameters, given):

@@ -54,6 +54,7 @@ class Ndarray:
         return parts
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
+        self.program.changes += not self.is_gradient
         recorder = self.program.recorder
         if recorder is not None and not self.is_gradient:
             recorder.host_write(self, index)

@@ -21,6 +21,7 @@ class Program:
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
         self.declarations: dict[str, Callable[[], str]] = {}  # the tree, as text, by name of the field
         self.trees = 0
+        self.changes = 0  # launches of kernels, and writes from Python
         self.gradient_version = 0  # grows with every gradient that is placed
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of

@@ -1,0 +1,74 @@
+"""Functions whose gradient is another function, or nothing: `grad_replaced`, `grad_for`, `no_grad`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.kernel import Kernel
+from mlirad.runtime.program import program
+
+_NOT_A_KERNEL = ("Primal function must be a **python** function instead of a taichi kernel. Please wrap the taichi "
+                 "kernel in a @ti.ad.grad_replaced decorated python function instead.")
+
+
+def grad_replaced(function: Callable[..., Any]) -> Any:
+    """Decorate a Python function that launches kernels: a tape records its calls instead of those launches.
+
+    In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same arguments and with memory as
+    the call left it; what that function writes is its own affair. Within a tape, a call of a function that was given no
+    gradient raises TaichiRuntimeError. Raises TaichiRuntimeError for a kernel.
+    """
+    if isinstance(function, Kernel):
+        raise TaichiRuntimeError(_NOT_A_KERNEL)
+
+    @wraps(function)
+    def decorated(*args: Any, **keywords: Any) -> Any:
+        recorder = program().recorder
+        if recorder is None:
+            return function(*args, **keywords)
+        return recorder.replaced(decorated, function, args, keywords)
+
+    decorated.grad = None  # type: ignore[attr-defined]
+    decorated.autodiff_mode = AutodiffMode.NONE  # type: ignore[attr-defined]
+    return decorated
+
+
+def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate the function that computes the gradient of another, which `ti.ad.grad_replaced` decorates.
+
+    Raises TaichiRuntimeError where that is a kernel, is not decorated, or has a gradient already.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        if isinstance(primal, Kernel):
+            raise TaichiRuntimeError(_NOT_A_KERNEL)
+        if not hasattr(primal, "grad"):
+            raise TaichiRuntimeError("Primal function must be decorated by ti.ad.grad_replaced")
+        if primal.grad is not None:
+            raise TaichiRuntimeError(f"'{primal.__name__}' has a gradient already")
+
+        @wraps(function)
+        def decorated(*args: Any, **keywords: Any) -> None:
+            function(*args, **keywords)
+
+        primal.grad = decorated
+        return decorated
+
+    return decorate
+
+
+def no_grad(function: Callable[..., Any]) -> Any:
+    """Decorate a Python function that launches kernels: no derivative passes through its calls.
+
+    Raises TaichiRuntimeError for a kernel.
+    """
+    decorated = grad_replaced(function)
+    decorated.grad = nothing
+    return decorated
+
+
+def nothing(*args: Any, **keywords: Any) -> None:
+    """The gradient of a function that has none."""

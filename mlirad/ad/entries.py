@@ -1,0 +1,132 @@
+"""What a tape records: launches, writes from Python, and functions with a gradient of their own."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.versions import Version, part
+from mlirad.lang.field import Field
+from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.variant import Variant
+
+
+@dataclass
+class Launch:
+    """A launched kernel, and what it overwrote of what earlier reverses need."""
+
+    kernel: Kernel
+    variant: Variant
+    values: Sequence[Any]
+    buffers: Sequence[Any]
+    saved: list[Version]
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Which arrays pass derivatives to which."""
+        return self.variant.footprints().flows
+
+    def reverse(self, mode: str = "reverse") -> None:
+        """Run its reverse."""
+        variant = self.variant
+        variant.launch(mode, flat_values(self.values, self.buffers, variant, reverse=True))
+
+    def repeat(self) -> None:
+        """Run it again at the present state."""
+        self.variant.launch("primal", flat_values(self.values, self.buffers, self.variant, reverse=False))
+
+
+@dataclass
+class HostWrite:
+    """A write from Python: a store of constants."""
+
+    view: np.ndarray[Any, Any]
+    adjoint: np.ndarray[Any, Any] | None
+    box: Box
+    saved: list[Version]
+    written: np.ndarray[Any, Any] | None = None  # once it is done, where the tape is asked for it
+
+    def flows(self) -> tuple[Flow, ...]:
+        """Constants pass no derivatives."""
+        return ()
+
+    def reverse(self, mode: str = "reverse") -> None:
+        """What was there before has no influence any more."""
+        if self.adjoint is not None:
+            part(self.adjoint, self.box)[...] = 0
+
+    def note_written(self) -> None:
+        """Keep what was written."""
+        if self.written is None:
+            self.written = part(self.view, self.box).copy()
+
+    def repeat(self) -> None:
+        """Write the same again."""
+        assert self.written is not None
+        part(self.view, self.box)[...] = self.written
+
+
+@dataclass
+class HostCopy:
+    """A copy of one field to another."""
+
+    target: Field
+    source: Field
+    place: str
+    saved: list[Version]
+
+    def flows(self) -> tuple[Flow, ...]:
+        """From one to the other."""
+        return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)
+
+    def reverse(self, mode: str = "reverse") -> None:
+        """The adjoint of what was copied goes to where it came from."""
+        arrived, sent = self.source.grad, self.target.grad
+        assert arrived is not None and sent is not None
+        arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
+        sent.fill(0)
+
+    def repeat(self) -> None:
+        """Copy again."""
+        self.target.located().write(self.source.to_numpy())
+
+
+@dataclass
+class Replaced:
+    """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
+
+    function: Any
+    primal: Callable[..., Any]
+    args: tuple[Any, ...]
+    keywords: dict[str, Any]
+    saved: list[Version]
+
+    def flows(self) -> tuple[Flow, ...]:
+        """What passes through its own gradient is not known."""
+        return ()
+
+    def reverse(self, mode: str = "reverse") -> None:
+        """Call the gradient that was given for it."""
+        self.function.grad(*self.args, **self.keywords)
+
+    def repeat(self) -> None:
+        """Call it again at the present state."""
+        self.primal(*self.args, **self.keywords)
+
+
+Entry = Launch | HostWrite | HostCopy | Replaced
+
+
+def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+    """The key, the memory and the adjoint's memory of a field or an ndarray."""
+    if isinstance(target, Ndarray):
+        return target.address, target.values, None if target.grad is None else target.grad.values
+    adjoint = target.existing("grad")
+    return target.symbol, target.located().view, None if adjoint is None or adjoint.memory is None else \
+        adjoint.memory.view
+
+
+__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "memory_of"]
