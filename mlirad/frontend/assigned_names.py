@@ -49,7 +49,8 @@ def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[An
     if getattr(callee, "__name__", "").startswith("atomic_"):
         return [_base(call.args[0])] if call.args else []
     function = getattr(callee, "function", None)
-    if function is None or not hasattr(type(callee), "source") or visiting is not None and function in visiting:
+    if function is None or not hasattr(type(callee), "source") or (
+            visiting is not None and function in visiting):
         return []
     parameters = _template_parameters(function)
     if not any(parameters):

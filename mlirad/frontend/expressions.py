@@ -51,7 +51,11 @@ def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
 
 @handles(ast.Dict)
 def _dict(t: Translator, node: ast.Dict) -> Any:
-    return {t.visit_value(key): t.visit_value(value) for key, value in zip(node.keys, node.values) if key is not None}
+    result: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values):
+        item = t.visit_value(value)
+        result.update(item if key is None else {t.visit_value(key): item})
+    return result
 
 
 @handles(ast.JoinedStr)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
 import sys
 from enum import Enum
 from types import ModuleType, SimpleNamespace
@@ -11,6 +12,7 @@ from mlirad import errors
 from mlirad.frontend import functions
 from mlirad.frontend.builder import in_kernel
 from mlirad.lang import mathematics
+from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType
@@ -86,10 +88,12 @@ def register(package: str) -> None:
     """Make the modules importable below `package`."""
     parts: dict[str, dict[str, Any]] = {
         "lang.impl": {"current_cfg": _current_cfg, "get_runtime": _get_runtime, "ti_float": _to_default_float},
+        "lang.enums": {"AutodiffMode": AutodiffMode},
         "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
         "lang.util": {"has_pytorch": _has("torch"), "has_paddle": lambda: False},
         "lang.exception": {name: value for name, value in vars(errors).items() if name.startswith("Taichi")},
-        "lang.ops": {name: value for name, value in vars(functions).items() if not name.startswith("_")},
+        "lang.ops": {**{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod")},
+                     **{name: value for name, value in vars(functions).items() if not name.startswith("_")}},
         "types.primitive_types": {**{t.name: t for t in ALL}, "all_types": list(ALL)},
     }
     for name, members in parts.items():

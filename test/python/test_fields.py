@@ -354,6 +354,28 @@ def test_builders_have_lives_of_their_own() -> None:
     np.testing.assert_array_equal(y.to_numpy(), np.ones(3))
 
 
+def test_a_kernel_finds_the_fields_that_replace_destroyed_ones() -> None:
+    @ti.data_oriented
+    class Grid:
+        def allocate(self, n: int) -> None:
+            self.x = ti.field(ti.i32)
+            builder = ti.FieldsBuilder()
+            builder.dense(ti.i, n).place(self.x)
+            self.trees = builder.finalize()
+
+        @ti.kernel
+        def run(self):
+            for i in self.x:
+                self.x[i] += i
+
+    grid = Grid()
+    for n in (3, 5):
+        grid.allocate(n)
+        grid.run()
+        np.testing.assert_array_equal(grid.x.to_numpy(), np.arange(n))
+        grid.trees.destroy()
+
+
 def test_a_lazy_gradient_of_a_builder() -> None:
     builder = ti.FieldsBuilder()
     x = ti.field(ti.f32)

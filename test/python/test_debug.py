@@ -1,0 +1,115 @@
+"""With `debug=True`, indices and assertions are checked, on one thread and on two."""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+HERE = Path(__file__)
+
+
+@pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])
+def height(request: pytest.FixtureRequest) -> Any:
+    """A field that is accessed out of bounds, beside one that must not notice."""
+    ti.init(debug=True, default_fp=ti.f64, cpu_max_num_threads=request.param)
+    height = ti.field(ti.f64)
+    other = ti.field(ti.i32)
+    ti.root.dense(ti.ij, (5000, 4)).place(height, other)
+    other.fill(7)
+    yield height
+    np.testing.assert_array_equal(other.to_numpy(), np.full((5000, 4), 7))
+    ti.reset()
+
+
+def place_of(kernel: Callable[..., Any]) -> str:
+    """File and number of the marked line of a kernel of this file."""
+    lines, start = inspect.getsourcelines(kernel.__wrapped__)
+    found = [start + k for k, line in enumerate(lines) if "# here" in line]
+    assert len(found) == 1
+    return f"{HERE}:{found[0]}:"
+
+
+def test_reads_and_writes_out_of_bounds(height: Any) -> None:
+    @ti.kernel
+    def write(shift: int):
+        for i in range(5000):
+            height[i + shift, 3] = 1  # here
+
+    @ti.kernel
+    def read(i: int, j: int) -> ti.f64:
+        return height[i, j]  # here
+
+    @ti.kernel
+    def update(i: int):
+        height[0, i] += 1  # here
+
+    write(0)
+    assert read(4999, 3) == 1
+    for call, where, size in ((lambda: write(1), write, "5000, 3"), (lambda: write(-1), write, "-1, 3"),
+                              (lambda: read(0, 4), read, "0, 4"), (lambda: read(-1, 0), read, "-1, 0"),
+                              (lambda: update(4), update, "0, 4")):
+        with pytest.raises(ti.TaichiAssertionError) as caught:
+            call()
+        message = str(caught.value)
+        assert place_of(where) in message
+        assert "height" in message and "(5000, 4)" in message and f"({size})" in message
+        assert isinstance(caught.value, AssertionError | RuntimeError)
+    assert read(0, 0) == 0
+
+
+def test_arrays_and_vectors_out_of_bounds(height: Any) -> None:
+    @ti.kernel
+    def array(x: ti.types.ndarray(), i: int):
+        x[i] = 1  # here
+
+    @ti.kernel
+    def vector(i: int) -> int:
+        v = ti.Vector([1, 2, 3])
+        return v[i]  # here
+
+    x = np.zeros(3)
+    array(x, 2)
+    assert vector(2) == 3
+    for call, where in ((lambda: array(x, 3), array), (lambda: array(x, -1), array), (lambda: vector(3), vector)):
+        with pytest.raises(ti.TaichiAssertionError, match="Out of bound access") as caught:
+            call()
+        assert place_of(where) in str(caught.value)
+    np.testing.assert_array_equal(x, [0, 0, 1])
+
+
+def test_assertions(height: Any) -> None:
+    @ti.kernel
+    def run(limit: int):
+        for i in range(5000):
+            assert i < limit, f"i = {i} of {limit}, half is {i / 2}"  # here
+            height[i, 0] = 1
+
+    run(5000)
+    with pytest.raises(ti.TaichiAssertionError, match=r"i = 4999 of 4999, half is 2499\.5") as caught:
+        run(4999)
+    assert place_of(run) in str(caught.value)
+    run(5000)
+
+
+def test_python_reads_out_of_bounds(height: Any) -> None:
+    with pytest.raises(ti.TaichiAssertionError, match="out of bounds"):
+        height[5000, 0]
+
+
+def test_an_offset_moves_the_bounds(height: Any) -> None:
+    x = ti.field(ti.i32, shape=4, offset=-2)
+
+    @ti.kernel
+    def run(i: int) -> int:
+        return x[i]
+
+    assert [run(i) for i in range(-2, 2)] == [0] * 4
+    for i in (-3, 2):
+        with pytest.raises(ti.TaichiAssertionError):
+            run(i)
