@@ -11,7 +11,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.runtime.program import program as current_program
 
-STEP = 2.0 ** -14
+STEP = 2.0 ** -17
 ELEMENTS = 24  # checked one by one; larger inputs also along one random direction
 
 

@@ -281,7 +281,7 @@ class Writer:
             if self.in_place:
                 choices += [self.own_float(), f"{self.own_float()} * 0.5"]
             if self.reads_z:
-                choices += [f"z[{k} % {SIZE}]", "z[i]"]
+                choices += [f"z[{k} % {SIZE}] * 0.05", "ti.sin(z[i] * 0.1)"]
         if self.vectors:
             v = self.random.choice(self.vectors)
             choices += [f"{v}[1]", f"{v}.dot({v}) * 0.3", f"{v}[{self.integer()} % 3]"]
