@@ -1,4 +1,5 @@
 """Derivatives of programs: the tape."""
+from mlirad.ad.custom_gradients import grad_for, grad_replaced, no_grad
 from mlirad.ad.tape import Tape, clear_all_gradients
 
-__all__ = ["Tape", "clear_all_gradients"]
+__all__ = ["Tape", "clear_all_gradients", "grad_for", "grad_replaced", "no_grad"]

@@ -8,14 +8,14 @@ from types import TracebackType
 from typing import Any
 
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.entries import Entry, HostWrite, Launch, Replaced, memory_of
+from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, memory_of
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 

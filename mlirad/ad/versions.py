@@ -79,7 +79,11 @@ class Versions:
     def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.footprints().needed:
-            places = self.needed.setdefault(self._key(footprint, values, buffers), {})
+            key = self._key(footprint, values, buffers)
+            places = self.needed.get(key)
+            if places is None:
+                places = self.needed[key] = {}
+                self.views[key] = self._view(footprint, values, buffers)
             if footprint.place not in places:
                 places[footprint.place] = Region()
             places[footprint.place].add(footprint.box(values))
@@ -91,6 +95,31 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         return [Version(part(view, box), key, reader, place, False)]
+
+    def before_call(self, place: str) -> list[Version]:
+        """Copy all that earlier reverses need, before a call that may write anything."""
+        self.arrays = {}
+        return [Version(part(self.views[key], hull([box for region in regions.values() for box in region.boxes])), key,
+                        next(iter(regions)), place, False) for key, regions in self.needed.items()]
+
+    def note_buffers(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """Note the array arguments of a launch inside a call."""
+        self.arrays.update({buffer.address: buffer.array() for buffer in buffers})
+
+    def after_call(self, kept: Sequence[Version], place: str, is_needed: bool) -> list[Version]:
+        """What a call changed of the copies; its own gradient, where it has one, may read all that there is now."""
+        changed = [version for version in kept if version.copy.tobytes() != version.view.tobytes()]
+        for version in changed:
+            self._allow(version.key, version.read, place, "")
+        if is_needed:
+            found: dict[Key, np.ndarray[Any, Any]] = {name: memory.view for name, memory in self.program.fields.items()
+                                                      if name not in self.program.gradients}
+            found.update(self.arrays)
+            for key, view in found.items():
+                self.views[key] = view
+                rank = len(self.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
+                self.needed.setdefault(key, {}).setdefault(place, Region()).add(((None, None),) * rank)
+        return changed
 
     def _reader(self, key: Key, box: Box) -> str | None:
         """The place of a read that an earlier reverse does again in a box, or None."""
