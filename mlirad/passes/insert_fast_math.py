@@ -6,10 +6,37 @@ from mlirad.passes._walk import operations
 
 def insert_fast_math(module: ir.Operation, *, flags: str = "reassoc+contract+arcp+afn+nsz") -> None:
     """Give every float operation fast-math flags; NaN and infinity keep their meaning."""
-    attribute = ir.Attribute.parse(f"#arith.fastmath<{flags.replace('+', ',')}>")
-    # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.
-    exact = ir.Attribute.parse(f"#arith.fastmath<{','.join(f for f in flags.split('+') if f != 'afn') or 'none'}>")
+    everything = flags.split("+")
+    fast, no_powi, no_estimate = (_attribute([f for f in everything if f not in without])
+                                  for without in ((), ("afn",), ("afn", "arcp")))
     for op in operations(module):
         if op.name.startswith(("arith.", "math.")) and op.results and is_float(op.results[0].type) \
                 and op.name not in ("arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"):
-            op.attributes["fastmath"] = exact if op.name == "math.powf" else attribute
+            # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.
+            op.attributes["fastmath"] = no_powi if op.name == "math.powf" else \
+                no_estimate if _needs_infinity(op) else fast
+
+
+def _attribute(flags: list[str]) -> ir.Attribute:
+    return ir.Attribute.parse(f"#arith.fastmath<{','.join(flags) or 'none'}>")
+
+
+def _needs_infinity(op: ir.Operation) -> bool:
+    """Whether an op divides by a square root that may be 0: its estimate, refined, would be NaN there."""
+    if op.name == "math.rsqrt":
+        return not _is_raised(op.operands[0])
+    if op.name != "arith.divf" or isinstance(op.operands[1], ir.BlockArgument):
+        return False
+    divisor = op.operands[1].owner.operation
+    return divisor.name == "math.sqrt" and not _is_raised(divisor.operands[0])
+
+
+def _is_raised(value: ir.Value) -> bool:
+    """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.addf":
+        return False
+    for operand in value.owner.operation.operands:
+        if not isinstance(operand, ir.BlockArgument) and operand.owner.operation.name == "arith.constant" \
+                and ir.FloatAttr(operand.owner.operation.attributes["value"]).value > 0:
+            return True
+    return False

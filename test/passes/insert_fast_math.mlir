@@ -1,8 +1,8 @@
-// RUN: mlirad-opt %s --insert-fast-math=flags=reassoc+contract | filecheck %s
+// RUN: mlirad-opt %s --insert-fast-math=flags=reassoc+contract+arcp | filecheck %s
 
 // CHECK-LABEL: func.func @float_operations
-// CHECK: arith.addf %{{.*}} fastmath<reassoc,contract>
-// CHECK: math.sin %{{.*}} fastmath<reassoc,contract>
+// CHECK: arith.addf %{{.*}} fastmath<reassoc,arcp,contract>
+// CHECK: math.sin %{{.*}} fastmath<reassoc,arcp,contract>
 func.func @float_operations(%a: f32) -> f32 {
   %0 = arith.addf %a, %a : f32
   %1 = math.sin %0 : f32
@@ -17,4 +17,19 @@ func.func @comparisons_keep_nan(%a: f32, %i: i32) -> f32 {
   %1 = arith.sitofp %i : i32 to f32
   %2 = arith.select %0, %a, %1 : f32
   return %2 : f32
+}
+
+// The estimate of 1/sqrt is NaN at 0, so it is used only where the radicand is raised above 0.
+
+// CHECK-LABEL: func.func @reciprocal_roots
+// CHECK: arith.divf %{{.*}}, %[[ROOT:.*]] fastmath<reassoc,contract>
+// CHECK: arith.divf %{{.*}}, %{{.*}} fastmath<reassoc,arcp,contract>
+func.func @reciprocal_roots(%a: f32) -> (f32, f32) {
+  %eps = arith.constant 1.0e-3 : f32
+  %0 = math.sqrt %a : f32
+  %1 = arith.divf %a, %0 : f32
+  %2 = arith.addf %a, %eps : f32
+  %3 = math.sqrt %2 : f32
+  %4 = arith.divf %a, %3 : f32
+  return %1, %4 : f32, f32
 }
