@@ -11,6 +11,7 @@ from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, memory_of
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
@@ -20,6 +21,8 @@ from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
 RULES = ("save", "refuse")
+_NO_DEBUG = ("Debug mode is disabled, autodiff valid check will not work. Please specify `ti.init(debug=True)` to "
+             "enable the check.")
 
 
 class Tape:
@@ -30,12 +33,20 @@ class Tape:
 
     Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
     `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
+
+    With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes an element of a
+    field with a gradient that was read since the tape was entered, which is Taichi's rule; without debug there is a
+    warning. With `anomaly`, a launch or its reverse raises TaichiAssertionError at the first NaN or infinity that it
+    writes, naming kernel, field, index and source line.
     """
 
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
-                 grad_check: Any = None, rules: str = "save") -> None:
+                 grad_check: Any = None, rules: str = "save", anomaly: bool = False) -> None:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
+        if validation and anomaly:
+            raise ValueError("a tape looks for broken rules (validation=True) or for NaNs (anomaly=True), not for both")
+        self.validation, self.anomaly = validation, anomaly
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
         self.entries: list[Entry] = []
         self.is_replacing = False  # inside a function with a gradient of its own
@@ -57,9 +68,28 @@ class Tape:
         for symbol in self.program.hidden:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
         self.loss.fill(0)
+        if self.validation:
+            self._start_validation()
         self.versions = Versions(self.program, self.rules)
         self.program.recorder = self
         return self
+
+    def _start_validation(self) -> None:
+        if not self.program.config.debug:
+            warnings.warn(_NO_DEBUG, stacklevel=3)
+        for allocation in self.program.checks.values():
+            allocation.data.fill(0)
+
+    @property
+    def _primal_mode(self) -> str:
+        if self.validates:
+            return "validation"
+        return "anomaly" if self.anomaly else "primal"
+
+    @property
+    def validates(self) -> bool:
+        """Whether launches check Taichi's rule for accesses now."""
+        return self.validation and self.program.config.debug and self.program.recorder is self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
@@ -73,6 +103,13 @@ class Tape:
         """What was recorded, with its arguments: kernels, and functions with a gradient of their own."""
         return [(e.kernel, tuple(e.values)) if isinstance(e, Launch) else (e.function, e.args)
                 for e in self.entries if isinstance(e, Launch | Replaced)]
+
+    @property
+    def modes(self) -> list[AutodiffMode]:
+        """The mode of each of `calls` while it was recorded."""
+        checked = self.validation and self.program.config.debug
+        return [AutodiffMode.VALIDATION if checked and isinstance(kernel, Kernel) else AutodiffMode.NONE
+                for kernel, _ in self.calls]
 
     def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
         """Launch a kernel, keeping what it overwrites of what reverses read.
@@ -89,7 +126,7 @@ class Tape:
             variant.gradient_version = self.program.gradient_version
         for piece in variant.parts() if self.rules == "save" else [variant]:
             saved = self.versions.before_launch(piece, values, buffers)
-            piece.launch("primal", flat_values(values, buffers, piece, reverse=False))
+            piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
             self.entries.append(Launch(kernel, piece, values, buffers, saved))
             self.versions.after_launch(piece, values, buffers)
 
@@ -217,7 +254,7 @@ class Tape:
             for version in entry.saved:
                 if version.redone:
                     version.exchange()
-            entry.reverse()
+            entry.reverse("anomaly-reverse" if self.anomaly else "reverse")
             for version in entry.saved:
                 if not version.redone:
                     version.exchange()

@@ -14,6 +14,7 @@ from mlirad.frontend.calls import Function
 from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
+from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant, declare_trees
@@ -120,6 +121,12 @@ class Kernel:
 
     def _forget_ready(self) -> None:
         self._ready = None
+
+    @property
+    def autodiff_mode(self) -> AutodiffMode:
+        """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
+        recorder = program().recorder
+        return AutodiffMode.VALIDATION if recorder is not None and recorder.validates else AutodiffMode.NONE
 
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its inputs."""

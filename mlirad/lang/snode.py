@@ -146,6 +146,15 @@ class PlacedField:
     def _name(self) -> str:
         return self.field.symbol
 
+    @property
+    def ptr(self) -> PlacedField:
+        """This leaf, as programs that know Taichi's insides ask for it."""
+        return self
+
+    def has_adjoint_checkbit(self) -> bool:
+        """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
+        return bool(self.field.program.config.debug) and self.field.has("grad")
+
     def parent(self, n: int = 1) -> Any:
         """The block `n` levels up, or None above the root."""
         return self if n == 0 else self.block.parent(n - 1)

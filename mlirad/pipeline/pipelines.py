@@ -4,12 +4,12 @@ from __future__ import annotations
 NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
 REVERSE = ("check-access-rules,mark-footprints,differentiate-reverse,canonicalize,cse,lower-grad-logs,"
            "lower-grad-to-memref,hoist-loads,canonicalize,cse")
-CHECK_BOUNDS = "insert-bounds-checks"
+CHECK_BOUNDS, CHECK_ACCESS, CHECK_FINITE = "insert-bounds-checks", "insert-access-checks", "insert-finite-checks"
 
 LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
              "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
-             "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,lower-field-to-memref,"
-             "hoist-buffers,canonicalize,cse")
+             "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
+             "lower-field-to-memref,hoist-buffers,canonicalize,cse")
 TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
               "convert-scf-to-cf,"
               "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
@@ -30,15 +30,18 @@ STAGES = ("field", "normal", "derived", "memref", "target")
 
 
 def cpu_stages(*, reverse: bool = False, threads: int = 1, worth: int = 100_000, fast_math: bool = True,
-               check_bounds: bool = False) -> list[tuple[str, str]]:
+               check_bounds: bool = False, check_access: bool = False,
+               check_finite: bool = False) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
-    A reverse repeats the accesses that its primal has checked, and checks none itself.
+    A reverse repeats the accesses that its primal has checked, and checks only what it writes itself.
     """
-    normal = f"{NORMALISE},{CHECK_BOUNDS}" if check_bounds and not reverse else NORMALISE
-    stages = [("normal", normal)]
+    finite = f",{CHECK_FINITE}" if check_finite else ""
     if reverse:
-        stages.append(("derived", REVERSE))
+        stages = [("normal", NORMALISE), ("derived", REVERSE + finite)]
+    else:
+        checks = [CHECK_BOUNDS] * check_bounds + [CHECK_ACCESS] * check_access
+        stages = [("normal", ",".join([NORMALISE, *checks]) + finite)]
     stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
     stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
     return [(name, f"builtin.module({text})") for name, text in stages]

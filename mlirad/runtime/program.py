@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 from weakref import WeakSet
 
@@ -32,6 +33,7 @@ class Program:
         self.variants = 0  # of kernels, built so far
         self.names: dict[str, int] = {}
         self.errors = Allocation(8 * ERROR_SLOTS)
+        self.checks: dict[str, Allocation] = {}  # which elements were read, by the name of the field
         self.pending: list[Callable[[], None]] = []
         self.root: Any = None
         self.generation = 0
@@ -47,10 +49,17 @@ class Program:
         self.names[wanted] = count + 1
         return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
 
+    def check_bits(self, symbol: str) -> Allocation:
+        """A byte an element of a field, for `insert-access-checks`."""
+        if symbol not in self.checks:
+            self.checks[symbol] = Allocation(prod(self.fields[symbol].layout.shape))
+        return self.checks[symbol]
+
     def forget(self, symbol: str) -> None:
         """Let go of a field's memory; code that has its address is not run again."""
         self.fields.pop(symbol, None)
         self.gradients.pop(symbol, None)
+        self.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 

@@ -12,10 +12,12 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError
+from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError, located
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
+from mlirad.passes._location import source_location
 from mlirad.passes._walk import functions
+from mlirad.passes.insert_access_checks import CHECK
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
@@ -25,7 +27,8 @@ from mlirad.runtime.footprints import Footprints, read_footprints
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
-MODES = ("primal", "reverse")
+MODES = ("primal", "reverse", "validation", "anomaly", "anomaly-reverse")
+PRIMALS = ("primal", "validation", "anomaly")
 
 
 @dataclass
@@ -59,9 +62,10 @@ class Variant:
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
-        return cpu_stages(reverse=mode == "reverse", threads=config.cpu_max_num_threads,
+        return cpu_stages(reverse=mode not in PRIMALS, threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
-                          check_bounds=config.debug)
+                          check_bounds=config.debug, check_access=mode == "validation",
+                          check_finite=mode.startswith("anomaly"))
 
     def dump(self, stage: str, mode: str) -> str:
         """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
@@ -74,8 +78,8 @@ class Variant:
 
     def ptx(self, mode: str, chip: str) -> str:
         """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an unknown chip."""
-        if mode not in MODES:
-            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
+        if mode not in MODES[:2]:
+            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES[:2])}")
         from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own, which few programs need
 
         config = self.program.config
@@ -139,6 +143,8 @@ class Variant:
     def _address(self, symbol: str) -> int:
         if symbol == "$errors":
             return self.program.errors.address
+        if symbol.startswith(CHECK):
+            return self.program.check_bits(symbol.removeprefix(CHECK)).address
         memory = self.program.fields.get(symbol)
         if memory is None:
             raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses field '{symbol}' of a destroyed tree")
@@ -154,9 +160,12 @@ class Variant:
 
     def launch(self, mode: str, values: Sequence[Any]) -> None:
         """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""
-        self.code(mode).launch(values)
+        code = self.code(mode)
+        code.launch(values)
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
+        if self.kernel.results and mode in PRIMALS[1:]:  # where `result` looks for them
+            ctypes.memmove(self.code("primal").results, code.results, ctypes.sizeof(code.results))
 
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
@@ -182,7 +191,8 @@ class Variant:
                     op.erase()
             with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
                 declare_trees(self.program, self.kernel.fields)
-        self.compiled.pop("reverse", None)
+        for mode in MODES[1:]:
+            self.compiled.pop(mode, None)
         self._footprints = self._parts = None
 
     def _gradients(self) -> tuple[str | None, ...]:
@@ -234,7 +244,8 @@ class Variant:
         place, _, text = messages[number - 1].partition("\n")
         filled = _filled(text, [int(v) for v in record[1:]])
         record[:] = 0
-        raise TaichiAssertionError(f"{_shown_place(place)}{filled}")
+        source = source_location(place)
+        raise TaichiAssertionError(filled if source is None else located(filled, source))
 
     def result(self) -> Any:
         """What the last primal launch returned."""
@@ -277,11 +288,6 @@ def _filled(text: str, values: Sequence[int]) -> str:
         return str(word % (1 << 64) if spec.endswith("u") else word)
 
     return re.sub(r"\{([^}]*)\}", one, text).replace("\1", "{").replace("\2", "}")
-
-
-def _shown_place(place: str) -> str:
-    text = place.removeprefix("loc(").removesuffix(")").replace('"', "")
-    return f"{text}: " if text != "unknown" else ""
 
 
 def _read(memory: Any, position: int, dtype: DataType) -> Any:

@@ -6,5 +6,5 @@
 
 // HELP: --differentiate-reverse {{ *}}Replace every public function by its reverse.
 // HELP: --split-parallel-loops {{ *}}Outline parallel loops{{.*}} Options: threads=1
-// HELP: --cpu-pipeline {{.*}}threads=1 fast_math=true
+// HELP: --cpu-pipeline {{.*}}threads=1 {{.*}}fast_math=true
 // HELP: --cpu-reverse-pipeline

@@ -1,0 +1,34 @@
+// RUN: mlirad-opt %s --insert-access-checks | filecheck %s
+
+// CHECK: sym_name = "$check.x"
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "y", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @read_then_write(
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i8
+// CHECK: "field.store"(%[[ONE]], %{{.*}}, %[[I:.*]]) : (i8, !field.array<i8, [16]>, index) -> ()
+// CHECK: "field.load"(%{{.*}}, %[[I]]) : (!field.array<f32, [16]>, index) -> f32
+// CHECK: %[[BIT:.*]] = "field.load"(%{{.*}}, %[[I]]) : (!field.array<i8, [16]>, index) -> i8
+// CHECK: %[[UNREAD:.*]] = arith.cmpi eq, %[[BIT]]
+// CHECK: "field.assert"(%[[UNREAD]]) {message = "(kernel=read_then_write) Breaks the global data access rule. Snode x is overwritten unexpectedly."}
+// CHECK: "field.store"(%{{.*}}, %{{.*}}, %[[I]]) : (f32, !field.array<f32, [16]>, index) -> ()
+func.func @read_then_write(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  "field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @no_gradient(
+// CHECK-NOT: i8
+func.func @no_gradient(%i: index) {
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %v = "field.load"(%y, %i) : (!field.array<f32, [16]>, index) -> f32
+  "field.store"(%v, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
