@@ -53,8 +53,6 @@ def swizzle_values(name: str, positions: Sequence[int], extent: int, value: Any)
 
 def check_indices(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Indices into entries, constants made positive. Raises TaichiIndexError for a wrong rank or range."""
-    if len(indices) == 2 and len(shape) == 1 and isinstance(indices[1], int) and indices[1] == 0:
-        indices = indices[:1]
     if len(indices) != len(shape):
         raise TaichiIndexError(f"Expected {len(shape)} indices, got {len(indices)}")
     checked: list[Any] = []

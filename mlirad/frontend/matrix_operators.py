@@ -1,6 +1,7 @@
 """The operators of vectors and matrices: elementwise, scalars repeated, generic over numbers and kernel scalars."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
+from mlirad.frontend.builder import in_kernel
 
 
 class Operators:
@@ -56,6 +58,13 @@ class Operators:
             other = self.made_from(other)
         return self.map_with(function, other, self) if swapped else self.map_with(function, self, other)
 
+    def _compared(self, test: Callable[[Any, Any], Any], other: Any) -> Any:
+        """Compare entries; in Python scope, lists of other shapes are repeated as NumPy does."""
+        if isinstance(other, list | tuple) and not in_kernel() and np.shape(other) != self.shape:
+            result = test(np.asarray(self), np.asarray(other))
+            return self.made_from(result.tolist())
+        return self._with(test, other)
+
     def __add__(self, other: Any) -> Any: return self._with(lambda a, b: a + b, other)
     def __radd__(self, other: Any) -> Any: return self._with(lambda a, b: a + b, other, True)
     def __sub__(self, other: Any) -> Any: return self._with(lambda a, b: a - b, other)
@@ -80,8 +89,8 @@ class Operators:
     def __rlshift__(self, other: Any) -> Any: return self._with(lambda a, b: a << b, other, True)
     def __rshift__(self, other: Any) -> Any: return self._with(lambda a, b: a >> b, other)
     def __rrshift__(self, other: Any) -> Any: return self._with(lambda a, b: a >> b, other, True)
-    def __eq__(self, other: Any) -> Any: return self._with(lambda a, b: a == b, other)
-    def __ne__(self, other: Any) -> Any: return self._with(lambda a, b: a != b, other)
+    def __eq__(self, other: Any) -> Any: return self._compared(operator.eq, other)
+    def __ne__(self, other: Any) -> Any: return self._compared(operator.ne, other)
     def __lt__(self, other: Any) -> Any: return self._with(lambda a, b: a < b, other)
     def __le__(self, other: Any) -> Any: return self._with(lambda a, b: a <= b, other)
     def __gt__(self, other: Any) -> Any: return self._with(lambda a, b: a > b, other)

@@ -191,8 +191,8 @@ def _check_numpy(raw: np.ndarray[Any, Any], declared: NdarrayType, name: str) ->
     if isinstance(want, MatrixType):
         want, element_ndim = want.dtype, want.ndim
     if (declared.ndim is not None and declared.ndim + element_ndim != raw.ndim) or element_ndim > raw.ndim:
-        raise _refused(name, f"required array has ndim={declared.ndim} element_dim={element_ndim}, "
-                             f"array with {raw.ndim} dimensions is provided")
+        inner = f" element_dim={element_ndim}" if element_ndim else ""
+        raise _refused(name, f"required array has ndim={declared.ndim}{inner}, array with {raw.ndim} dimensions is provided")
     element = raw.shape[raw.ndim - element_ndim:]
     if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
         raise _refused(name, f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
