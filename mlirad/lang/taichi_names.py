@@ -21,6 +21,10 @@ extension = Enum("extension", ["sparse", "quant", "quant_basic", "data64", "adst
                                "mesh"])
 
 
+_REAL = [*(t for t in ALL if t.is_float), float]
+_INTEGER = [*(t for t in ALL if t.is_integer), int, bool]
+
+
 class Layout(Enum):
     """How the components of a matrix field lie: together, or each component on its own."""
 
@@ -94,7 +98,8 @@ def register(package: str) -> None:
         "lang.exception": {name: value for name, value in vars(errors).items() if name.startswith("Taichi")},
         "lang.ops": {**{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod")},
                      **{name: value for name, value in vars(functions).items() if not name.startswith("_")}},
-        "types.primitive_types": {**{t.name: t for t in ALL}, "all_types": list(ALL)},
+        "types.primitive_types": {**{t.name: t for t in ALL}, "real_types": _REAL, "integer_types": _INTEGER,
+                                  "all_types": _REAL + _INTEGER},
     }
     for name, members in parts.items():
         module = ModuleType(f"{package}.{name}")
