@@ -11,6 +11,7 @@ from mlirad.ad.versions import Version, part
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.passes._location import source_location
 from mlirad.runtime.footprints import Box, Flow
 from mlirad.runtime.variant import Variant
 
@@ -33,6 +34,10 @@ class Launch:
         """Run its reverse."""
         variant = self.variant
         variant.launch(mode, flat_values(self.values, self.buffers, variant, reverse=True))
+
+    def __str__(self) -> str:
+        place = source_location(self.variant.kernel.module.operation.location)
+        return f"kernel '{self.variant.kernel.name}'" + (f" ({place})" if place is not None else "")
 
     def repeat(self) -> None:
         """Run it again at the present state."""
@@ -63,6 +68,9 @@ class HostWrite:
         if self.written is None:
             self.written = part(self.view, self.box).copy()
 
+    def __str__(self) -> str:
+        return "a write from Python"
+
     def repeat(self) -> None:
         """Write the same again."""
         assert self.written is not None
@@ -89,6 +97,9 @@ class HostCopy:
         arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
         sent.fill(0)
 
+    def __str__(self) -> str:
+        return f"the copy at {self.place}"
+
     def repeat(self) -> None:
         """Copy again."""
         self.target.located().write(self.source.to_numpy())
@@ -111,6 +122,9 @@ class Replaced:
     def reverse(self, mode: str = "reverse") -> None:
         """Call the gradient that was given for it."""
         self.function.grad(*self.args, **self.keywords)
+
+    def __str__(self) -> str:
+        return f"function '{self.function.__name__}'"
 
     def repeat(self) -> None:
         """Call it again at the present state."""

@@ -8,8 +8,10 @@ from types import TracebackType
 from typing import Any
 
 from mlirad.ad.custom_gradients import nothing
+from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, memory_of
-from mlirad.ad.versions import Versions
+from mlirad.ad.snapshot import Snapshot
+from mlirad.ad.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
@@ -37,7 +39,9 @@ class Tape:
     With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes an element of a
     field with a gradient that was read since the tape was entered, which is Taichi's rule; without debug there is a
     warning. With `anomaly`, a launch or its reverse raises TaichiAssertionError at the first NaN or infinity that it
-    writes, naming kernel, field, index and source line.
+    writes, naming kernel, field, index and source line. With `grad_check`, a list of fields, their gradients are
+    compared with finite differences; a loss that is not in f64, or a difference of more than a hundredth, raises
+    TaichiAssertionError, what is no field with a gradient TaichiTypeError.
     """
 
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
@@ -47,6 +51,7 @@ class Tape:
         if validation and anomaly:
             raise ValueError("a tape looks for broken rules (validation=True) or for NaNs (anomaly=True), not for both")
         self.validation, self.anomaly = validation, anomaly
+        self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
         self.entries: list[Entry] = []
         self.is_replacing = False  # inside a function with a gradient of its own
@@ -62,11 +67,15 @@ class Tape:
             raise TaichiRuntimeError("a tape is recording already: tapes cannot be nested")
         self.program.materialize()
         _check_loss(self.loss)
+        if self.grad_check is not None:
+            check_loss_type(self.loss)
         self.entered = True
         if self.clear_gradients:
             clear_all_gradients()
         for symbol in self.program.hidden:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
+        if self.grad_check:
+            self.start = Snapshot(self.program)
         self.loss.fill(0)
         if self.validation:
             self._start_validation()
@@ -95,8 +104,16 @@ class Tape:
                  trace: TracebackType | None) -> None:
         self.program.recorder = None
         self.closed_at = self.program.changes
+        self._note_written()
         if kind is None:
             self.grad()
+            if self.grad_check:
+                compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
+
+    def _note_written(self) -> None:
+        """Keep what Python wrote last, for a program that is to be repeated."""
+        if self.grad_check is not None and self.entries and isinstance(self.entries[-1], HostWrite):
+            self.entries[-1].note_written()
 
     @property
     def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
@@ -116,6 +133,7 @@ class Tape:
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
+        self._note_written()
         if self.is_replacing:
             self.versions.note_buffers(buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
@@ -141,6 +159,7 @@ class Tape:
         if function.grad is None:
             raise TaichiRuntimeError(f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
                                      "ti.ad.grad_for gives its gradient")
+        self._note_written()
         place = _caller()
         kept = self.versions.before_call(place)
         self.is_replacing = True
@@ -207,6 +226,7 @@ class Tape:
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
+        self._note_written()
         if self.is_replacing:
             return
         key, view, adjoint = memory_of(target)
@@ -242,7 +262,8 @@ class Tape:
     def grad(self) -> None:
         """Seed the loss with 1 and run the reverses of what was recorded, last first.
 
-        Afterwards every primal field holds again what the forward program left there.
+        Afterwards, and where a reverse raises an error, every primal field holds again what the forward program left
+        there.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
         if self.closed_at != self.program.changes:
@@ -250,17 +271,21 @@ class Tape:
                                      "would not belong to what it recorded")
         self._warn_of_hidden()
         self.loss.grad.fill(1)
-        for entry in reversed(self.entries):
-            for version in entry.saved:
-                if version.redone:
-                    version.exchange()
-            entry.reverse("anomaly-reverse" if self.anomaly else "reverse")
-            for version in entry.saved:
-                if not version.redone:
-                    version.exchange()
-        for entry in self.entries:
-            for version in entry.saved:
+        exchanged: list[Version] = []
+        try:
+            for entry in reversed(self.entries):
+                self._exchange(entry, exchanged, redone=True)
+                entry.reverse("anomaly-reverse" if self.anomaly else "reverse")
+                self._exchange(entry, exchanged, redone=False)
+        finally:
+            for version in reversed(exchanged):
                 version.exchange()
+
+    def _exchange(self, entry: Entry, exchanged: list[Version], *, redone: bool) -> None:
+        for version in entry.saved:
+            if version.redone == redone:
+                version.exchange()
+                exchanged.append(version)
 
 
 def _caller() -> str:

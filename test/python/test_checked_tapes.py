@@ -170,6 +170,26 @@ class TestAnomalies:
             roots()
         names_both(caught.value, "loss[None] += ti.sqrt(x[i])")
 
+    def test_memory_after_an_error_in_reverse(self) -> None:
+        x, loss = variable("x", 3), variable("loss")
+
+        @ti.kernel
+        def roots():
+            for i in range(3):
+                x[i] = ti.sqrt(x[i]) * x[i]
+
+        @ti.kernel
+        def total():
+            for i in range(3):
+                loss[None] += ti.sqrt(x[i] - 1.0)
+                x[i] = 5.0
+
+        x.fill(1.0)
+        with pytest.raises(ti.TaichiAssertionError, match="becomes inf"), ti.ad.Tape(loss, anomaly=True):
+            roots()
+            total()
+        assert np.all(x.to_numpy() == 5.0)
+
     def test_array_arguments_and_single_precision(self) -> None:
         y = ti.ndarray(ti.f32, shape=4, needs_grad=True)
         loss = variable("loss", dtype=ti.f32)

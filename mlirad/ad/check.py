@@ -1,0 +1,45 @@
+"""`ti.ad.check`: is a gradient the derivative?"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.snapshot import Snapshot
+from mlirad.ad.tape import Tape
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.runtime.program import program
+
+
+def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: float = 1e-5) -> None:
+    """Compare the gradients of a loss in one field or several, in f64, with finite differences.
+
+    `loss` is a 0-D field that `run()` computes, which a tape then differentiates; or it is a tape that has run its
+    reverses, whose launches are repeated from the present fields. Elements are changed one by one; of more than 32 a
+    sample, and all of them along a random direction. Fields hold afterwards what the forward program left there.
+
+    Raises TaichiAssertionError where they disagree by more than `rel`, naming the element, and the kernel whose
+    reverse disagrees with differences of that kernel alone; TaichiTypeError where `wrt` is no field in f64 with a
+    gradient; TaichiRuntimeError where the program gives another loss from the same fields.
+    """
+    fields = fields_of(wrt, "ti.ad.check")
+    for field in fields:
+        if field.dtype.numpy.itemsize < 8:
+            raise TaichiTypeError(f"ti.ad.check needs f64, and field '{field.symbol}' is of type {field.dtype}")
+    if isinstance(loss, Tape):
+        if run is not None:
+            raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
+        if not loss.entered or loss.program.recorder is loss:
+            raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
+        check_loss_type(loss.loss)
+        compare(fields, loss.loss, loss.entries, Snapshot(loss.program), lambda: repeat(loss.entries), rel)
+        return
+    if run is None:
+        raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
+    check_loss_type(loss)
+    current = program()
+    current.materialize()
+    start = Snapshot(current)
+    with Tape(loss, grad_check=[]) as tape:
+        run()
+    compare(fields, loss, tape.entries, start, run, rel)

@@ -1,0 +1,18 @@
+"""The memory of all fields at one moment."""
+from __future__ import annotations
+
+from mlirad.runtime.program import Program
+
+
+class Snapshot:
+    """Copies of all fields but gradients, or of all (`with_gradients`); `restore` puts them back."""
+
+    def __init__(self, program: Program, *, with_gradients: bool = False) -> None:
+        self.program = program
+        self.copies = {name: memory.view.copy() for name, memory in program.fields.items()
+                       if with_gradients or name not in program.gradients}
+
+    def restore(self) -> None:
+        """Make memory what it was."""
+        for name, copy in self.copies.items():
+            self.program.fields[name].view[...] = copy
