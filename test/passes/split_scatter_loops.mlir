@@ -9,10 +9,10 @@
 // CHECK-LABEL: func.func @own_and_next_element
 // CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c15)
 // CHECK: %[[HERE:.*]] = "field.load"(%arg0, %[[P]])
-// CHECK: "field.atomic"(%[[HERE]], %{{.*}}, %[[P]])
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[P]], %c1
 // CHECK: %[[THERE:.*]] = "field.load"(%arg0, %[[BEFORE]])
-// CHECK: "field.atomic"(%[[THERE]], %{{.*}}, %[[P]])
+// CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
+// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[P]])
 func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index
