@@ -1,6 +1,7 @@
 """Whether the iterations of a loop may be reversed in any order."""
 from __future__ import annotations
 
+from mlirad.bindings import ir
 from mlirad.passes._activity import Activity
 from mlirad.passes._affine import affine
 from mlirad.passes._graph import Graph, Node
@@ -11,8 +12,9 @@ from mlirad.passes._walk import is_defined_in
 def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
     """Whether adjoints pass from one iteration of `scf.for` to another only through sums.
 
-    So it is where carried values are sums (`c + something` without c), where no history is needed, and where elements
-    that are stored are touched once.
+    So it is where carried values are sums (`c + something` without c), where no history is needed, where elements that
+    are stored are touched once, and where an array is either read or added to: the adjoint of a read is an addition to
+    what the adjoint of an update reads.
     """
     if loop in needed.redone:
         return False
@@ -22,13 +24,21 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
             return False
         if argument in activity.active and not _is_sum(loop, argument, body.terminator.operands[position]):
             return False
-    stores = [n for n in loop.walk() if n.name == "field.store" and n in needed.work]
-    stored = {n.array for n in stores}
-    touched = [n.array for n in loop.walk() if n.name in ("field.load", "field.atomic") and n in needed.work]
-    if stored.intersection(touched) or len(stores) != len(stored):
+    work = [n for n in loop.walk() if n in needed.work]
+    stores = [n for n in work if n.name == "field.store"]
+    updates = [n for n in work if n.name == "field.atomic"]
+    stored, updated = {n.array for n in stores}, {n.array for n in updates}
+    loaded = {n.array for n in work if n.name == "field.load"}
+    if stored & (loaded | updated) or loaded & updated or len(stores) != len(stored):
+        return False
+    if any(not _is_addition(n) or n.results[0] in activity.active for n in updates):
         return False
     iv = graph.values[body.arguments[0]]
     return all(_moves(graph, loop, node, iv) for node in stores)
+
+
+def _is_addition(update: Node) -> bool:
+    return ir.StringAttr(update.op.attributes["kind"]).value == "add"
 
 
 def _is_sum(loop: Node, argument: int, result: int) -> bool:

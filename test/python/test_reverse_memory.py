@@ -179,6 +179,24 @@ def test_atomics_in_nested_loops() -> None:
     check(program, [x], loss)
 
 
+def test_elements_read_in_one_iteration_and_added_to_in_another() -> None:
+    x, w, loss = variable(6), variable(8), scalar()
+
+    @ti.kernel
+    def run():
+        ti.loop_config(serialize=True)
+        for i in range(6):
+            w[2] += x[i] ** 2
+            loss[None] += w[i]
+        ti.loop_config(serialize=True)
+        for i in range(6):
+            loss[None] += w[i] * 2.0
+            w[i + 1] += x[i]
+            w[5 - i] += w[3]
+
+    check(run, [x, w], loss)
+
+
 def test_updates_of_fields_by_multiplication() -> None:
     x, loss = variable(5), scalar()
 
