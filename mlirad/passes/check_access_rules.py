@@ -18,19 +18,20 @@ from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._needed import Needed
 from mlirad.passes._overwrite import Overwrites
+from mlirad.passes._remarks import remark, shown_array, shown_place
 from mlirad.passes._walk import functions
 
 RULES = ("save", "refuse")
 
 
-def check_access_rules(module: ir.Operation, *, rules: str = "save") -> None:
-    """Find the arrays that the reverse has to move back, or refuse the kernel."""
+def check_access_rules(module: ir.Operation, *, rules: str = "save", report: bool = False) -> None:
+    """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a remark on each read."""
     if rules not in RULES:
         raise TaichiCompilationError(f"option 'rules' of 'check-access-rules' is one of "
                                      f"{', '.join(RULES)}, not '{rules}'")
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
-            _Check(module, function, rules).run()
+            _Check(module, function, rules).run(report)
 
 
 class _Check:
@@ -44,7 +45,7 @@ class _Check:
             if node.name in ("field.store", "field.atomic"):
                 self.writes.setdefault(node.array, []).append(node)
 
-    def run(self) -> None:
+    def run(self, report: bool) -> None:
         """Add arrays until what doing their writes again needs is safe too."""
         redone: dict[Any, tuple[Node, Node]] = {}
         while True:
@@ -60,6 +61,23 @@ class _Check:
             self.function.attributes["grad.redone"] = ir.ArrayAttr.get(marks)
             verdicts = [ir.StringAttr.get(_message(load, write)) for load, write in redone.values()]
             self.function.attributes["grad.verdicts"] = ir.ArrayAttr.get(verdicts)
+
+        if report:
+            self._report(needed, redone)
+
+    def _report(self, needed: Needed, redone: dict[Any, tuple[Node, Node]]) -> None:
+        values = {value for value, _ in needed.keys}
+        for node in self.graph.nodes():
+            if node.name != "field.load" or node.results[0] not in values or self._is_local(node):
+                continue
+            places = sorted({shown_place(write.op) for write in self.writes.get(node.array, [])})
+            if node.array in redone:
+                verdict = f"redone, it is overwritten at {shown_place(redone[node.array][1].op)}"
+            elif places:
+                verdict = f"safe, no write behind it at {', '.join(places)} meets it"
+            else:
+                verdict = "safe, the kernel does not write it"
+            remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
 
     def _mark(self, array: Any) -> ir.Attribute:
         if isinstance(array, str):

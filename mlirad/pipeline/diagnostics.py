@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.passes._location import source_location
+from mlirad.passes._remarks import take_remarks
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,13 @@ def reporting(context: ir.Context, report: Report) -> Iterator[None]:
             report(item)
     finally:
         handler.detach()
+
+
+def remarks(module: ir.Operation) -> Iterator[Diagnostic]:
+    """What passes remarked on the ops of a module, taken away from them."""
+    for op, text in take_remarks(module):
+        place = source_location(op.location)
+        yield Diagnostic("remark", place, text, "" if place is None else place.excerpt())
 
 
 def _from_error(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:

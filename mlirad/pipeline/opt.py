@@ -10,7 +10,7 @@ from pathlib import Path
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.pipeline.command import CommandError, parse_command
-from mlirad.pipeline.diagnostics import Diagnostic, reporting
+from mlirad.pipeline.diagnostics import Diagnostic, Report, remarks, reporting
 from mlirad.pipeline.emit import emit
 from mlirad.pipeline.expectations import parse_expectations, unmet
 from mlirad.pipeline.registry import PipelineError, pass_names
@@ -86,7 +86,7 @@ class _Chunk:
 
         output = None
         with reporting(context(), report):
-            output = self._compile(settings)
+            output = self._compile(settings, report)
         failed = any(diagnostic.severity == "error" for diagnostic in reported)
         if not settings.verify_diagnostics:
             return _Verdict(not failed, None if failed else output)
@@ -95,10 +95,12 @@ class _Chunk:
             print(error, file=sys.stderr)
         return _Verdict(not errors, None if failed else output)
 
-    def _compile(self, settings: argparse.Namespace) -> str:
+    def _compile(self, settings: argparse.Namespace, report: Report) -> str:
         module = self._parse()
         observer = _show if settings.print_ir_after_all else None
         run_pipeline(module.operation, settings.pipeline, verify=True, observer=observer)
+        for item in remarks(module.operation):
+            report(item)
         return emit(module.operation, settings.emit, chip=settings.chip, locations=settings.mlir_print_debuginfo)
 
     def _parse(self) -> ir.Module:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
-REVERSE = ("check-access-rules,mark-footprints,differentiate-reverse,canonicalize,cse,lower-grad-logs,"
+REVERSE = ("check-races,check-access-rules,mark-footprints,differentiate-reverse,canonicalize,cse,lower-grad-logs,"
            "lower-grad-to-memref,hoist-loads,canonicalize,cse")
 CHECK_BOUNDS, CHECK_ACCESS, CHECK_FINITE = "insert-bounds-checks", "insert-access-checks", "insert-finite-checks"
 

@@ -1,0 +1,36 @@
+"""Remarks of passes: kept on the op they speak of, as `grad.remarks`, until `mlirad-opt` reports them."""
+from collections.abc import Iterator
+
+from mlirad.bindings import ir
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import operations
+
+REMARKS = "grad.remarks"
+
+
+def remark(op: ir.Operation, text: str) -> None:
+    """Say something about an op."""
+    earlier = list(ir.ArrayAttr(op.attributes[REMARKS])) if REMARKS in op.attributes else []
+    op.attributes[REMARKS] = ir.ArrayAttr.get([*earlier, ir.StringAttr.get(text)])
+
+
+def take_remarks(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
+    """Every remark with its op, taken away from it."""
+    for op in operations(module):
+        if REMARKS in op.attributes:
+            texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[REMARKS])]
+            del op.attributes[REMARKS]
+            for text in texts:
+                yield op, text
+
+
+def shown_array(array: object) -> str:
+    """An array as a message names it."""
+    return f"'{array}'" if isinstance(array, str) else "an array argument" if isinstance(array, ir.BlockArgument) \
+        else "a local of the kernel"
+
+
+def shown_place(op: ir.Operation) -> str:
+    """Where an op stands in the source, or that it is not known."""
+    place = source_location(op.location)
+    return "a place not known" if place is None else str(place)

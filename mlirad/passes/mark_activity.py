@@ -1,0 +1,33 @@
+"""Mark what carries a derivative from differentiable memory to differentiable memory.
+
+An op gets `grad.active`: a unit where it has one result, the numbers of its active results where it has several. A
+store gets it where the adjoint of what it stores is wanted.
+"""
+from mlirad.bindings import ir
+from mlirad.passes._activity import Activity
+from mlirad.passes._graph import Graph
+from mlirad.passes._remarks import remark, shown_array
+from mlirad.passes._walk import functions
+
+
+def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
+    """Mark active values; with `report`, a remark on every load that is active, or would be but for ti.stop_grad."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            graph = Graph(function)
+            _mark(graph, Activity(module, function, graph), report)
+
+
+def _mark(graph: Graph, activity: Activity, report: bool) -> None:
+    for node in graph.nodes():
+        active = [k for k, value in enumerate(node.results) if value in activity.active]
+        is_store = node.name == "field.store" and activity.is_differentiable(node) and \
+            node.operands[0] in activity.varied
+        if active or is_store:
+            several = len(node.results) > 1
+            node.op.attributes["grad.active"] = ir.DenseI64ArrayAttr.get(active) if several else ir.UnitAttr.get()
+        if report and node.name == "field.load":
+            if active:
+                remark(node.op, f"{shown_array(node.array)} is active here: its derivative reaches the outputs")
+            elif "grad.stop" in node.op.attributes and node.results[0] in activity.useful:
+                remark(node.op, f"{shown_array(node.array)} is not active here: ti.stop_grad cuts its derivative")

@@ -1,0 +1,39 @@
+// RUN: mlirad-opt %s --mark-needed=report=true --verify-diagnostics | filecheck %s
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
+    "snode.place"() {sym_name = "k", element = i32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @operand_of_a_product(
+// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of arith.mulf at {{.*}}:8"}
+func.func @operand_of_a_product(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  // expected-remark @+1 {{the gradient reads 'x' here again: an operand of arith.mulf at}}
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  %w = arith.mulf %v, %v : f32
+  "field.store"(%w, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @index(
+// CHECK: "field.load"(%{{.*}}) {grad.needed = "an index at {{.*}}:8"}
+// CHECK-NOT: grad.needed
+func.func @index(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %k = "field.get"() {field = @k} : () -> !field.array<i32, [16]>
+  // expected-remark @+1 {{the gradient reads 'k' here again: an index at}}
+  %n = "field.load"(%k, %i) : (!field.array<i32, [16]>, index) -> i32
+  %j = arith.index_cast %n : i32 to index
+  %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
+  %w = arith.addf %v, %v : f32
+  "field.store"(%w, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
