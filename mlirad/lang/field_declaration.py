@@ -20,9 +20,13 @@ def _caller_name() -> str:
     here = __file__.rsplit("/", 1)[0]
     while frame.f_back is not None and frame.f_code.co_filename.startswith(here):
         frame = frame.f_back
-    match = re.match(r"\s*(?:self\.)?([A-Za-z]\w*)\s*(?::[^=]+)?=[^=]", linecache.getline(frame.f_code.co_filename,
-                                                                                        frame.f_lineno))
+    line = linecache.getline(frame.f_code.co_filename, frame.f_lineno)
+    columns = list(frame.f_code.co_positions())[frame.f_lasti // 2][2]
+    before = line.encode()[:columns].decode(errors="ignore") if columns is not None else line
+    targets = before.rpartition(";")[2].rpartition("=")[0] if columns is not None else line.partition("=")[0]
+    match = re.match(r"\s*(?:self\.)?([A-Za-z]\w*)\s*(?::[^=]+)?$", targets)
     return match.group(1) if match else "field"
+
 
 
 def create(dtype: Any, element_shape: tuple[int, ...], shape: Any, needs_grad: bool, needs_dual: bool, name: str,
