@@ -1,13 +1,21 @@
 """Whole programs: a network, springs, the material point method, a ray marcher, a wave."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 from gradients import check, scalar, scatter, variable
 
 import mlirad as ti
 
-pytestmark = pytest.mark.usefixtures("f64")
+
+@pytest.fixture(autouse=True)
+def double() -> Iterator[None]:
+    """A program in double precision, with the threads a user gets."""
+    ti.init(default_fp=ti.f64)
+    yield
+    ti.reset()
 
 
 def test_two_layer_network() -> None:
