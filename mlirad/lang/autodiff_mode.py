@@ -1,4 +1,4 @@
-"""How a kernel runs, as Taichi names it."""
+"""How a kernel runs, and what a field is to another, as Taichi names it."""
 from enum import Enum
 
 
@@ -9,3 +9,11 @@ class AutodiffMode(Enum):
     VALIDATION = 1
     FORWARD = 2
     REVERSE = 3
+
+
+class SNodeGradType(Enum):
+    """What a field is in differentiation."""
+
+    PRIMAL = 0
+    ADJOINT = 1
+    DUAL = 2

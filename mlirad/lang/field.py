@@ -140,6 +140,8 @@ class Field:
     def snode(self) -> PlacedField:
         """The field as a leaf of its layout tree."""
         if self.placed_in is None:
+            self.program.materialize()  # which places gradients that were asked for
+        if self.placed_in is None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return PlacedField(self, self.placed_in)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.autodiff_mode import SNodeGradType
 from mlirad.runtime.memory import allocate
 from mlirad.runtime.program import Program, program
 
@@ -150,6 +151,13 @@ class PlacedField:
     def ptr(self) -> PlacedField:
         """This leaf, as programs that know Taichi's insides ask for it."""
         return self
+
+    def get_snode_grad_type(self) -> SNodeGradType:
+        """Whether this is a field, its gradient or its dual."""
+        primal = self.field.primal
+        if primal is None:
+            return SNodeGradType.PRIMAL
+        return SNodeGradType.ADJOINT if primal.existing("grad") is self.field else SNodeGradType.DUAL
 
     def has_adjoint_checkbit(self) -> bool:
         """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""

@@ -12,7 +12,7 @@ from mlirad import errors
 from mlirad.frontend import functions
 from mlirad.frontend.builder import in_kernel
 from mlirad.lang import mathematics
-from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType
@@ -92,7 +92,7 @@ def register(package: str) -> None:
     """Make the modules importable below `package`."""
     parts: dict[str, dict[str, Any]] = {
         "lang.impl": {"current_cfg": _current_cfg, "get_runtime": _get_runtime, "ti_float": _to_default_float},
-        "lang.enums": {"AutodiffMode": AutodiffMode},
+        "lang.enums": {"AutodiffMode": AutodiffMode, "SNodeGradType": SNodeGradType},
         "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
         "lang.util": {"has_pytorch": _has("torch"), "has_paddle": lambda: False},
         "lang.exception": {name: value for name, value in vars(errors).items() if name.startswith("Taichi")},

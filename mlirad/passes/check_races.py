@@ -1,8 +1,9 @@
 """Refuse kernels to differentiate whose parallel iterations feed one another, or overwrite each other's results.
 
 Only what is certain is refused: accesses that run in every iteration, whose affine indices show that different
-iterations meet in one element, where a derivative passes. The kernel itself gives then what the order of iterations
-makes it give, and a gradient would be that of another order.
+iterations meet in one element, where a derivative passes. A loop whose length is not known while compiling is taken to
+be long enough for that. The kernel itself gives then what the order of iterations makes it give, and a gradient would
+be that of another order.
 """
 from __future__ import annotations
 

@@ -31,6 +31,21 @@ func.func @own_elements_sums_and_serial_loops(%n: index) {
   return
 }
 
+// CHECK-LABEL: func.func @further_apart_than_the_loop_is_long(
+func.func @further_apart_than_the_loop_is_long() {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %j = arith.addi %i, %c8 : index
+    "field.store"(%v, %x, %j) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @only_under_a_condition(
 func.func @only_under_a_condition(%n: index, %test: i1) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>

@@ -9,7 +9,7 @@ import pytest
 from gradients import names_both, scatter
 
 import mlirad as ti
-from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
 
 
 def variable(name: str, *shape: int, dtype: Any = ti.f64) -> Any:
@@ -70,6 +70,13 @@ def test_the_rule_is_kept_by_element_and_across_kernels() -> None:
     with pytest.raises(ti.TaichiAssertionError, match=r"kernel=step.*Snode u "), ti.ad.Tape(loss, validation=True):
         step(2)
         step(1)
+
+
+@pytest.mark.usefixtures("debug")
+def test_fields_say_what_they_are() -> None:
+    x = ti.field(ti.f64, shape=3, needs_grad=True, needs_dual=True)
+    kinds = [one.snode.ptr.get_snode_grad_type() for one in (x, x.grad, x.dual)]
+    assert kinds == [SNodeGradType.PRIMAL, SNodeGradType.ADJOINT, SNodeGradType.DUAL]
 
 
 @pytest.mark.usefixtures("debug")

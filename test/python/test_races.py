@@ -56,7 +56,7 @@ def test_constants_guards_and_single_iterations_pass() -> None:
         for i in range(8):
             if i == chosen:
                 y[0] = 3.0 * x[i]
-        for i in range(1):
+        for _ in range(1):
             loss[None] = y[0]
         for i, j in ti.ndrange(2, 4):
             loss[None] += y[4 * i + j]
