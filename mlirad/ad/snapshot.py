@@ -1,4 +1,4 @@
-"""The memory of all fields at one moment."""
+"""The memory of all fields at one moment, and which random numbers come next."""
 from __future__ import annotations
 
 from mlirad.runtime.program import Program
@@ -8,11 +8,12 @@ class Snapshot:
     """Copies of all fields but gradients, or of all (`with_gradients`); `restore` puts them back."""
 
     def __init__(self, program: Program, *, with_gradients: bool = False) -> None:
-        self.program = program
+        self.program, self.launches = program, program.launches
         self.copies = {name: memory.view.copy() for name, memory in program.fields.items()
                        if with_gradients or name not in program.gradients}
 
     def restore(self) -> None:
-        """Make memory what it was."""
+        """Make memory what it was; the next launches draw the same random numbers."""
+        self.program.launches = self.launches
         for name, copy in self.copies.items():
             self.program.fields[name].view[...] = copy

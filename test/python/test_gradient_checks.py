@@ -91,6 +91,20 @@ def test_what_is_not_repeatable_is_said() -> None:
     ti.ad.check(loss, x, grow)
 
 
+def test_random_numbers_are_drawn_again() -> None:
+    x, loss = variable(4), scalar()
+
+    @ti.kernel
+    def run():
+        for i in x:
+            loss[None] += x[i] ** 2 * ti.random(ti.f64)
+
+    ti.ad.check(loss, x, run)
+    first = x.grad.to_numpy()
+    ti.ad.check(loss, x, run)
+    assert np.all(x.grad.to_numpy() != first)
+
+
 def test_the_wrong_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y, loss = variable(4), variable(4), scalar()
     monkeypatch.setitem(_rules.RULES, "math.sin", _rules.RULES["math.cos"])
