@@ -18,8 +18,9 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     """Decorate a Python function that launches kernels: a tape records its calls instead of those launches.
 
     In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same arguments and with memory as
-    the call left it; what that function writes is its own affair. Within a tape, a call of a function that was given no
-    gradient raises TaichiRuntimeError. Raises TaichiRuntimeError for a kernel.
+    the call left it (as later launches left it under `rules="refuse"`, which keeps nothing); what that function writes is
+    its own affair. Within a tape, a call of a function that was given no gradient raises TaichiRuntimeError. Raises
+    TaichiRuntimeError for a kernel.
     """
     if isinstance(function, Kernel):
         raise TaichiRuntimeError(_NOT_A_KERNEL)

@@ -111,7 +111,7 @@ class Versions:
         changed = [version for version in kept if version.copy.tobytes() != version.view.tobytes()]
         for version in changed:
             self._allow(version.key, version.read, place, "")
-        if is_needed:
+        if is_needed and self.rules != "refuse":  # what it reads is not known, so every later write would be refused
             found: dict[Key, np.ndarray[Any, Any]] = {name: memory.view for name, memory in self.program.fields.items()
                                                       if name not in self.program.gradients}
             found.update(self.arrays)

@@ -130,6 +130,11 @@ def test_a_given_gradient_sees_memory_as_its_call_left_it() -> None:
         spoil()
     assert x.grad.to_numpy() == pytest.approx(2 * start)
     assert np.all(x.to_numpy() == 100.0)
+    x.from_numpy(start)
+    with ti.ad.Tape(loss, rules="refuse"):
+        forward()
+        square()
+    assert x.grad.to_numpy() == pytest.approx(4 * start)
 
 
 def test_errors() -> None:
