@@ -34,8 +34,8 @@ def total():
 class Writer:
     """Writes one program, line by line."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, random: Random, drivers: int) -> None:
+        self.random, self.drivers = random, drivers
         self.lines: list[str] = []
         self.depth = 0
         self.counter = 0
@@ -49,15 +49,16 @@ class Writer:
         self.serial_loops = 0
 
     def program(self) -> str:
-        """Kernels and the function that launches them."""
+        """Kernels and the functions that launch them, each another program: `run0`, `run1` ..."""
         names = []
         for number in range(self.random.randint(1, 3)):
             self.kernel(f"step{number}")
             names.append(f"step{number}")
-        return HEADER + "\n".join(self.lines) + FINAL + self.driver(names)
+        drivers = [self.driver(names, number) for number in range(self.drivers)]
+        return HEADER + "\n".join(self.lines) + FINAL + "".join(drivers)
 
-    def driver(self, names: list[str]) -> str:
-        lines = ["", "", "def run():"]
+    def driver(self, names: list[str], number: int) -> str:
+        lines = ["", "", f"def run{number}():"]
         if self.random.random() < 0.4:
             lines += [f"    for t in range({self.random.randint(2, 3)}):", *[f"        {n}(t)" for n in names]]
             if self.random.random() < 0.5:
@@ -242,7 +243,8 @@ class Writer:
 
     def for_loop(self) -> None:
         j = self.fresh("j")
-        self.emit(f"for {j} in range({self.random.choice(['2', '3', f'{self.integer()} % 4', f'{self.integer_element()} % 4'])}):")
+        bound = self.random.choice(["2", "3", f"{self.integer()} % 4", f"{self.integer_element()} % 4"])
+        self.emit(f"for {j} in range({bound}):")
         self.nest(j)
 
     def while_loop(self) -> None:
