@@ -20,7 +20,7 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
 
     Raises TaichiAssertionError where they disagree by more than `rel`, naming the element, and the kernel whose
     reverse disagrees with differences of that kernel alone; TaichiTypeError where `wrt` is no field in f64 with a
-    gradient; TaichiRuntimeError where the program gives another loss from the same fields.
+    gradient; TaichiRuntimeError where the program gives another loss from the same fields, or writes to ndarrays.
     """
     fields = fields_of(wrt, "ti.ad.check")
     for field in fields:

@@ -40,8 +40,13 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
     """Compare the gradients that lie in `fields` with differences of `loss`, as `run` computes it from `start`.
 
     Memory is afterwards what it was before. Raises TaichiAssertionError naming the element and the launch of `entries`
-    that disagree, and TaichiRuntimeError where `run` does not give the same loss again.
+    that disagree, and TaichiRuntimeError where `run` does not give the same loss again, or writes to array arguments,
+    which are not put back.
     """
+    for entry in entries:
+        if isinstance(entry, Launch) and any(isinstance(w.array, int) for w in entry.variant.footprints().written):
+            raise TaichiRuntimeError(f"gradients are checked where only fields are written, and {entry} writes to an array "
+                                     "argument")
     end, changes = Snapshot(start.program, with_gradients=True), start.program.changes
     recorded = _value(loss)
 

@@ -157,6 +157,19 @@ def test_a_wrong_function_is_named() -> None:
         ti.ad.check(loss, x, forward)
 
 
+def test_written_ndarrays_are_refused() -> None:
+    x, loss, array = variable(4), scalar(), ti.ndarray(ti.f64, shape=4)
+
+    @ti.kernel
+    def grow(a: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        for i in x:
+            a[i] += 1.0
+            loss[None] += x[i] ** 2
+
+    with pytest.raises(RuntimeError, match=r"kernel 'grow'.*array argument"):
+        ti.ad.check(loss, x, lambda: grow(array))
+
+
 def test_errors() -> None:
     x, loss = variable(4), scalar()
     plain, single = ti.field(ti.f64, shape=3), ti.field(ti.f32, shape=(), needs_grad=True)
