@@ -73,8 +73,15 @@ class Versions:
             redone = footprint.array in footprints.redone
             why = next((v for v in footprints.verdicts if str(key) in v), "") if redone else ""
             self._allow(key, reader, footprint.place, why)
-            saved.append(Version(part(view, hull(region.boxes)), key, reader, footprint.place, redone))
+            box = hull(region.boxes)
+            saved.append(Version(part(view, box), key, reader, footprint.place, redone))
+            self._satisfy(key, _without_ends(box, view))
         return saved
+
+    def _satisfy(self, key: Key, box: Box) -> None:
+        """Earlier reverses find in a box what they need again, whatever is written there from now on."""
+        for region in self.needed.get(key, {}).values():
+            region.drop(box)
 
     def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Note what the reverse of a launch will read."""
@@ -94,6 +101,7 @@ class Versions:
         if reader is None:
             return []
         self._allow(key, reader, place, "")
+        self._satisfy(key, _without_ends(box, view))
         return [Version(part(view, box), key, reader, place, False)]
 
     def before_call(self, place: str) -> list[Version]:
@@ -146,6 +154,14 @@ class Versions:
 def _buffer(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
     """The array argument with a number among all arguments."""
     return buffers[sum(1 for value in values[:number] if value is values[number])]
+
+
+def _without_ends(box: Box, view: np.ndarray[Any, Any]) -> Box:
+    """A box with the bounds left open that are those of the array; of a field in nested blocks all is kept."""
+    if len(box) != view.ndim:
+        return ((None, None),) * len(box)
+    return tuple((None if low is None or low <= 0 else low, None if high is None or high >= extent - 1 else high)
+                 for (low, high), extent in zip(box, view.shape))
 
 
 def part(view: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:

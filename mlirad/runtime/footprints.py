@@ -151,9 +151,20 @@ class Region:
         if len(self.boxes) > self.LIMIT:
             self.boxes = [hull(self.boxes)]
 
+    def drop(self, box: Box) -> None:
+        """Leave out what lies in a box."""
+        self.boxes = [own for own in self.boxes if not _lies_in(own, box)]
+
     def meets(self, box: Box) -> bool:
         """Whether the union may share an element with a box."""
         return any(meet(own, box) for own in self.boxes)
+
+
+def _lies_in(inner: Box, outer: Box) -> bool:
+    for (low, high), (first, last) in zip(inner, outer):
+        if (first is not None and (low is None or low < first)) or (last is not None and (high is None or high > last)):
+            return False
+    return True
 
 
 def _join(left: Box, right: Box) -> Box | None:

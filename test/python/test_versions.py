@@ -180,7 +180,6 @@ def test_mass_spring() -> None:
     check_cost(indexed, in_place, [x0, v0, stiff], loss, 8 * 2 * N)
 
 
-@pytest.mark.xfail(strict=True, reason="the grid is kept when it is cleared, and once more when it is added to")
 def test_particles_and_a_grid() -> None:
     """A material point method of one dimension: to the grid, and back by the momentum found there."""
     cells = 8
