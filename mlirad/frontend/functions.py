@@ -24,8 +24,8 @@ def _mapped(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
-def _on_floats(name: str, python: Callable[..., float]) -> Callable[..., Any]:
-    """A function of floats; integers are converted to the default float type first."""
+def _on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callable[..., Any]:
+    """A function of `count` floats; integers are converted to the default float type first."""
 
     def scalar(*arguments: Any) -> Any:
         if not in_kernel() and not builtins.any(isinstance(a, Expr) for a in arguments):
@@ -36,6 +36,8 @@ def _on_floats(name: str, python: Callable[..., float]) -> Callable[..., Any]:
         return Expr(emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype)
 
     def function(*arguments: Any) -> Any:
+        if len(arguments) != count:
+            raise TaichiTypeError(f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not {len(arguments)}")
         return _mapped(scalar, *arguments)
 
     function.__name__ = name.split(".")[1]
@@ -48,7 +50,7 @@ cos = _on_floats("math.cos", math.cos)
 tan = _on_floats("math.tan", math.tan)
 asin = _on_floats("math.asin", math.asin)
 acos = _on_floats("math.acos", math.acos)
-atan2 = _on_floats("math.atan2", math.atan2)
+atan2 = _on_floats("math.atan2", math.atan2, 2)
 tanh = _on_floats("math.tanh", math.tanh)
 exp = _on_floats("math.exp", math.exp)
 log = _on_floats("math.log", math.log)

@@ -459,3 +459,14 @@ def test_an_uncaught_error_reads_like_pythons(tmp_path: Path) -> None:
     assert lines[-3].endswith(f'{program}:9:9: Name "y" is not defined')
     assert [line.strip() for line in lines[-2:]] == ["x = y + 1", "^"]
     assert len(lines) < 20
+
+
+def test_a_function_of_floats_counts_its_arguments(bystander: Any) -> None:
+    x = ti.field(ti.f32, 2)
+
+    @ti.kernel
+    def run():
+        x[0] = ti.sin(x[0], x[1])
+
+    with pytest.raises(ti.TaichiTypeError, match="sin takes 1 argument, not 2"):
+        run()
