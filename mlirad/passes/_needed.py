@@ -38,10 +38,6 @@ class Needed:
         self._redo()
         self._close()
 
-    def in_reverse(self, value: int) -> bool:
-        """Whether a value is needed where its block runs reversed."""
-        return (value, self.graph.depth_of(value) + 1) in self.keys
-
     def _find_work(self, block: BlockNode) -> bool:
         found = False
         for node in block.nodes:

@@ -1,10 +1,10 @@
 """Visiting operations, and the few questions that several passes ask of them."""
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_array, split_access
+from mlirad.dialect.field import split_access
 
 ACCESSES = ("field.load", "field.store", "field.atomic")
 
@@ -105,11 +105,6 @@ def constant_integer(value: ir.Value) -> int | None:
 def has_uses(value: ir.Value) -> bool:
     """Whether anything reads a value."""
     return next(iter(value.uses), None) is not None
-
-
-def any_array(values: Sequence[ir.Value]) -> bool:
-    """Whether one of the values is an array."""
-    return any(is_array(value.type) for value in values)
 
 
 @contextmanager
