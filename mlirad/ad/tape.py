@@ -178,7 +178,7 @@ class Tape:
             pieces = variant.parts() if self.rules == "save" else [variant]
             missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows
                        if isinstance(flow.target, str) and flow.target not in adjoints
-                       and flow.target in self.program.give_gradient and any(s in adjoints for s in flow.sources)}
+                       and flow.target in self.program.give_derivative and any(s in adjoints for s in flow.sources)}
             if not missing:
                 return
             self._hide(missing)
@@ -187,7 +187,7 @@ class Tape:
     def _hide(self, missing: dict[str, str]) -> None:
         """Give fields a hidden gradient, for the places that pass derivatives to them."""
         for symbol in missing:
-            self.program.give_gradient[symbol]()
+            self.program.give_derivative[symbol]("grad")
         self.hidden.update(missing)
         self.program.hidden.update(missing)
         self.program.materialize()

@@ -43,7 +43,7 @@ class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
 
 
 class PlaceOp(Snode.Operation, name="place"):
-    """A field; `adjoint` and `dual`, where present, name the fields of its derivatives.
+    """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for each tangent).
 
     `"snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()`
     """
@@ -98,9 +98,11 @@ def _problem_of_place(op: ir.Operation) -> str | None:
     shape = op.attributes["component_shape"]
     if not _are_integers(shape) or min(integers(shape), default=1) <= 0:
         return f"component shape {shape} is not of positive integers"
-    for name in ("adjoint", "dual"):
-        if name in op.attributes and not isinstance(op.attributes[name], ir.FlatSymbolRefAttr):
-            return f"the {name} {op.attributes[name]} is not the name of a field"
+    if "adjoint" in op.attributes and not isinstance(op.attributes["adjoint"], ir.FlatSymbolRefAttr):
+        return f"the adjoint {op.attributes['adjoint']} is not the name of a field"
+    duals = op.attributes["duals"] if "duals" in op.attributes else ir.ArrayAttr.get([])
+    if not isinstance(duals, ir.ArrayAttr) or not all(isinstance(name, ir.FlatSymbolRefAttr) for name in duals):
+        return f"the duals {duals} are not names of fields"
     return None
 
 
@@ -135,7 +137,7 @@ class FieldLayout:
     levels: tuple[Level, ...]
     component_strides: tuple[int, ...]
     adjoint: str | None
-    dual: str | None
+    duals: tuple[str, ...]
 
     @property
     def index_shape(self) -> tuple[int, ...]:
@@ -175,6 +177,13 @@ def _symbol(op: ir.Operation, name: str) -> str | None:
     return ir.FlatSymbolRefAttr(op.attributes[name]).value if name in op.attributes else None
 
 
+def duals_of(place: ir.Operation) -> tuple[str, ...]:
+    """The fields that hold the tangents of a field, one for each."""
+    if "duals" not in place.attributes:
+        return ()
+    return tuple(ir.FlatSymbolRefAttr(name).value for name in ir.ArrayAttr(place.attributes["duals"]))
+
+
 def _lay_out(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], found: list[FieldLayout]) -> int:
     """Record the fields under `op`, whose first cell starts at byte `base`; the size of `op` in bytes."""
     if op.name == "snode.place":
@@ -185,7 +194,7 @@ def _lay_out(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], 
         used = sorted({level.axis for level in levels})  # a field over k alone has one index
         numbered = tuple(Level(used.index(level.axis), level.extent, level.stride) for level in levels)
         found.append(FieldLayout(ir.StringAttr(op.attributes["sym_name"]).value, root, element, size, components, base,
-                                 numbered, strides, _symbol(op, "adjoint"), _symbol(op, "dual")))
+                                 numbered, strides, _symbol(op, "adjoint"), duals_of(op)))
         return size * prod(components)
     cells = 1
     inner = levels

@@ -2,8 +2,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -63,7 +62,7 @@ class Field:
         self.placed_in = node
 
     def want(self, kind: str) -> None:
-        """Ask for a gradient or dual, which is placed where the field is."""
+        """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ..., "grad.dual" ..."""
         if self.dtype.is_float and self.primal is None:
             self.wanted.add(kind)
             if isinstance(self.program.root, Root):
@@ -77,18 +76,36 @@ class Field:
         return node
 
     def missing(self, kind: str) -> Field | None:
-        """The gradient or dual that was asked for and has no memory yet."""
+        """The derivative that was asked for and has no memory yet."""
         if kind not in self.wanted:
             return None
         other = self.derivative(kind)
         return other if other.memory is None and other.placed_in is None and not other.destroyed else None
 
     def existing(self, kind: str) -> Field | None:
-        """The gradient or dual, where it was ever spoken of."""
-        return self.derived.get(kind)
+        """The derivative, where it was ever spoken of."""
+        first, _, rest = kind.partition(".")
+        found = self.derived.get(first)
+        return found.existing(rest) if rest and found is not None else found
+
+    def tangents(self) -> list[Field]:
+        """The duals that have memory, the first to the last."""
+        found: list[Field] = []
+        while (one := self.derived.get(dual_kind(len(found)))) is not None and one.memory is not None:
+            found.append(one)
+        return found
+
+    def with_derivatives(self) -> Iterator[Field]:
+        """This field and every derivative that was spoken of."""
+        yield self
+        for one in self.derived.values():
+            yield from one.with_derivatives()
 
     def derivative(self, kind: str) -> Field:
-        """The gradient or dual field, placed or not."""
+        """The field of a derivative, placed or not."""
+        first, _, rest = kind.partition(".")
+        if rest:
+            return self.derivative(first).derivative(rest)
         if kind not in self.derived:
             self.derived[kind] = Field(self.program, self.dtype, self.element_shape, f"{self.symbol}.{kind}", self)
         return self.derived[kind]
@@ -100,8 +117,13 @@ class Field:
 
     @property
     def dual(self) -> Field | None:
-        """The field of tangents; None for integer fields and for derivatives themselves."""
-        return self.derivative("dual") if self.dtype.is_float and self.primal is None else None
+        """The field of tangents; None for integer fields and for tangents themselves."""
+        return self.derivative("dual") if self.dtype.is_float and not self.is_dual else None
+
+    @property
+    def is_dual(self) -> bool:
+        """Whether the elements are tangents."""
+        return self.primal is not None and self.primal.existing("grad") is not self
 
     def attach(self, memory: FieldMemory, declare: Callable[[], str]) -> None:
         """Take the memory that was allocated for this field; `declare` gives its tree as text."""
@@ -109,20 +131,28 @@ class Field:
         self.program.fields[self.symbol] = memory
         self.program.declarations[self.symbol] = declare
         if self.dtype.is_float and self.primal is None:
-            self.program.give_gradient[self.symbol] = partial(self.want, "grad")
+            self.program.give_derivative[self.symbol] = self.want
         if self.placed_in is None and self.primal is not None:
             self.placed_in, self.offset = self.primal.placed_in, self.primal.offset
-        if self.primal is not None and self is self.primal.existing("grad"):
+        if self.primal is not None and self.is_dual:
+            self.program.tangents[self.symbol] = memory
+            self.program.tangent_version += 1
+            self.program.duals[self.primal.symbol] = tuple(one.symbol for one in self.primal.tangents())
+        elif self.primal is not None:
             self.program.gradients[self.symbol] = memory
             self.program.gradient_version += 1
             self.program.adjoints[self.primal.symbol] = self.symbol
 
     def declaration(self) -> str:
         """The `snode.place` of this field."""
-        marks = "".join(f", {word} = @{_quoted(self.derived[kind].symbol)}" for word, kind in (
-            ("adjoint", "grad"), ("dual", "dual")) if self.has(kind) and self.derivative(kind).memory is not None)
+        adjoint = f", adjoint = @{_quoted(self.derived['grad'].symbol)}" if self._holds("grad") else ""
+        duals = ", ".join(f"@{_quoted(one.symbol)}" for one in self.tangents())
+        marks = adjoint + (f", duals = [{duals}]" if duals else "")
         return (f'"snode.place"() {{sym_name = "{self.symbol}", element = {self.dtype.mlir}, '
                 f"component_shape = {list(self.element_shape)}{marks}}} : () -> ()")
+
+    def _holds(self, kind: str) -> bool:
+        return kind in self.derived and self.derived[kind].memory is not None
 
     def has(self, kind: str) -> bool:
         """Whether the gradient or dual is placed or asked for."""
@@ -179,7 +209,8 @@ class Field:
             if self.destroyed:
                 raise TaichiRuntimeError(f"field '{self.symbol}' belongs to a destroyed tree")
             if self.primal is not None:
-                raise TaichiRuntimeError(f"Gradient {self.symbol} has not been placed, check whether `needs_grad=True`")
+                name = "needs_dual" if self.is_dual else "needs_grad"
+                raise TaichiRuntimeError(f"Gradient {self.symbol} has not been placed, check whether `{name}=True`")
             raise TaichiRuntimeError(f"field '{self.symbol}' is used before it is placed: give it a shape, or place it "
                                      "in a layout tree")
         if self.program is not program():
@@ -379,6 +410,11 @@ class ComponentField:
         array = self.whole.__kernel_ref__()
         array.component = self.position
         return array
+
+
+def dual_kind(number: int) -> str:
+    """What the tangents of one direction are called."""
+    return f"dual{number}" if number else "dual"
 
 
 def key_parts(key: Any) -> tuple[int, ...]:

@@ -199,7 +199,7 @@ class Root(SNode):
             if id(child) not in self.done:
                 self.done.add(id(child))
                 self._allocate(child, lambda field: field)
-        for kind in ("grad", "dual"):
+        for kind in sorted({kind for field in self.fields() for kind in field.wanted}):
             self._allocate_twins(kind)
 
     def _allocate_twins(self, kind: str) -> None:
@@ -277,8 +277,8 @@ class Trees:
         if self._root is None:
             raise TaichiRuntimeError("SNode tree has been destroyed")
         for field in self._root.fields():
-            for one in (field, field.existing("grad"), field.existing("dual")):
-                if one is not None and one.memory is not None:
+            for one in field.with_derivatives():
+                if one.memory is not None:
                     one.memory = None
                     one.destroyed = True
                     self._root.program.forget(one.symbol)

@@ -24,9 +24,12 @@ class Program:
         self.trees = 0
         self.changes = 0  # launches of kernels, and writes from Python
         self.gradient_version = 0  # grows with every gradient that is placed
+        self.tangents: dict[str, FieldMemory] = {}
+        self.duals: dict[str, tuple[str, ...]] = {}  # names of the fields of tangents, by name of the field
+        self.tangent_version = 0
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
-        self.give_gradient: dict[str, Callable[[], None]] = {}  # places the gradient of a float field, by its name
+        self.give_derivative: dict[str, Callable[[str], None]] = {}  # places one of a kind, by name of the field
         self.recorder: Any = None
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
@@ -49,6 +52,11 @@ class Program:
         self.names[wanted] = count + 1
         return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
 
+    def primals(self) -> dict[str, FieldMemory]:
+        """The memory of all fields that are no derivatives."""
+        return {name: memory for name, memory in self.fields.items()
+                if name not in self.gradients and name not in self.tangents}
+
     def check_bits(self, symbol: str) -> Allocation:
         """A byte an element of a field, for `insert-access-checks`."""
         if symbol not in self.checks:
@@ -59,6 +67,7 @@ class Program:
         """Let go of a field's memory; code that has its address is not run again."""
         self.fields.pop(symbol, None)
         self.gradients.pop(symbol, None)
+        self.tangents.pop(symbol, None)
         self.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)

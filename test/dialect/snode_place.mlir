@@ -29,8 +29,8 @@
 // -----
 
 "snode.root"() ({
-  // expected-error @+1 {{the dual "y" is not the name of a field}}
-  "snode.place"() {sym_name = "x", element = f32, component_shape = [], dual = "y"} : () -> ()
+  // expected-error @+1 {{the duals ["y"] are not names of fields}}
+  "snode.place"() {sym_name = "x", element = f32, component_shape = [], duals = ["y"]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
 // -----
