@@ -13,7 +13,7 @@ from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.passes._location import source_location
 from mlirad.runtime.footprints import Box, Flow
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.variant import Derivative, Variant
 
 
 @dataclass
@@ -25,15 +25,16 @@ class Launch:
     values: Sequence[Any]
     buffers: Sequence[Any]
     saved: list[Version]
+    derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
 
     def flows(self) -> tuple[Flow, ...]:
         """Which arrays pass derivatives to which."""
-        return self.variant.footprints().flows
+        return self.derivative.footprints.flows
 
-    def reverse(self, mode: str = "reverse") -> None:
+    def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
-        variant.launch(mode, flat_values(self.values, self.buffers, variant, reverse=True))
+        variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True))
 
     def __str__(self) -> str:
         place = source_location(self.variant.kernel.module.operation.location)
@@ -58,7 +59,7 @@ class HostWrite:
         """Constants pass no derivatives."""
         return ()
 
-    def reverse(self, mode: str = "reverse") -> None:
+    def reverse(self) -> None:
         """What was there before has no influence any more."""
         if self.adjoint is not None:
             part(self.adjoint, self.box)[...] = 0
@@ -90,7 +91,7 @@ class HostCopy:
         """From one to the other."""
         return (Flow(self.target.symbol, self.place, (self.source.symbol,)),)
 
-    def reverse(self, mode: str = "reverse") -> None:
+    def reverse(self) -> None:
         """The adjoint of what was copied goes to where it came from."""
         arrived, sent = self.source.grad, self.target.grad
         assert arrived is not None and sent is not None
@@ -119,7 +120,7 @@ class Replaced:
         """What passes through its own gradient is not known."""
         return ()
 
-    def reverse(self, mode: str = "reverse") -> None:
+    def reverse(self) -> None:
         """Call the gradient that was given for it."""
         self.function.grad(*self.args, **self.keywords)
 

@@ -143,9 +143,10 @@ class Tape:
             self._give_gradients(variant)
             variant.gradient_version = self.program.gradient_version
         for piece in variant.parts() if self.rules == "save" else [variant]:
+            derivative = piece.derivative("anomaly-reverse" if self.anomaly else "reverse")
             saved = self.versions.before_launch(piece, values, buffers)
             piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
-            self.entries.append(Launch(kernel, piece, values, buffers, saved))
+            self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
             self.versions.after_launch(piece, values, buffers)
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
@@ -218,7 +219,7 @@ class Tape:
         """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
         place = _caller()
         carries = any(flow.target == target.symbol for entry in self.entries if isinstance(entry, Launch)
-                      for flow in entry.variant.footprints().flows)
+                      for flow in entry.flows())
         if carries and target.symbol in self.program.adjoints and place not in self.program.warned:
             self.program.warned.add(place)
             warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a tape: what is computed from it there "
@@ -275,7 +276,7 @@ class Tape:
         try:
             for entry in reversed(self.entries):
                 self._exchange(entry, exchanged, redone=True)
-                entry.reverse("anomaly-reverse" if self.anomaly else "reverse")
+                entry.reverse()
                 self._exchange(entry, exchanged, redone=False)
         finally:
             for version in reversed(exchanged):

@@ -31,6 +31,15 @@ MODES = ("primal", "reverse", "validation", "anomaly", "anomaly-reverse")
 PRIMALS = ("primal", "validation", "anomaly")
 
 
+@dataclass(frozen=True)
+class Derivative:
+    """The reverse of a kernel, for the gradients that fields had when it was asked for."""
+
+    code: CompiledKernel
+    messages: list[str]
+    footprints: Footprints
+
+
 @dataclass
 class _Lowered:
     module: ir.Module
@@ -54,6 +63,7 @@ class Variant:
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
+        self._derivatives: dict[str, Derivative] = {}
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._declared = self._gradients()
         self.array_ranks = [array.ndim for array in kernel.arrays]
@@ -121,6 +131,14 @@ class Variant:
             assert self._footprints is not None
         return self._footprints
 
+    def derivative(self, mode: str) -> Derivative:
+        """The compiled reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError where there is none."""
+        found = self._derivatives.get(mode)
+        if found is None:
+            code = self.code(mode)
+            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints())
+        return found
+
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
         if not self.program.config.print_ir:
             return None
@@ -154,7 +172,7 @@ class Variant:
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
         if symbol in self.symbols:
-            self.compiled, self.is_stale = {}, True
+            self.compiled, self._derivatives, self.is_stale = {}, {}, True
             for note in self.when_stale:
                 note()
 
@@ -166,6 +184,14 @@ class Variant:
             self._raise_recorded(self.messages[mode])
         if self.kernel.results and mode in PRIMALS[1:]:  # where `result` looks for them
             ctypes.memmove(self.code("primal").results, code.results, ctypes.sizeof(code.results))
+
+    def reverse(self, derivative: Derivative, values: Sequence[Any]) -> None:
+        """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError where a field is gone."""
+        if self.is_stale:
+            raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses a field of a destroyed tree")
+        derivative.code.launch(values)
+        if derivative.messages:
+            self._raise_recorded(derivative.messages)
 
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
@@ -194,6 +220,7 @@ class Variant:
         for mode in MODES[1:]:
             self.compiled.pop(mode, None)
         self._footprints = self._parts = None
+        self._derivatives = {}
 
     def _gradients(self) -> tuple[str | None, ...]:
         return tuple([self.program.adjoints.get(symbol) for symbol in self.kernel.fields])
@@ -234,7 +261,7 @@ class Variant:
         if self.footprints().redone:
             raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
                                      "use ti.ad.Tape, which keeps the values")
-        self.launch("reverse", values)
+        self.reverse(self.derivative("reverse"), values)
 
     def _raise_recorded(self, messages: list[str]) -> None:
         record = self.program.errors.data.view(np.int64)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients import State, scalar, variable
+from gradients import State, check, scalar, variable
 
 import mlirad as ti
 
@@ -273,3 +273,57 @@ def test_particles_and_a_grid() -> None:
         finish_in_place()
 
     check_cost(indexed, in_place, [x0, v0], loss, 8 * 2 * (N + cells))
+
+
+@pytest.mark.filterwarnings("ignore:field")
+@pytest.mark.parametrize("loops", [1, 2])
+def test_a_gradient_that_comes_between_two_launches(loops: int) -> None:
+    """The reverse of a launch is that of the gradients there were: what the tape kept belongs to it."""
+    x, w, y, loss = variable(N), variable(N), variable(N), scalar()
+    factor = ti.field(ti.f64, shape=N)
+    factor.fill(1.5)
+
+    @ti.kernel
+    def scale():
+        for i in range(N):
+            w[i] *= factor[i]
+            if ti.static(loops == 1):
+                y[i] += x[i] * w[i]
+        if ti.static(loops == 2):
+            for i in range(N):
+                y[i] += x[i] * w[i]
+
+    @ti.kernel
+    def give():
+        for i in range(N):
+            factor[i] = ti.sin(x[i])
+
+    @ti.kernel
+    def total():
+        for i in range(N):
+            loss[None] += y[i]
+
+    def run() -> None:
+        scale()
+        give()
+        scale()
+        total()
+
+    check(run, [x, w], loss)
+
+
+def test_reverses_of_destroyed_fields_are_refused() -> None:
+    x, loss = variable(N), scalar()
+    builder = ti.FieldsBuilder()
+    y = ti.field(ti.f64)
+    builder.dense(ti.i, N).place(y)
+    tree = builder.finalize()
+
+    @ti.kernel
+    def run():
+        for i in range(N):
+            loss[None] += x[i] * y[i]
+
+    with pytest.raises(ti.TaichiRuntimeError, match="destroyed"), ti.ad.Tape(loss):
+        run()
+        tree.destroy()
