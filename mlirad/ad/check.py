@@ -31,6 +31,8 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
             raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
         if not loss.entered or loss.program.recorder is loss:
             raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
+        if loss.loss is None:
+            raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")
         check_loss_type(loss.loss)
         compare(fields, loss.loss, loss.entries, Snapshot(loss.program), lambda: repeat(loss.entries), rel)
         return

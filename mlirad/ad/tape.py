@@ -3,20 +3,20 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, memory_of
+from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.versions import Version, Versions
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
-from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
@@ -32,6 +32,7 @@ class Tape:
 
     `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
     `clear_gradients`, every gradient field is cleared. Raises RuntimeError for a loss that cannot be differentiated.
+    Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs with their seeds.
 
     Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
     `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
@@ -50,6 +51,8 @@ class Tape:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         if validation and anomaly:
             raise ValueError("a tape looks for broken rules (validation=True) or for NaNs (anomaly=True), not for both")
+        if loss is None and grad_check is not None:
+            raise TaichiTypeError("grad_check compares the gradients of a loss, and the tape has none")
         self.validation, self.anomaly = validation, anomaly
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
@@ -58,6 +61,7 @@ class Tape:
         self.hidden: dict[str, str] = {}
         self.entered = False
         self.closed_at = -1  # the program's count of changes when the recording ended
+        self.is_recording = False
         self.program: Program = program()
 
     def __enter__(self) -> Tape:
@@ -66,7 +70,8 @@ class Tape:
         if self.program.recorder is not None:
             raise TaichiRuntimeError("a tape is recording already: tapes cannot be nested")
         self.program.materialize()
-        _check_loss(self.loss)
+        if self.loss is not None:
+            check_loss(self.loss)
         if self.grad_check is not None:
             check_loss_type(self.loss)
         self.entered = True
@@ -76,11 +81,12 @@ class Tape:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
         if self.grad_check:
             self.start = Snapshot(self.program)
-        self.loss.fill(0)
+        if self.loss is not None:
+            self.loss.fill(0)
         if self.validation:
             self._start_validation()
         self.versions = Versions(self.program, self.rules)
-        self.program.recorder = self
+        self.program.recorder, self.is_recording = self, True
         return self
 
     def _start_validation(self) -> None:
@@ -96,17 +102,22 @@ class Tape:
         return "anomaly" if self.anomaly else "primal"
 
     @property
+    def _reverse_mode(self) -> str:
+        return "anomaly-reverse" if self.anomaly else "reverse"
+
+    @property
     def validates(self) -> bool:
         """Whether launches check Taichi's rule for accesses now."""
-        return self.validation and self.program.config.debug and self.program.recorder is self
+        return self.validation and self.program.config.debug and self.is_recording
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
-        self.program.recorder = None
+        self.program.recorder, self.is_recording = None, False
         self.closed_at = self.program.changes
         self._note_written()
-        if kind is None:
-            self.grad()
+        if kind is None and self.loss is not None:
+            self.loss.grad.fill(1)
+            self._reverse([self.loss.symbol] if isinstance(self.loss, Field) else [])
             if self.grad_check:
                 compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
 
@@ -138,16 +149,24 @@ class Tape:
             self.versions.note_buffers(buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             return
+        for piece in self.pieces(variant):
+            self.record(kernel, piece, values, buffers)
+
+    def pieces(self, variant: Variant) -> Sequence[Variant]:
+        """What is launched, and differentiated, one after the other for a variant of a kernel."""
         if variant.gradient_version != self.program.gradient_version:
             variant.refresh()
             self._give_gradients(variant)
             variant.gradient_version = self.program.gradient_version
-        for piece in variant.parts() if self.rules == "save" else [variant]:
-            derivative = piece.derivative("anomaly-reverse" if self.anomaly else "reverse")
-            saved = self.versions.before_launch(piece, values, buffers)
-            piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
-            self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
-            self.versions.after_launch(piece, values, buffers)
+        return variant.parts() if self.rules == "save" else [variant]
+
+    def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
+        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read."""
+        derivative = piece.derivative(self._reverse_mode)
+        saved = self.versions.before_launch(piece, values, buffers)
+        piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
+        self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
+        self.versions.after_launch(piece, values, buffers)
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
                  keywords: dict[str, Any]) -> Any:
@@ -195,15 +214,14 @@ class Tape:
         for symbol in missing:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
 
-    def _warn_of_hidden(self) -> None:
-        """Name the fields without gradients on the way from an input to the loss, once each."""
-        loss = self.loss.symbol if isinstance(self.loss, Field) else ""
+    def _warn_of_hidden(self, outputs: Sequence[str]) -> None:
+        """Name the fields without gradients on the way from an input to an output, once each."""
         follows: dict[str | int, str | int] = {}  # the next array on a way to the loss
         for entry in reversed(self.entries):
             for flow in entry.flows():
-                if flow.target == loss or flow.target in follows:
+                if flow.target in outputs or flow.target in follows:
                     for source in flow.sources:
-                        if source not in (loss, flow.target):
+                        if source not in outputs and source != flow.target:
                             follows.setdefault(source, flow.target)
         for symbol, place in self.hidden.items():
             if symbol in follows and symbol not in self.program.warned:
@@ -260,27 +278,64 @@ class Tape:
                 rows[key] = rows.get(key, 0) + version.copy.nbytes
         return Explanation([Row(*key, size) for key, size in rows.items()])
 
-    def grad(self) -> None:
-        """Seed the loss with 1 and run the reverses of what was recorded, last first.
+    def grad(self, seeds: Mapping[Any, Any] | None = None, clear_gradients: bool | None = None) -> None:
+        """Run the reverses of what was recorded, last first; on a closed tape, as often as is wanted.
+
+        `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of its shape, or a number
+        for one of 0 dimensions, where None stands for 1. Without `seeds` the loss is seeded with 1; a tape without a loss
+        goes on from the adjoints that lie in the gradient fields. `clear_gradients` (by default as the tape has it) says
+        whether gradients, those of recorded array arguments too, are set to 0 before, or added to: each is then the sum of
+        what it was and of what these seeds give.
 
         Afterwards, and where a reverse raises an error, every primal field holds again what the forward program left
-        there.
+        there. Raises TaichiTypeError for seeds of another shape or type and for outputs without a gradient,
+        TaichiRuntimeError where memory has changed since the tape was closed.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
         if self.closed_at != self.program.changes:
             raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
                                      "would not belong to what it recorded")
-        self._warn_of_hidden()
-        self.loss.grad.fill(1)
+        changes, before = self.program.changes, self._fingerprint()
+        self._seed_and_reverse(seeds, self.clear_gradients if clear_gradients is None else clear_gradients)
+        if self.program.changes != changes and before is not None and before == self._fingerprint():
+            self.closed_at = self.program.changes  # given gradients launched kernels, which wrote to gradients only
+
+    def _fingerprint(self) -> list[int] | None:
+        """What tells whether gradients that were given for functions wrote to primal memory; None without any."""
+        calls = any(isinstance(entry, Replaced) and entry.function.grad is not nothing for entry in self.entries)
+        return fingerprint(self.program, self.entries) if calls else None
+
+    def _seed_and_reverse(self, seeds: Mapping[Any, Any] | None, clear_gradients: bool) -> None:
+        if seeds is None and self.loss is None:
+            self._reverse([symbol for symbol, name in self.program.adjoints.items() if self.program.fields[name].view.any()])
+            return
+        given = [(self.loss, ones_like(self.loss))] if seeds is None else check_seeds(seeds, self.program)
+        outputs = [output for output, _ in given]
+        adjoints = Adjoints(self.program, self.entries, outputs)
+        before = None if clear_gradients else adjoints.copies()
+        adjoints.clear()
+        for output, seed in given:
+            output.grad.from_numpy(seed)
+        self._reverse([output.symbol for output in outputs if isinstance(output, Field)])
+        if before is not None:
+            adjoints.add(before)
+
+    def _reverse(self, outputs: Sequence[str]) -> None:
+        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are the fields seeded."""
+        self._warn_of_hidden(outputs)
         exchanged: list[Version] = []
         try:
-            for entry in reversed(self.entries):
-                self._exchange(entry, exchanged, redone=True)
-                entry.reverse()
-                self._exchange(entry, exchanged, redone=False)
+            self.sweep(self.entries, exchanged)
         finally:
             for version in reversed(exchanged):
                 version.exchange()
+
+    def sweep(self, entries: Sequence[Entry], exchanged: list[Version]) -> None:
+        """Run reverses, last first, with memory as each needs it; what was exchanged for that is added to a list."""
+        for entry in reversed(entries):
+            self._exchange(entry, exchanged, redone=True)
+            entry.reverse()
+            self._exchange(entry, exchanged, redone=False)
 
     def _exchange(self, entry: Entry, exchanged: list[Version], *, redone: bool) -> None:
         for version in entry.saved:
@@ -296,23 +351,6 @@ def _caller() -> str:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _check_loss(loss: Any) -> None:
-    if isinstance(loss, Field):
-        if loss.shape != () or loss.element_shape:
-            raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar")
-        if not loss.has("grad"):
-            raise TaichiRuntimeError("Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
-                                     "for all fields that are required by autodiff.")
-    elif isinstance(loss, Ndarray):
-        if loss.values.size != 1:
-            raise TaichiRuntimeError("The loss of `Tape` must be an ndarray with only one element")
-        if loss.grad is None:
-            raise TaichiRuntimeError("Gradients of loss are not allocated, please set needs_grad=True for all ndarrays "
-                                     "that are required by autodiff.")
-    else:
-        raise TaichiRuntimeError(f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}")
 
 
 def clear_all_gradients() -> None:

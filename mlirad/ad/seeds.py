@@ -1,0 +1,118 @@
+"""Seeds of a reverse, the gradients that it clears or adds to, and whether it left the primal memory alone."""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.entries import Entry, Launch
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.matrix import Matrix
+from mlirad.lang.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.program import Program
+
+Array = np.ndarray[Any, Any]
+
+
+def check_loss(loss: Any) -> None:
+    """Raise TaichiRuntimeError for what cannot be the loss of a tape."""
+    if isinstance(loss, Field):
+        if loss.shape != () or loss.element_shape:
+            raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar")
+        if not loss.has("grad"):
+            raise TaichiRuntimeError("Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
+                                     "for all fields that are required by autodiff.")
+    elif isinstance(loss, Ndarray):
+        if loss.values.size != 1:
+            raise TaichiRuntimeError("The loss of `Tape` must be an ndarray with only one element")
+        if loss.grad is None:
+            raise TaichiRuntimeError("Gradients of loss are not allocated, please set needs_grad=True for all ndarrays "
+                                     "that are required by autodiff.")
+    else:
+        raise TaichiRuntimeError(f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}")
+
+
+def check_seeds(seeds: Mapping[Any, Any], current: Program) -> list[tuple[Any, Array]]:
+    """Outputs with their seeds as arrays of the outputs' shapes (`shape + element_shape`).
+
+    Raises TaichiTypeError for what is no dictionary, for outputs that are no fields or ndarrays with a gradient, and for
+    seeds of another shape or type.
+    """
+    if not isinstance(seeds, Mapping):
+        raise TaichiTypeError(f"seeds are a dictionary of arrays by output, not a {type(seeds).__name__}")
+    current.materialize()
+    return [(output, _seed(output, seed)) for output, seed in seeds.items()]
+
+
+def ones_like(loss: Any) -> Array:
+    """The seed of a loss."""
+    return np.ones((*loss.shape, *loss.element_shape), loss.dtype.numpy)
+
+
+def name_of(target: Any) -> str:
+    """A field or an ndarray, for messages."""
+    return f"field '{target.symbol}'" if isinstance(target, Field) else f"an ndarray of shape {target.shape}"
+
+
+def _seed(output: Any, seed: Any) -> Array:
+    if not isinstance(output, Field | Ndarray):
+        raise TaichiTypeError(f"an output is a field or an ndarray, not a {type(output).__name__}")
+    if output.grad is None or (isinstance(output, Field) and not output.has("grad")):
+        raise TaichiTypeError(f"{name_of(output)} has no gradient to seed: give it needs_grad=True")
+    shape = (*output.shape, *output.element_shape)
+    if seed is None:
+        if shape:
+            raise TaichiTypeError(f"{name_of(output)} is of shape {shape}: only an output of shape () may be seeded with None")
+        seed = 1.0
+    array = _as_array(seed)
+    if array.shape != shape:
+        raise TaichiTypeError(f"the seed of {name_of(output)} is of shape {array.shape}, the output is of shape {shape}")
+    if not np.can_cast(array.dtype, output.dtype.numpy, "same_kind"):
+        raise TaichiTypeError(f"the seed of {name_of(output)} (shape {shape}, {output.dtype}) is an array of "
+                              f"{array.dtype} (shape {array.shape})")
+    return array
+
+
+def _as_array(seed: Any) -> Array:
+    if isinstance(seed, Field | Ndarray):
+        return seed.to_numpy()
+    return np.asarray(seed.rows_list() if isinstance(seed, Matrix) else seed)
+
+
+class Adjoints:
+    """The memory of all gradients that a reverse may add to: of fields, of recorded array arguments, of outputs."""
+
+    def __init__(self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any]) -> None:
+        arrays: dict[int, Array] = {}
+        for output in outputs:
+            if isinstance(output, Ndarray) and output.grad is not None:
+                arrays[output.grad.address] = output.grad.values
+        for entry in entries:
+            for buffer in entry.buffers if isinstance(entry, Launch) else ():
+                if buffer.grad is not None:
+                    arrays[buffer.grad.address] = buffer.grad.array()
+        self.views = [*(memory.view for memory in current.gradients.values()), *arrays.values()]
+
+    def copies(self) -> list[Array]:
+        """What they hold."""
+        return [view.copy() for view in self.views]
+
+    def clear(self) -> None:
+        """Set all to 0."""
+        for view in self.views:
+            view[...] = 0
+
+    def add(self, copies: Sequence[Array]) -> None:
+        """Add what they once held."""
+        for view, copy in zip(self.views, copies):
+            view += copy
+
+
+def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
+    """A number for the contents of every primal field and of every recorded array argument."""
+    views = [memory.view for name, memory in current.fields.items() if name not in current.gradients]
+    views += [buffer.array() for entry in entries if isinstance(entry, Launch) for buffer in entry.buffers]
+    return [zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views]
