@@ -17,6 +17,7 @@ from mlirad.passes._walk import (
     captured,
     constant_integer,
     functions,
+    is_defined_in,
     operations,
 )
 
@@ -98,10 +99,17 @@ class _Split:
         self.loop.erase()
 
     def _visible(self, value: ir.Value) -> ir.Value:
-        """A value that may be a constant or a `field.get` inside the loop, before the loop."""
-        if not isinstance(value, ir.BlockArgument) and _is_rematerialised(value):
-            return value.owner.operation.clone().results[0]
-        return value
+        """A value that the loop may compute inside, from values outside of it: before the loop."""
+        if isinstance(value, ir.BlockArgument):
+            return value
+        if not _is_rematerialised(value) and not is_defined_in(value, self.loop):
+            return value
+        op = value.owner.operation
+        operands = [self._visible(operand) for operand in op.operands]
+        copy = op.clone()
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        return copy.results[0]
 
     # The chunk function.
 

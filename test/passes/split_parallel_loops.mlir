@@ -44,6 +44,27 @@ func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   return
 }
 
+// CHECK-LABEL: func.func @reduction_to_an_element
+// CHECK: %[[SUM:.*]] = call @reduction_to_an_element.chunk0
+// CHECK: %[[NEXT:.*]] = arith.addi %arg2, %{{.*}} : i32
+// CHECK: %[[PLACE:.*]] = arith.index_cast %[[NEXT]] : i32 to index
+// CHECK: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+func.func @reduction_to_an_element(%x: !field.array<f32, [16]>, %s: !field.array<f32, [4]>, %t: i32, %test: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1_i32 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    scf.if %test {
+      %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+      %next = arith.addi %t, %c1_i32 : i32
+      %place = arith.index_cast %next : i32 to index
+      %o = "field.atomic"(%v, %s, %place) {kind = "add", field.reduce} : (f32, !field.array<f32, [4]>, index) -> f32
+    }
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @cut_along_its_axis
 // CHECK: call @cut_along_its_axis.chunk0(%c0, %c16,
 func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {

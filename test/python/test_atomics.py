@@ -94,6 +94,22 @@ def test_float_sums_keep_their_digits() -> None:
     assert total[None] == pytest.approx(values.astype(np.float64).sum(), rel=1e-6)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_sums_to_an_element_chosen_under_a_condition(threads: int) -> None:
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=threads)
+    x, s = ti.field(ti.f64, shape=8), ti.field(ti.f64, shape=4)
+    x.from_numpy(np.arange(8.0))
+
+    @ti.kernel
+    def run(t: ti.i32):
+        for i in x:
+            if x[i] > 2.5:
+                s[t + 1] += x[i]
+
+    run(1)
+    assert s.to_numpy() == pytest.approx([0, 0, 25, 0])
+
+
 def test_an_operator_by_another_name() -> None:
     combine = ti.atomic_max
 
