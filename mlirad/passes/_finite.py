@@ -2,9 +2,11 @@
 
 A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it is made of has the
 adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)` at x = 0. Numbers in memory count as
-finite.
+finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`.
 """
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from mlirad.bindings import ir
 from mlirad.passes._activity import flows
@@ -13,7 +15,8 @@ from mlirad.passes._rules import RULES, primal_reads
 from mlirad.passes._terms import Apply, Choose, Operand, Term, Where
 
 _POLES = frozenset({"arith.divf", "arith.remf", "math.log", "math.sqrt", "math.rsqrt", "math.powf", "math.asin",
-                    "math.acos", "math.tan", "math.exp"})
+                    "math.acos", "math.tan", "math.exp", "grad.custom"})
+_CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
 
 
 class Finiteness:
@@ -21,27 +24,54 @@ class Finiteness:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.unbounded: set[int] = set()
-        while self._spread(graph.body):
-            pass
+        self.unbounded = self._made_of(self._has_pole)
+        self.stored = self._made_of(lambda node: node.name in ("field.load", "field.atomic"))
+        self.dropped = self._dropped()
 
-    def _spread(self, block: BlockNode) -> bool:
+    def _made_of(self, is_seed: Callable[[Node], bool]) -> set[int]:
+        """The floats that the results of some nodes pass to."""
+        found: set[int] = set()
+        while self._spread(self.graph.body, is_seed, found):
+            pass
+        return found
+
+    def _spread(self, block: BlockNode, is_seed: Callable[[Node], bool], found: set[int]) -> bool:
+        before = len(found)
         changed = False
         for node in block.nodes:
             for inner in node.blocks:
-                changed |= self._spread(inner)
-            if node.blocks:
-                for source, targets in flows(node):
-                    if source in self.unbounded:
-                        changed |= self._mark(targets)
-            elif self._has_pole(node) or any(v in self.unbounded for v in node.operands):
-                changed |= self._mark(node.results)
-        return changed
+                changed |= self._spread(inner, is_seed, found)
+            reached = [v for source, targets in flows(node) if source in found for v in targets] if node.blocks else \
+                node.results if is_seed(node) or any(v in found for v in node.operands) else []
+            found.update(v for v in reached if self.graph.floats[v])
+        return changed or len(found) > before
 
-    def _mark(self, values: list[int]) -> bool:
-        new = [v for v in values if self.graph.floats[v] and v not in self.unbounded]
-        self.unbounded.update(new)
-        return bool(new)
+    def _dropped(self) -> set[int]:
+        """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run; with what makes them."""
+        nodes = list(self.graph.nodes())
+        found = {v for node in nodes for v in self._choices(node) if self.graph.floats[v]}
+        size = -1
+        while size < len(found):
+            size = len(found)
+            for node in reversed(nodes):
+                sources = [source for source, targets in flows(node) if not found.isdisjoint(targets)] if node.blocks \
+                    else node.operands if not found.isdisjoint(node.results) else []
+                found.update(v for v in sources if self.graph.floats[v])
+        return found
+
+    def _choices(self, node: Node) -> list[int]:
+        """The operands that a node may not use, or that a block around it does not define."""
+        chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
+        if node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max"):
+            chosen.append(node.operands[0])
+        return chosen + [v for v in node.operands if self._is_under_a_condition(node.block, self.graph.block_of(v))]
+
+    def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
+        while block is not outer and block.owner is not None:
+            if block.owner.name != "scf.parallel":
+                return True
+            block = block.owner.block
+        return False
 
     def _has_pole(self, node: Node) -> bool:
         if node.name == "arith.divf":
@@ -61,6 +91,8 @@ class Finiteness:
         if any(node.operands[read] in self.unbounded for read in reads):
             return True
         if reads_result and node.results[0] in self.unbounded:
+            return True
+        if node.results[0] in self.dropped and any(node.operands[read] in self.stored for read in reads):
             return True
         return self._divides(node, term)
 
