@@ -5,37 +5,55 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
-from mlirad.dialect.snode import places
+from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._rules import RULES
+from mlirad.passes._walk import array_root
 
 
 class Activity:
     """`active` values depend on differentiable memory and reach it; `adjoint` names the adjoint of each array.
 
     Fields have the adjoint that their placement names, ndarray arguments marked `field.needs_grad` one of their own,
-    float cells local to a launch always one.
+    float cells local to a launch always one. Seen by forward mode (`with_duals`), differentiable are the fields whose
+    placement names duals (`duals`, here by array), and stacks and logs of an earlier reverse hold values too. Without
+    a module, the arguments of the graph's body are what derivatives are taken in, and its results what of.
     """
 
-    def __init__(self, module: ir.Operation, function: ir.Operation, graph: Graph) -> None:
+    def __init__(self, module: ir.Operation | None, function: ir.Operation, graph: Graph, *,
+                 with_duals: bool = False) -> None:
         self.graph = graph
         self.adjoint: dict[Any, str | None] = {}
+        self.duals: dict[Any, tuple[str, ...]] = {}
         self.cells: set[Any] = set()  # all cells local to a launch; `local` are those of floats
         self.local: dict[Any, Node] = {}
-        self._find_arrays(module, function)
+        self.logged: dict[int, Any] = {}  # the array whose elements a log holds
         self.varied: set[int] = set()
         self.useful: set[int] = set()
         self.varied_locals: set[Any] = set()
         self.useful_locals: set[Any] = set()
+        if module is None:
+            self._mark(self.varied, graph.body.arguments)
+            self._mark(self.useful, graph.body.terminator.operands)
+        elif with_duals:
+            self._find_duals(module)
+        else:
+            self._find_adjoints(module, function)
+        self._find_cells()
         while self._vary(graph.body):
             pass
         while self._use(graph.body):
             pass
         self.active = self.varied & self.useful
 
-    def _find_arrays(self, module: ir.Operation, function: ir.Operation) -> None:
+    def _find_duals(self, module: ir.Operation) -> None:
+        for place in places(module):
+            if found := duals_of(place):
+                self.duals[ir.StringAttr(place.attributes["sym_name"]).value] = found
+
+    def _find_adjoints(self, module: ir.Operation, function: ir.Operation) -> None:
         for place in places(module):
             if "adjoint" in place.attributes:
                 name = ir.StringAttr(place.attributes["sym_name"]).value
@@ -44,7 +62,11 @@ class Activity:
         for number, attributes in zip(self.graph.body.arguments, given):
             if "field.needs_grad" in ir.DictAttr(attributes):
                 self.adjoint[self.graph.values[number]] = None
+
+    def _find_cells(self) -> None:
         for node in self.graph.nodes():
+            if node.name == "grad.undo":
+                self.logged[node.operands[0]] = array_root(self.graph.values[node.operands[2]])
             if node.name == "field.alloca":
                 value = self.graph.values[node.results[0]]
                 self.cells.add(value)
@@ -52,10 +74,17 @@ class Activity:
                     self.local[value] = node
 
     def is_differentiable(self, node: Node) -> bool:
-        """Whether the array of an access has an adjoint that matters."""
+        """Whether the array of an access has a derivative that matters."""
         if node.array in self.local:
-            return node.array in self.varied_locals and node.array in self.useful_locals
-        return node.array in self.adjoint
+            return self.is_active_local(node.array)
+        return self._has_derivative(node.array)
+
+    def is_active_local(self, array: Any) -> bool:
+        """Whether a cell, or a stack, holds values that carry a derivative."""
+        return array in self.varied_locals and array in self.useful_locals
+
+    def _has_derivative(self, array: Any) -> bool:
+        return array in self.adjoint or array in self.duals
 
     def _vary(self, block: BlockNode) -> bool:
         changed = False
@@ -75,10 +104,14 @@ class Activity:
             changed = False
             if node.name == "field.atomic":
                 changed = self._vary_local(node)
-            varies = (node.array in self.adjoint or node.array in self.varied_locals) and not is_stopped(node)
+            varies = (self._has_derivative(node.array) or node.array in self.varied_locals) and not is_stopped(node)
             return (self._mark(self.varied, node.results) if varies else False) or changed
         if node.name == "field.store":
             return self._vary_local(node)
+        if node.name == "grad.push" and node.operands[0] in self.varied:
+            return _include(self.varied_locals, stack_of(node))
+        if node.name == "grad.pop":
+            return stack_of(node) in self.varied_locals and self._mark(self.varied, node.results)
         if node.blocks:
             changed = False
             for source, targets in flows(node):
@@ -86,6 +119,8 @@ class Activity:
                     changed |= self._mark(self.varied, targets)
             return changed
         if any(v in self.varied for v in node.operands) and any(self.graph.floats[v] for v in node.results):
+            if node.name == "grad.custom":
+                return self._mark(self.varied, node.results)
             if node.name not in RULES:
                 raise TaichiCompilationError(f"no derivative rule for '{node.name}'", source_location(node.op.location))
             if all(term is None for term in RULES[node.name]):
@@ -94,10 +129,7 @@ class Activity:
         return False
 
     def _vary_local(self, node: Node) -> bool:
-        if node.array in self.local and node.operands[0] in self.varied and node.array not in self.varied_locals:
-            self.varied_locals.add(node.array)
-            return True
-        return False
+        return node.array in self.local and node.operands[0] in self.varied and _include(self.varied_locals, node.array)
 
     def _use(self, block: BlockNode) -> bool:
         changed = False
@@ -109,14 +141,18 @@ class Activity:
 
     def _use_node(self, node: Node) -> bool:
         if node.name in ("field.store", "field.atomic"):
-            if node.array in self.adjoint or node.array in self.useful_locals:
+            if self._has_derivative(node.array) or node.array in self.useful_locals:
                 return self._mark(self.useful, node.operands[:1])
             return False
         if node.name == "field.load":
-            if node.array in self.local and node.results[0] in self.useful and node.array not in self.useful_locals:
-                self.useful_locals.add(node.array)
-                return True
-            return False
+            return node.array in self.local and node.results[0] in self.useful and \
+                _include(self.useful_locals, node.array)
+        if node.name == "grad.push":
+            return stack_of(node) in self.useful_locals and self._mark(self.useful, node.operands[:1])
+        if node.name == "grad.pop":
+            return node.results[0] in self.useful and _include(self.useful_locals, stack_of(node))
+        if node.name == "grad.record":
+            return self._has_derivative(self.logged.get(node.operands[1])) and self._mark(self.useful, node.operands[:1])
         if node.blocks:
             changed = False
             for source, targets in flows(node):
@@ -126,6 +162,18 @@ class Activity:
         if any(v in self.useful for v in node.results):
             return self._mark(self.useful, node.operands)
         return False
+
+
+def stack_of(node: Node) -> tuple[str, int]:
+    """What tells the stack of a push or a pop from other stacks and from cells."""
+    return "stack", node.operands[1 if node.name == "grad.push" else 0]
+
+
+def _include(group: set[Any], item: Any) -> bool:
+    if item in group:
+        return False
+    group.add(item)
+    return True
 
 
 def is_stopped(node: Node) -> bool:

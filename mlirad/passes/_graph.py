@@ -46,10 +46,10 @@ class Node:
 class BlockNode:
     """A block; the last node is its terminator. The function's body has depth 0."""
 
-    __slots__ = ("arguments", "block", "depth", "nodes", "owner")
+    __slots__ = ("arguments", "depth", "nodes", "owner")
 
-    def __init__(self, block: ir.Block, owner: Node | None, depth: int) -> None:
-        self.block, self.owner, self.depth = block, owner, depth
+    def __init__(self, owner: Node | None, depth: int) -> None:
+        self.owner, self.depth = owner, depth
         self.arguments: list[int] = []
         self.nodes: list[Node] = []
 
@@ -60,13 +60,18 @@ class BlockNode:
 
 
 class Graph:
-    """The body of a function. `defined[v]` is the node, or the block (for its arguments), that defines value v."""
+    """The body of a function, or of another op with one region.
+
+    `defined[v]` is the node, or the block (for its arguments), that defines value v; values from outside count as
+    arguments of the block `outside`.
+    """
 
     def __init__(self, function: ir.Operation) -> None:
         self.values: list[ir.Value] = []
         self.floats: list[bool] = []
         self.defined: list[Node | BlockNode] = []
         self._numbers: dict[ir.Value, int] = {}
+        self.outside = BlockNode(None, -1)
         self.body = self._read(function.regions[0].blocks[0], None, 0)
 
     def _number(self, value: ir.Value, definition: Node | BlockNode) -> int:
@@ -77,14 +82,19 @@ class Graph:
         self.defined.append(definition)
         return number
 
+    def _use(self, value: ir.Value) -> int:
+        if value not in self._numbers:
+            self.outside.arguments.append(self._number(value, self.outside))
+        return self._numbers[value]
+
     def _read(self, block: ir.Block, owner: Node | None, depth: int) -> BlockNode:
-        result = BlockNode(block, owner, depth)
+        result = BlockNode(owner, depth)
         result.arguments = [self._number(a, result) for a in block.arguments]
         for position, child in enumerate(block.operations):
             op = child.operation
             node = Node(op, result, position)
-            node.operands = [self._numbers[v] for v in op.operands]
-            for region in op.regions:
+            node.operands = [self._use(v) for v in op.operands]
+            for region in op.regions if node.name != "grad.custom" else ():  # which has derivatives of its own
                 for inner in region.blocks:
                     node.blocks.append(self._read(inner, node, depth + 1))
             node.results = [self._number(v, node) for v in op.results]

@@ -1,0 +1,313 @@
+"""Dual numbers: every op again, and beside it the tangents of its results (Griewank and Walther 2008, §3.1).
+
+A value that carries a derivative has as many tangents as there are directions. Tangents of scalars are values, those of
+arrays live in arrays of the same shape. Rules come from the tables that reverse mode transposes.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.grad import log_parts, log_type
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity, is_stopped, stack_of
+from mlirad.passes._finite import Finiteness
+from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._location import source_location
+from mlirad.passes._recompute import Environment, parallel_like
+from mlirad.passes._rules import RULES
+from mlirad.passes._terms import Values, convert_float, emit, t, where
+from mlirad.passes._walk import attributes_of
+
+Tangents = list[ir.Value]
+
+
+class Forward:
+    """Emits the ops of blocks with `count` tangents. `arrays` are the arrays of tangents, `env` the new values.
+
+    `tangents` has those of the values that carry a derivative; a value that is missing there has the tangent 0.
+    """
+
+    def __init__(self, graph: Graph, activity: Activity, count: int, env: Environment) -> None:
+        self.graph, self.activity, self.count, self.env = graph, activity, count, env
+        self.tangents: dict[int, Tangents] = {}
+        self.arrays: dict[Any, Tangents] = {}
+        self.finiteness = Finiteness(graph)
+
+    def block(self, block: BlockNode) -> None:
+        """Emit what stands in front of a block's terminator."""
+        for node in block.nodes[:-1]:
+            with node.op.location:
+                _HANDLERS.get(node.name, Forward._op)(self, node)
+
+    def of(self, value: int) -> Tangents:
+        """The tangents of a value, zeros where it carries no derivative."""
+        found = self.tangents.get(value)
+        if found is None:
+            zero = b.number(0.0, self.graph.values[value].type)
+            return [zero] * self.count
+        return found
+
+    def values(self, numbers: Sequence[int]) -> list[ir.Value]:
+        """The new values of some."""
+        return [self.env[v] for v in numbers]
+
+    def _active(self, numbers: Sequence[int]) -> list[int]:
+        return [v for v in numbers if v in self.activity.active]
+
+    def _all_of(self, numbers: Sequence[int]) -> list[ir.Value]:
+        return [one for v in numbers for one in self.of(v)]
+
+    def _types(self, numbers: Sequence[int]) -> list[ir.Type]:
+        return [self.graph.values[v].type for v in numbers for _ in range(self.count)]
+
+    def _bind(self, numbers: Sequence[int], new: Sequence[ir.Value], active: Sequence[int]) -> None:
+        """Take values and, behind them, the tangents of those that carry a derivative."""
+        self.env.update(zip(numbers, new))
+        parts = list(new)[len(numbers):]
+        for k, value in enumerate(active):
+            self.tangents[value] = parts[k * self.count:(k + 1) * self.count]
+
+    # Ops without regions.
+
+    def _clone(self, node: Node) -> ir.Operation:
+        copy: ir.Operation = node.op.clone()
+        for position, operand in enumerate(node.operands):
+            copy.operands[position] = self.env[operand]
+        self.env.update(zip(node.results, copy.results))
+        return copy
+
+    def _op(self, node: Node) -> None:
+        if node.blocks:
+            raise TaichiCompilationError(f"forward mode has no rule for '{node.name}'", source_location(node.op.location))
+        self._clone(node)
+        if not self._active(node.results):
+            return
+        result = self.graph.values[node.results[0]].type
+        found: list[ir.Value | None] = [None] * self.count
+        for position, operand in enumerate(node.operands):
+            term = RULES[node.name][position]
+            if term is None or operand not in self.tangents:
+                continue
+            if self.finiteness.may_be_infinite(node, position):
+                term = where(b.OEQ, t, 0.0, 0.0, term)
+            for k, tangent in enumerate(self.tangents[operand]):
+                part = convert_float(emit(term, Values(tangent, lambda n: self.env[node.operands[n]],
+                                                       lambda: self.env[node.results[0]], result, result)), result)
+                old = found[k]
+                found[k] = part if old is None else b.make("arith.addf", result, [old, part])
+        if all(one is not None for one in found):
+            self.tangents[node.results[0]] = [one for one in found if one is not None]
+
+    # Memory.
+
+    def _element(self, node: Node, array: ir.Value) -> list[ir.Value]:
+        return [array, *self.values(node.indices)]
+
+    def _load(self, node: Node) -> None:
+        self._clone(node)
+        if node.array in self.arrays and not is_stopped(node) and self._active(node.results):
+            type_ = self.graph.values[node.results[0]].type
+            self.tangents[node.results[0]] = [b.make("field.load", type_, self._element(node, array))
+                                              for array in self.arrays[node.array]]
+
+    def _store(self, node: Node) -> None:
+        self._clone(node)
+        for array, tangent in zip(self.arrays.get(node.array, []), self.of(node.operands[0])):
+            b.effect("field.store", [tangent, *self._element(node, array)])
+
+    def _atomic(self, node: Node) -> None:
+        """A sum's tangents are sums. Other updates choose between tangents, which is done where nothing interferes."""
+        if node.array not in self.arrays:
+            self._clone(node)
+            return
+        kind = ir.StringAttr(node.op.attributes["kind"]).value
+        if kind != "add":
+            self._combine(node, kind)
+            return
+        self._clone(node)
+        result, is_read = node.results[0], bool(self._active(node.results)) and not is_stopped(node)
+        if node.operands[0] not in self.tangents and not is_read:
+            return
+        type_ = self.graph.values[result].type
+        found = [b.make("field.atomic", type_, [tangent, *self._element(node, array)], kind=ir.StringAttr.get("add"))
+                 for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0]))]
+        if is_read:
+            self.tangents[result] = found
+
+    def _combine(self, node: Node, kind: str) -> None:
+        type_ = self.graph.values[node.results[0]].type
+        place = self._element(node, self.env[node.array_value])
+        old, value = b.make("field.load", type_, place), self.env[node.operands[0]]
+        b.effect("field.store", [b.combine(kind, old, value), *place])
+        self.env[node.results[0]] = old
+        found = []
+        for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0])):
+            slot = self._element(node, array)
+            before = b.make("field.load", type_, slot)
+            b.effect("field.store", [_combined_tangent(kind, old, value, before, tangent), *slot])
+            found.append(before)
+        if not is_stopped(node):
+            self.tangents[node.results[0]] = found
+
+    def _alloca(self, node: Node) -> None:
+        self._clone(node)
+        array = self.graph.values[node.results[0]]
+        if array in self.activity.local and self.activity.is_active_local(array):
+            self.arrays[array] = [node.op.clone().results[0] for _ in range(self.count)]
+
+    # What an earlier reverse keeps.
+
+    def _alloc(self, node: Node) -> None:
+        self._clone(node)
+        stack = ("stack", node.results[0])
+        if self.activity.is_active_local(stack):
+            trips, type_ = self.env[node.operands[0]], self.graph.values[node.results[0]].type
+            self.arrays[stack] = [b.make("grad.alloc", type_, [trips]) for _ in range(self.count)]
+
+    def _push(self, node: Node) -> None:
+        self._clone(node)
+        for stack, tangent in zip(self.arrays.get(stack_of(node), []), self.of(node.operands[0])):
+            b.effect("grad.push", [tangent, stack, self.env[node.operands[2]]])
+
+    def _pop(self, node: Node) -> None:
+        self._clone(node)
+        if stack_of(node) in self.arrays and self._active(node.results):
+            type_ = self.graph.values[node.results[0]].type
+            self.tangents[node.results[0]] = [b.make("grad.pop", type_, [stack, self.env[node.operands[1]]])
+                                              for stack in self.arrays[stack_of(node)]]
+
+    def _free(self, node: Node) -> None:
+        self._clone(node)
+        for stack in self.arrays.get(stack_of(node), []):
+            b.effect("grad.free", [stack])
+
+    def _open(self, node: Node) -> None:
+        self._clone(node)
+        if self.activity.logged.get(node.results[0]) in self.arrays:
+            type_ = log_type(*log_parts(self.graph.values[node.results[0]].type))
+            self.arrays["log", node.results[0]] = [b.make("grad.open", type_, []) for _ in range(self.count)]
+
+    def _record(self, node: Node) -> None:
+        self._clone(node)
+        for log, tangent in zip(self.arrays.get(("log", node.operands[1]), []), self.of(node.operands[0])):
+            b.effect("grad.record", [tangent, log, *self.values(node.operands[2:])])
+
+    def _undo(self, node: Node) -> None:
+        """Logs of tangents are as long as the log of their primal: its marks are theirs."""
+        self._clone(node)
+        logs = self.arrays.get(("log", node.operands[0]), [])
+        for log, array in zip(logs, self.arrays.get(self.activity.logged[node.operands[0]], [])):
+            b.effect("grad.undo", [log, self.env[node.operands[1]], array])
+
+    def _close(self, node: Node) -> None:
+        self._clone(node)
+        for log in self.arrays.get(("log", node.operands[0]), []):
+            b.effect("grad.close", [log])
+
+    # Structured control flow.
+
+    def _if(self, node: Node) -> None:
+        active = self._active(node.results)
+        types = [self.graph.values[v].type for v in node.results] + self._types(active)
+        op = b.if_else(self.env[node.operands[0]], types, with_else=len(node.blocks) > 1)
+        for block, region in zip(node.blocks, op.regions):
+            with ir.InsertionPoint(region.blocks[0]):
+                self.block(block)
+                yielded = block.terminator.operands
+                b.yield_(self.values(yielded) + self._all_of([yielded[node.results.index(v)] for v in active]))
+        self._bind(node.results, list(op.results), active)
+
+    def _for(self, node: Node) -> None:
+        body = node.blocks[0]
+        carried = body.arguments[1:]
+        active = self._active(carried)
+        where_active = [carried.index(v) for v in active]
+        initial = node.operands[3:]
+        op = b.for_loop(*self.values(node.operands[:3]),
+                        self.values(initial) + self._all_of([initial[k] for k in where_active]))
+        for name, attribute in attributes_of(node.op).items():
+            op.attributes[name] = attribute
+        block = op.regions[0].blocks[0]
+        self._bind(body.arguments, list(block.arguments), active)
+        with ir.InsertionPoint(block):
+            self.block(body)
+            yielded = body.terminator.operands
+            b.yield_(self.values(yielded) + self._all_of([yielded[k] for k in where_active]))
+        self._bind(node.results, list(op.results), [node.results[k] for k in where_active])
+
+    def _while(self, node: Node) -> None:
+        before, after = node.blocks
+        first = self._active(before.arguments)
+        where_first = [before.arguments.index(v) for v in first]
+        second = [k for k, v in enumerate(after.arguments)
+                  if v in self.activity.active or node.results[k] in self.activity.active]
+        passed = [after.arguments[k] for k in second]
+        initial = self.values(node.operands) + self._all_of([node.operands[k] for k in where_first])
+        types = [self.graph.values[v].type for v in node.results] + self._types(passed)
+        op = ir.Operation.create("scf.while", types, initial, attributes_of(node.op), regions=2)
+        opening = b.block(op, 0, [v.type for v in initial])
+        self._bind(before.arguments, list(opening.arguments), first)
+        with ir.InsertionPoint(opening):
+            self.block(before)
+            condition, *given = before.terminator.operands
+            b.effect("scf.condition", [self.env[condition], *self.values(given), *self._all_of([given[k] for k in second])])
+        closing = b.block(op, 1, types)
+        self._bind(after.arguments, list(closing.arguments), passed)
+        with ir.InsertionPoint(closing):
+            self.block(after)
+            yielded = after.terminator.operands
+            b.yield_(self.values(yielded) + self._all_of([yielded[k] for k in where_first]))
+        self._bind(node.results, list(op.results), [node.results[k] for k in second])
+
+    def _parallel(self, node: Node) -> None:
+        body = node.blocks[0]
+        if self._needs_order(node):
+            self._serial(node, body.arguments, 0)
+            return
+        _, block = parallel_like(node, self.env)
+        self._bind(body.arguments, list(block.arguments), [])
+        with ir.InsertionPoint(block):
+            self.block(body)
+            b.effect("scf.reduce", [])
+
+    def _needs_order(self, node: Node) -> bool:
+        """Whether iterations race for which of them supplies an element, and its tangents with it."""
+        return any(n.name == "field.atomic" and n.array in self.arrays and
+                   ir.StringAttr(n.op.attributes["kind"]).value != "add" for n in node.walk())
+
+    def _serial(self, node: Node, indices: Sequence[int], axis: int) -> None:
+        """A parallel loop as a nest of serial ones."""
+        if axis == len(indices):
+            self.block(node.blocks[0])
+            return
+        rank = len(indices)
+        op = b.for_loop(*(self.env[node.operands[k * rank + axis]] for k in range(3)))
+        block = op.regions[0].blocks[0]
+        self.env[indices[axis]] = block.arguments[0]
+        with ir.InsertionPoint(block):
+            self._serial(node, indices, axis + 1)
+            b.yield_()
+
+
+def _combined_tangent(kind: str, old: ir.Value, value: ir.Value, before: ir.Value, tangent: ir.Value) -> ir.Value:
+    """The tangent of what an update leaves, as `_build.combine` computes it."""
+    type_ = old.type
+    if kind == "exchange":
+        return tangent
+    if kind == "mul":
+        return b.make("arith.addf", type_, [b.make("arith.mulf", type_, [before, value]),
+                                            b.make("arith.mulf", type_, [old, tangent])])
+    keeps = b.make("arith.cmpf", b.integer_type(1), [old, value], predicate=b.predicate(b.OGT if kind == "max" else b.OLT))
+    return b.make("arith.select", type_, [keeps, before, tangent])
+
+
+_HANDLERS: dict[str, Callable[[Forward, Node], None]] = {
+    "field.load": Forward._load, "field.store": Forward._store, "field.atomic": Forward._atomic,
+    "field.alloca": Forward._alloca, "grad.alloc": Forward._alloc, "grad.push": Forward._push,
+    "grad.pop": Forward._pop, "grad.free": Forward._free, "grad.open": Forward._open,
+    "grad.record": Forward._record, "grad.undo": Forward._undo, "grad.close": Forward._close,
+    "scf.if": Forward._if, "scf.for": Forward._for, "scf.while": Forward._while, "scf.parallel": Forward._parallel,
+}

@@ -1,0 +1,51 @@
+"""Give every public function tangents: it computes what it did, and how that changes in some directions.
+
+The directions of an array are in the fields that its placement names as `duals`; the first `tangents` of them are used.
+With `constant`, what arrays hold counts as constant: writes set tangents to zero, and nothing else passes.
+"""
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of, array_type
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes import _build as b
+from mlirad.passes._activity import Activity
+from mlirad.passes._forward import Forward
+from mlirad.passes._graph import Graph
+from mlirad.passes._walk import attributes_of, functions
+
+
+def differentiate_forward(module: ir.Operation, *, tangents: int = 1, constant: bool = False) -> None:
+    """Replace every public function by itself with tangents."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            _differentiate(module, function, tangents, constant)
+
+
+def _differentiate(module: ir.Operation, function: ir.Operation, count: int, constant: bool) -> None:
+    graph = Graph(function)
+    activity = Activity(module, function, graph, with_duals=True)
+    if constant:
+        activity.active = set()
+    types = [graph.values[v].type for v in graph.body.arguments]
+    with ir.InsertionPoint(function), function.location:
+        doubled = ir.Operation.create("func.func", [], [], attributes_of(function), regions=1)
+        entry = b.block(doubled, 0, types)
+    forward = Forward(graph, activity, count, dict(zip(graph.body.arguments, entry.arguments)))
+    with ir.InsertionPoint(entry), function.location:
+        _get_duals(graph, activity, forward, count)
+        forward.block(graph.body)
+        ir.Operation.create("func.return", [], forward.values(graph.body.terminator.operands))
+    function.erase()
+
+
+def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -> None:
+    """Get the tangents of every field that the function touches, at its start. Raises where there are too few."""
+    for node in graph.nodes():
+        names = activity.duals.get(node.array) if node.array is not None else None
+        if names is None or node.array in forward.arrays:
+            continue
+        if len(names) < count:
+            raise TaichiCompilationError(f"field '{node.array}' has {len(names)} tangents, {count} are asked for")
+        element, extents = array_of(graph.values[node.array_value].type)
+        type_ = array_type(ir.Type.parse(element), extents)
+        forward.arrays[node.array] = [b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
+                                      for name in names[:count]]
