@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.passes import _build as b
 from mlirad.passes._affine import Affine, affine
 
 Bound = tuple[int, tuple[tuple[int, int], ...]]  # constant, and pairs of argument number and factor
@@ -56,3 +57,10 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
         return None
     bound = _bound(affine(edge), upper, depth - 1)
     return None if bound is None else (bound[0] - 1 if upper else bound[0], bound[1])
+
+
+def named_array(array: object) -> ir.Attribute:
+    """An array as a symbol, or as the number of an argument."""
+    if isinstance(array, str):
+        return ir.FlatSymbolRefAttr.get(array)
+    return ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(array).arg_number)

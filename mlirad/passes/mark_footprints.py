@@ -3,13 +3,11 @@
 `field.footprints` holds one dictionary an access: the array (a symbol, or the number of an argument), `access` ("needed"
 or "written"), the place in the source, and `box`, for each axis the low and the high bound as `[constant, argument,
 factor, ...]`; an empty bound is not known. The tape evaluates them with the arguments of each launch (AUTODIFF.md §3).
-`field.flows` lists, for each array that gets floats made of others, the array, its place, and the others.
 """
 from mlirad.bindings import ir
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
-from mlirad.passes._array_flows import ArrayFlows
-from mlirad.passes._footprint import Bound, footprint
+from mlirad.passes._footprint import Bound, footprint, named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
 from mlirad.passes._undo import redone_arrays
@@ -22,26 +20,6 @@ def mark_footprints(module: ir.Operation) -> None:
         if "sym_visibility" not in function.attributes:
             notes = _notes(module, function)
             module.attributes["field.footprints"] = ir.ArrayAttr.get(notes)
-            module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(function))
-
-
-def _flows(function: ir.Operation) -> list[ir.Attribute]:
-    graph = Graph(function)
-    found = ArrayFlows(graph)
-    return [ir.ArrayAttr.get([_named(target), ir.StringAttr.get(str(found.writer[target].op.location)),
-                              *map(_named, sorted(filter(_is_named, sources), key=str))])
-            for target, sources in found.into.items() if sources and _is_named(target)]
-
-
-def _is_named(array: object) -> bool:
-    return isinstance(array, str | ir.BlockArgument)
-
-
-def _named(array: object) -> ir.Attribute:
-    """An array as a symbol, or as the number of an argument."""
-    if isinstance(array, str):
-        return ir.FlatSymbolRefAttr.get(array)
-    return ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(array).arg_number)
 
 
 def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
@@ -75,7 +53,7 @@ def _is_local(graph: Graph, node: Node) -> bool:
 def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
     box = [ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)])
            for axis in footprint([graph.values[i] for i in node.indices])]
-    return ir.DictAttr.get({"array": _named(node.array), "access": ir.StringAttr.get(kind), "box": ir.ArrayAttr.get(box),
+    return ir.DictAttr.get({"array": named_array(node.array), "access": ir.StringAttr.get(kind), "box": ir.ArrayAttr.get(box),
                             "place": ir.StringAttr.get(str(node.op.location))})
 
 

@@ -1,12 +1,14 @@
 """The pipelines, as text that `mlirad-opt` replays. Each stage's input is what the stage before leaves."""
 from __future__ import annotations
 
-NORMALISE = "func.func(mem2reg),canonicalize,cse,hoist-loads,canonicalize,cse"
-REVERSE = ("check-races,check-access-rules,mark-footprints,differentiate-reverse,canonicalize,cse,lower-grad-logs,"
-           "lower-grad-to-memref,hoist-loads,canonicalize,cse")
+NORMALISE = "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse"
+REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse,canonicalize,cse"
+FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
+STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
 CHECK_BOUNDS, CHECK_ACCESS, CHECK_FINITE = "insert-bounds-checks", "insert-access-checks", "insert-finite-checks"
 
-LOWER_CPU = ("lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,canonicalize,cse,"
+LOWER_CPU = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,"
+             "canonicalize,cse,"
              "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
              "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
              "lower-field-to-memref,hoist-buffers,canonicalize,cse")
@@ -17,7 +19,8 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "reconcile-unrealized-casts")
 FAST = "insert-fast-math,"
 
-LOWER_CUDA = ("lower-field-random,lower-field-assert,lower-field-print{gpu=true},mark-private-updates{every-axis=true},"
+LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
+              "mark-private-updates{every-axis=true},"
               "split-serial-code,lower-parallel-to-gpu,lower-field-to-memref,hoist-buffers,canonicalize,cse")
 TARGET_CUDA = ("{fast}arith-expand,lower-math-to-intrinsics,convert-math-to-funcs,sink-descriptors,"
                "gpu-kernel-outlining,mark-kernel-arguments,"
@@ -29,19 +32,22 @@ FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 STAGES = ("field", "normal", "derived", "memref", "target")
 
 
-def cpu_stages(*, reverse: bool = False, threads: int = 1, worth: int = 100_000, fast_math: bool = True,
+def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = False, threads: int = 1, worth: int = 100_000, fast_math: bool = True,
                check_bounds: bool = False, check_access: bool = False,
                check_finite: bool = False) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
-    A reverse repeats the accesses that its primal has checked, and checks only what it writes itself.
+    A reverse repeats the accesses that its primal has checked, and checks only what it writes itself. With `tangents`,
+    the primal, or the reverse, computes its tangents too (in `constant` code they are zero).
     """
     finite = f",{CHECK_FINITE}" if check_finite else ""
+    forward = [FORWARD.format(tangents=tangents, constant=str(constant).lower())] * (tangents > 0)
     if reverse:
-        stages = [("normal", NORMALISE), ("derived", REVERSE + finite)]
+        stages = [("normal", NORMALISE), ("derived", ",".join([REVERSE, *forward, STORE]) + finite)]
     else:
         checks = [CHECK_BOUNDS] * check_bounds + [CHECK_ACCESS] * check_access
         stages = [("normal", ",".join([NORMALISE, *checks]) + finite)]
+        stages += [("derived", ",".join([*forward, STORE]))] * (tangents > 0)
     stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
     stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
     return [(name, f"builtin.module({text})") for name, text in stages]

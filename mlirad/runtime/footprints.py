@@ -102,11 +102,17 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
             for item in ir.ArrayAttr(op.attributes["grad.redone"]):
                 redone.add(_array(item))
             verdicts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])]
-    flows = []
+    return Footprints(_merged(found["needed"]), _merged(found["written"]), frozenset(redone), tuple(verdicts),
+                      read_flows(module))
+
+
+def read_flows(module: ir.Module) -> tuple[Flow, ...]:
+    """The flows noted by `mark-flows`."""
+    attributes, flows = module.operation.attributes, []
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
         target, place, *sources = ir.ArrayAttr(item)
         flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
-    return Footprints(_merged(found["needed"]), _merged(found["written"]), frozenset(redone), tuple(verdicts), tuple(flows))
+    return tuple(flows)
 
 
 def _array(attribute: ir.Attribute) -> str | int:

@@ -23,12 +23,13 @@ from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Footprints, read_footprints
+from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
 MODES = ("primal", "reverse", "validation", "anomaly", "anomaly-reverse")
 PRIMALS = ("primal", "validation", "anomaly")
+_TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,17 @@ class Variant:
         self._parts: list[Variant] | None = None
         self._derivatives: dict[str, Derivative] = {}
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
-        self._declared = self._gradients()
+        self._flows: tuple[Flow, ...] | None = None
+        self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
-        return cpu_stages(reverse=mode not in PRIMALS, threads=config.cpu_max_num_threads,
+        with_tangents = _TANGENTS.fullmatch(mode)
+        return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
+                          constant=with_tangents is not None and with_tangents.group(1) == "constant", threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
                           check_bounds=config.debug, check_access=mode == "validation",
                           check_finite=mode.startswith("anomaly"))
@@ -80,7 +84,7 @@ class Variant:
     def dump(self, stage: str, mode: str) -> str:
         """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
         names = [name for name, _ in self.stages(mode)]
-        if mode not in MODES:
+        if mode not in MODES and _TANGENTS.fullmatch(mode) is None:
             raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
         if stage != "field" and stage not in names:
             raise ValueError(f"unknown stage '{stage}' of mode '{mode}', expected one of field, {', '.join(names)}")
@@ -182,7 +186,7 @@ class Variant:
         code.launch(values)
         if self.messages[mode]:
             self._raise_recorded(self.messages[mode])
-        if self.kernel.results and mode in PRIMALS[1:]:  # where `result` looks for them
+        if self.kernel.results and mode != "primal" and not mode.endswith("reverse"):  # where `result` looks for them
             ctypes.memmove(self.code("primal").results, code.results, ctypes.sizeof(code.results))
 
     def reverse(self, derivative: Derivative, values: Sequence[Any]) -> None:
@@ -205,25 +209,50 @@ class Variant:
                                 "redone" if redone else "safe", 0))
         return Explanation(rows)
 
+    def flows(self) -> tuple[Flow, ...]:
+        """Which arrays pass derivatives to which, also where there is no reverse."""
+        if self._footprints is not None:
+            return self._footprints.flows
+        if self._flows is None:
+            with context(), self.kernel.module.operation.location:
+                module = _copy(self.kernel.module)
+                run_pipeline(module.operation, f"builtin.module({NORMALISE},mark-flows)")
+            self._flows = read_flows(module)
+        return self._flows
+
     def refresh(self) -> None:
-        """Look again at which fields have gradients; where one was added, the reverse is compiled anew."""
-        state = self._gradients()
-        if state == self._declared:
+        """Look again at which fields have gradients and duals; code for derivatives is compiled anew where one was added."""
+        gradients, duals = self._gradients(), self._duals()
+        if duals != self._declared_duals:
+            self._declared_duals = duals
+            self._forget_modes([mode for mode in self.compiled if tangents_of(mode)])
+            for part in self._parts or ():
+                if part is not self:
+                    part.refresh()
+        elif gradients == self._declared:
             return
-        self._declared = state
+        if gradients != self._declared:
+            self._declared = gradients
+            self._forget_modes([mode for mode in self.compiled if mode != "primal"])
+            self._footprints = self._parts = None
         with context(), self.kernel.module.operation.location:
             for op in [op.operation for op in self.kernel.module.body.operations]:
                 if op.name == "snode.root":
                     op.erase()
             with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
                 declare_trees(self.program, self.kernel.fields)
-        for mode in MODES[1:]:
+
+    def _forget_modes(self, modes: Sequence[str]) -> None:
+        for mode in modes:
             self.compiled.pop(mode, None)
-        self._footprints = self._parts = None
-        self._derivatives = {}
+            self._derivatives.pop(mode, None)
 
     def _gradients(self) -> tuple[str | None, ...]:
         return tuple([self.program.adjoints.get(symbol) for symbol in self.kernel.fields])
+
+    def _duals(self) -> tuple[tuple[str, ...] | None, ...]:
+        names = [name for symbol in self.kernel.fields for name in (symbol, self.program.adjoints.get(symbol, ""))]
+        return tuple([self.program.duals.get(name) for name in names])
 
     def parts(self) -> list[Variant]:
         """The launches a tape records for this kernel: itself, or its loops one by one (see `keep-launch`).
@@ -286,13 +315,17 @@ class Variant:
         return tuple(values) if kernel.result_count is not None else values[0]
 
 
+def tangents_of(mode: str) -> int:
+    """How many tangents the code of a mode computes: 3 in "forward3" and "forward3-reverse"."""
+    found = _TANGENTS.fullmatch(mode)
+    return 0 if found is None else int(found.group(2) or 1)
+
+
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
-    wanted: dict[str, None] = {}
-    for symbol in symbols:
-        wanted.setdefault(program.declarations[symbol]())
-        if symbol in program.adjoints:
-            wanted.setdefault(program.declarations[program.adjoints[symbol]]())
+    names = [name for symbol in symbols for name in (symbol, program.adjoints.get(symbol)) if name is not None]
+    names += [dual for name in names for dual in program.duals.get(name, ())]
+    wanted = dict.fromkeys(program.declarations[name]() for name in names)
     for text in wanted:
         ir.Operation.parse(text).clone()
 
@@ -323,4 +356,4 @@ def _read(memory: Any, position: int, dtype: DataType) -> Any:
     return np.frombuffer(raw, dtype.numpy)[0].item()
 
 
-__all__ = ["MODES", "STAGES", "Variant"]
+__all__ = ["MODES", "STAGES", "Variant", "tangents_of"]
