@@ -27,7 +27,8 @@ def lower_grad_to_memref(module: ir.Operation) -> None:
             if on_heap:
                 with before(op):
                     b.effect("memref.dealloc", [memory])
-    for op in reversed([op for op in operations(module) if op.name.startswith("grad.")]):
+    stacks = ("grad.alloc", "grad.push", "grad.pop", "grad.free")
+    for op in reversed([op for op in operations(module) if op.name in stacks]):
         op.erase()
 
 
