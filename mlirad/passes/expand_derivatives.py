@@ -1,0 +1,50 @@
+"""Replace functions with derivatives (`grad.jvp`) by code: that of the function, and beside it the tangents.
+
+Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it. Afterwards no `grad.jvp` is
+left, and what it stood for is differentiated like any other code.
+"""
+from mlirad.bindings import ir
+from mlirad.passes._activity import Activity
+from mlirad.passes._forward import Forward
+from mlirad.passes._graph import Graph
+from mlirad.passes._walk import at_start, before, captured, operations
+
+
+def expand_derivatives(module: ir.Operation) -> None:
+    """Replace functions with derivatives by their code and that of their tangents, innermost first."""
+    for op in reversed([op for op in operations(module) if op.name == "grad.jvp"]):
+        _expand(op)
+
+
+def _expand(op: ir.Operation) -> None:
+    _take_constants(op)
+    graph = Graph(op)
+    arguments, yielded = graph.body.arguments, graph.body.terminator.operands
+    count = ir.IntegerAttr(op.attributes["directions"]).value
+    values = list(op.operands)
+    primals, tangents = values[:len(arguments)], values[len(arguments):]
+    environment = {v: graph.values[v] for v in graph.outside.arguments} | dict(zip(arguments, primals))
+    with before(op):
+        forward = Forward(graph, Activity(None, op, graph), count, environment)
+        for number, argument in enumerate(arguments):
+            forward.tangents[argument] = tangents[number::len(arguments)]
+        forward.block(graph.body)
+        found = forward.values(yielded)
+        along = [forward.of(v) for v in yielded]
+        found += [along[j][direction] for direction in range(count) for j in range(len(yielded))]
+    for result, value in zip(op.results, found):
+        result.replace_all_uses_with(value)
+    op.erase()
+
+
+def _take_constants(op: ir.Operation) -> None:
+    """Give the region the constants that canonicalize moved out of it: what is known of them saves work."""
+    body = op.regions[0].blocks[0]
+    for value in captured(op):
+        if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "arith.constant":
+            with at_start(body, op.location):
+                own = value.owner.operation.clone().results[0]
+            for inner in operations(op):
+                for position, operand in enumerate(inner.operands):
+                    if operand == value:
+                        inner.operands[position] = own
