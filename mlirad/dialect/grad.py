@@ -260,7 +260,7 @@ class CustomOp(Grad.Operation, name="custom", traits=[ext.Pure, ir.IsIsolatedFro
 def _problem_of_custom(op: ir.Operation) -> str | None:
     arguments, results = [v.type for v in op.operands], [v.type for v in op.results]
     floats = [t for t in arguments if isinstance(t, ir.FloatType)]
-    if len(floats) != list(ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"]))[0]:
+    if len(floats) != ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]:
         return f"arguments of types ({_listed(arguments)}), expected floats, then integers"
     if not results or not isinstance(results[0], ir.FloatType):
         return f"results of types ({_listed(results)}), expected floats"

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -22,6 +22,7 @@ class Builder:
         self.arrays: dict[str, ir.Value] = {}
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
+        self.custom: str | None = None  # the function with derivatives of its own that is being translated
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
 
     def at_entry(self) -> ir.InsertionPoint:
@@ -108,12 +109,33 @@ def predicate(number: int) -> ir.Attribute:
 
 def emit(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
     """Create an op with one result at the insertion point."""
+    if name in _OUTSIDE_CUSTOM:
+        _refuse_in_custom(name, operands)
     return ir.Operation.create(name, [result], operands, attributes).result
 
 
 def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> Any:
     """Create an op without results at the insertion point."""
+    if name in _OUTSIDE_CUSTOM:
+        _refuse_in_custom(name, operands)
     return ir.Operation.create(name, [], operands, attributes)
+
+
+def _refuse_in_custom(name: str, operands: Sequence[ir.Value]) -> None:
+    """Raise TaichiCompilationError where a function with derivatives of its own does more than compute."""
+    function = _active[-1].custom if _active else None
+    if function is None:
+        return
+    what = _OUTSIDE_CUSTOM[name]
+    symbols = [v.owner.attributes["field"] for v in operands if isinstance(v, ir.OpResult) and v.owner.name == "field.get"]
+    named = f" '{ir.FlatSymbolRefAttr(symbols[0]).value}'" if symbols else ""
+    raise TaichiCompilationError(f"'{function}' has derivatives of its own, so it can only compute with its arguments, and "
+                                 f"this {what}{named}: pass what it reads as an argument")
+
+
+_OUTSIDE_CUSTOM = {"field.load": "reads memory", "field.store": "writes to memory", "field.atomic": "updates memory",
+                   "field.alloca": "makes memory", "field.print": "prints",
+                   "field.random": "draws random numbers"}
 
 
 def constant(value: bool | int | float, dtype: DataType) -> ir.Value:

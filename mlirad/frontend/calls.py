@@ -3,13 +3,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
-from mlirad.frontend.annotations import MatrixType, is_template
+from mlirad.frontend.annotations import MatrixType, evaluate_annotations, is_template
+from mlirad.frontend.custom_functions import call_custom
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
@@ -36,6 +39,8 @@ class Function:
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._source: FunctionSource | None = None
+        self.vjp: Function | None = None
+        self.jvp: Function | None = None
 
     @property
     def source(self) -> FunctionSource:
@@ -48,8 +53,40 @@ class Function:
         if owner is None:
             return self
         bound = Function(self.function, owner)
-        bound._source = self.source
+        bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
         return bound
+
+    def def_vjp(self, rule: Any) -> Function:
+        """Decorate the function's derivative for reverse mode, in place of the one that would be derived from its body.
+
+        `rule(*arguments, result, adjoint)` returns an adjoint of the shape of each argument that is a float, a vector or
+        a matrix of floats (None for zeros); `result` is what the function returned, and `adjoint` has its structure. The
+        function then only computes with its arguments. Raises TaichiRuntimeError where it has such a rule already,
+        TaichiTypeError for a kernel.
+        """
+        self.vjp = self._rule(self.vjp, rule, "def_vjp")
+        return self.vjp
+
+    def def_jvp(self, rule: Any) -> Function:
+        """Decorate the function's derivative for forward mode, in place of one that calls the rule of `def_vjp`.
+
+        `rule(*arguments, result, *tangents)`, with a tangent for each argument of floats, returns the tangent of the
+        result, in its structure (None for zeros). Raises like `def_vjp`.
+        """
+        self.jvp = self._rule(self.jvp, rule, "def_jvp")
+        return self.jvp
+
+    def _rule(self, present: Function | None, rule: Any, name: str) -> Function:
+        if self.owner is not None:
+            raise TaichiRuntimeError(f"'{self.__name__}' belongs to an object: {name} is used on the function in its class")
+        if present is not None:
+            raise TaichiRuntimeError(f"'{self.__name__}' has a {name} already: '{present.__name__}'")
+        if isinstance(rule, Function):
+            return rule
+        if not inspect.isfunction(rule):
+            raise TaichiTypeError(f"{name} takes a @ti.func or a Python function, not a {type(rule).__name__}")
+        evaluate_annotations(rule, sys._getframe(2))
+        return Function(rule)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)
@@ -108,12 +145,29 @@ def _convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:
 
 
 def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
+    return call_bound(t, function, bind_parameters(t, function, node), node)
+
+
+def bind_parameters(t: Translator, function: Function, node: ast.Call) -> dict[str, tuple[Any, bool]]:
+    """The arguments of a call by parameter name, each with whether it is passed by reference."""
     if len(t.frames) > MAX_INLINE_DEPTH:
         raise TaichiCompilationError(f"'{function.__name__}' calls itself: recursion is not supported")
+    return _bind_parameters(t, function, function.source, node)
+
+
+def call_bound(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
+    """Translate a function for some arguments; `node` is where it is called."""
+    if function.vjp is None and function.jvp is None:
+        return _translate_body(t, function, bindings, node)
+    vjp, jvp = (None if rule is None else Function(rule.function, function.owner) for rule in (function.vjp, function.jvp))
+    return call_custom(t, function, bindings, vjp, jvp,
+                       lambda callee, given: _translate_body(t, callee, given, node))
+
+
+def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
     source = function.source
     frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
                   set(source.mutable), is_kernel=False)
-    bindings = _bind_parameters(t, function, source, node)
     anchor = make_slot(u1).owner
     frame.entry_anchor = (anchor, t.depth)
     body = source.node.body

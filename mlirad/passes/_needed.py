@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.passes._activity import Activity
+from mlirad.passes._custom import vjp_reads
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES, primal_reads
 
@@ -93,6 +94,9 @@ class Needed:
                         self._need(node.operands[read], here, node)
                     if reads_result:
                         self._need(node.results[0], here, node)
+        elif node.name == "grad.custom":
+            for value in vjp_reads(node, self.activity.varied):
+                self._need(value, here, node)
 
     @staticmethod
     def _bounds(node: Node) -> list[int]:

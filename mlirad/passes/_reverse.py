@@ -9,6 +9,7 @@ from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
+from mlirad.passes._custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.passes._finite import Finiteness
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._location import source_location
@@ -75,6 +76,19 @@ class Reverse:
             values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type,
                             target)
             self._add(adj, operand, convert_float(emit(term, values), target))
+
+    def _custom(self, node: Node, env: Environment, adj: Adjoints) -> None:
+        """The function's own rule, from the adjoints of all results to those of all arguments."""
+        results = self._pop_results(node, adj)
+        given = [part for part in results if part is not None]
+        if not given:
+            return
+        reads = vjp_reads(node, self.activity.varied)
+        values = [env[v] if v in reads else None for v in [*node.operands, *node.results]]
+        found = apply_region(node.op, VJP, values + [self._or_zero(p, v) for p, v in zip(results, node.results)])
+        for operand, part in zip(node.operands, unless_all_zero(given, found)):
+            if operand in self.activity.varied:
+                self._add(adj, operand, part)
 
     # Memory.
 
@@ -331,5 +345,5 @@ class Reverse:
 
 _HANDLERS = {"field.load": Reverse._load, "field.store": Reverse._store, "field.atomic": Reverse._atomic,
              "scf.if": Reverse._if, "scf.for": Reverse._for, "scf.while": Reverse._while,
-             "scf.parallel": Reverse._parallel}
+             "scf.parallel": Reverse._parallel, "grad.custom": Reverse._custom}
 

@@ -1,0 +1,274 @@
+"""Calls of functions with derivatives of their own: one op, with regions for the value and for its derivatives."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mlirad.bindings import ir
+from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.builder import emit_effect, mlir_type
+from mlirad.frontend.expression import Expr
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ArrayRef, Place
+from mlirad.frontend.source import FunctionSource
+from mlirad.frontend.translator import Translator
+from mlirad.frontend.variables import Variable
+from mlirad.types import DataType, i64
+
+Bindings = dict[str, tuple[Any, bool]]
+
+
+class Inlined(Protocol):
+    """A function that is inlined where it is called."""
+
+    __name__: str
+    owner: Any
+
+    @property
+    def source(self) -> FunctionSource: ...
+
+
+Inline = Callable[[Any, Bindings], Any]
+
+
+class _Arguments:
+    """The arguments of one call, by kind: floats, integers, and what is known while compiling."""
+
+    def __init__(self, function: Inlined, bindings: Bindings) -> None:
+        self.values: dict[str, tuple[Any, bool]] = {}
+        self.dtypes: dict[str, list[DataType]] = {}
+        operands: dict[str, list[Expr]] = {}
+        for name, (given, by_reference) in bindings.items():
+            value = Matrix(given) if isinstance(given, list) and given and not by_reference else given
+            _check_argument(function, name, value, by_reference)
+            self.values[name] = value, by_reference
+            if not by_reference and _is_at_run_time(value):
+                operands[name] = _leaves(function, value)
+                self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
+        self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
+        self.integers = [name for name in self.dtypes if name not in self.floats]
+        self.dtype = _widest(dtype for name in self.floats for dtype in self.dtypes[name])
+        self.operands = [ex.cast(leaf, self.dtype).value for name in self.floats for leaf in operands[name]]
+        self.count = len(self.operands)
+        self.operands += [ex.cast(leaf, i64).value for name in self.integers for leaf in operands[name]]
+
+    def from_block(self, values: Sequence[ir.Value]) -> Bindings:
+        """The arguments, as the first values of a block."""
+        bound: Bindings = {}
+        taken = iter(values)
+        for names, dtype in ((self.floats, self.dtype), (self.integers, i64)):
+            for name in names:
+                bound[name] = self.one_like(name, taken, dtype), False
+        return {name: bound.get(name, given) for name, given in self.values.items()}
+
+    def one_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
+        """A value of the shape and type of an argument, from values of a type."""
+        return _like(self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]])
+
+
+class _Result:
+    """What the function returned: its shape, and its scalars."""
+
+    def __init__(self, function: Inlined, value: Any) -> None:
+        if value is None:
+            raise TaichiSyntaxError(f"'{function.__name__}' has derivatives of its own, and returns nothing")
+        self.value = value
+        self.parts = value if isinstance(value, tuple | list) else (value,)
+        self.leaves = [leaf for part in self.parts for leaf in _leaves(function, part)]
+        if not all(leaf.dtype.is_float for leaf in self.leaves):
+            raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
+                                  f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}")
+        self.dtype = _widest(leaf.dtype for leaf in self.leaves)
+
+    def from_block(self, values: Sequence[ir.Value]) -> Any:
+        """The result, as values of a block."""
+        return _like(self.value, [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)])
+
+
+def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlined | None, jvp: Inlined | None,
+                inline: Inline) -> Any:
+    """Translate a call to one `grad.custom`; without a float argument, inline it.
+
+    Raises TaichiTypeError or TaichiSyntaxError, at the function in question, where a derivative takes or returns
+    something else than it has to.
+    """
+    arguments = _Arguments(function, bindings)
+    if not arguments.floats:
+        return inline(function, bindings)
+    draft = ir.Operation.create("grad.custom", [], arguments.operands, regions=3)
+    given = [mlir_type(arguments.dtype)] * arguments.count + [mlir_type(i64)] * (len(arguments.operands) - arguments.count)
+    with _only_computing(t, function.__name__):
+        block = ir.Block.create_at_start(draft.regions[0], given, [draft.location] * len(given))
+        with ir.InsertionPoint(block):
+            result = _Result(function, inline(function, arguments.from_block(list(block.arguments))))
+            _yield([ex.cast(leaf, result.dtype) for leaf in result.leaves])
+        results = [mlir_type(result.dtype)] * len(result.leaves)
+        if vjp is not None:
+            _rule(draft, 1, [*given, *results, *results], lambda values: _adjoints(arguments, result, vjp, inline, values))
+        if jvp is not None:
+            _rule(draft, 2, [*given, *results, *given[:arguments.count]],
+                  lambda values: _tangents(arguments, result, jvp, inline, values))
+    sizes = ir.DenseI32ArrayAttr.get([arguments.count, len(given) - arguments.count])
+    op = ir.Operation.create("grad.custom", results, arguments.operands, {
+        "function": ir.StringAttr.get(function.__name__), "operandSegmentSizes": sizes}, regions=3)
+    for source, target in zip(draft.regions, op.regions):
+        for body in list(source.blocks):
+            body.append_to(target)
+    draft.erase()
+    return result.from_block(list(op.results))
+
+
+def _rule(op: ir.Operation, region: int, types: Sequence[ir.Type],
+          translate: Callable[[list[ir.Value]], list[Expr]]) -> None:
+    block = ir.Block.create_at_start(op.regions[region], list(types), [op.location] * len(types))
+    with ir.InsertionPoint(block):
+        _yield(translate(list(block.arguments)))
+
+
+def _yield(values: Sequence[Expr]) -> None:
+    emit_effect("grad.yield", [v.value for v in values])
+
+
+@contextmanager
+def _only_computing(t: Translator, name: str) -> Iterator[None]:
+    """Translate code that stands for itself: memory, printing and random numbers are refused, no loop is parallel."""
+    outer, in_parallel = t.builder.custom, t.in_parallel
+    t.builder.custom, t.in_parallel = name, True
+    try:
+        yield
+    finally:
+        t.builder.custom, t.in_parallel = outer, in_parallel
+
+
+def _adjoints(arguments: _Arguments, result: _Result, vjp: Inlined, inline: Inline, values: list[ir.Value]) -> list[Expr]:
+    """The adjoints of the float arguments, in the type of `grad.custom`'s floats."""
+    first, count = len(arguments.operands), len(result.leaves)
+    given = [*arguments.from_block(values[:first]).values(), (result.from_block(values[first:first + count]), False),
+             (result.from_block(values[first + count:]), False)]
+    names = arguments.floats
+    returned = inline(vjp, _bound(vjp, given, "its arguments, its result and the adjoint of that"))
+    if len(names) == 1 and not isinstance(returned, tuple):
+        returned = (returned,)
+    if not isinstance(returned, tuple | list) or len(returned) != len(names):
+        raise TaichiTypeError(f"'{vjp.__name__}' returns {_count(returned)} adjoints, expected {len(names)}, of "
+                              f"{_listed(names)}{_unlisted(arguments)}", _place(vjp))
+    flat: list[Expr] = []
+    for name, adjoint in zip(names, returned):
+        flat += _leaves_like(vjp, f"the adjoint of '{name}'", adjoint, arguments.values[name][0])
+    return [ex.cast(leaf, arguments.dtype) for leaf in flat]
+
+
+def _tangents(arguments: _Arguments, result: _Result, jvp: Inlined, inline: Inline, values: list[ir.Value]) -> list[Expr]:
+    """The tangents of the results, in the type of `grad.custom`'s results."""
+    first, count = len(arguments.operands), len(result.leaves)
+    rest = iter(values[first + count:])
+    given = [*arguments.from_block(values[:first]).values(), (result.from_block(values[first:first + count]), False)]
+    given += [(arguments.one_like(name, rest, arguments.dtype), False) for name in arguments.floats]
+    wanted = f"its arguments, its result and the tangents of {_listed(arguments.floats)}"
+    returned = inline(jvp, _bound(jvp, given, wanted))
+    if not isinstance(result.value, tuple | list):
+        returned = (returned,)
+    if not isinstance(returned, tuple | list) or len(returned) != len(result.parts):
+        raise TaichiTypeError(f"'{jvp.__name__}' returns {_count(returned)} tangents, expected {len(result.parts)}, one for "
+                              "each result", _place(jvp))
+    flat: list[Expr] = []
+    for number, (output, tangent) in enumerate(zip(result.parts, returned)):
+        flat += _leaves_like(jvp, f"the tangent of result {number}", tangent, output)
+    return [ex.cast(leaf, result.dtype) for leaf in flat]
+
+
+def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bindings:
+    """The parameters of a derivative by name."""
+    names = [a.arg for a in rule.source.node.args.args]
+    if len(names) != len(given):
+        raise TaichiSyntaxError(f"'{rule.__name__}' takes {len(names)} arguments, expected {len(given)}: those of the "
+                                f"function, {wanted.removeprefix('its arguments, ')}", _place(rule))
+    return dict(zip(names, given))
+
+
+def _leaves_like(rule: Inlined, what: str, value: Any, model: Any) -> list[Expr]:
+    """The scalars of a value that has to have the shape of another; None stands for zeros."""
+    if value is None:
+        return [ex.expression(0.0)] * (len(model.entries) if isinstance(model, Matrix) else 1)
+    if isinstance(value, list):
+        value = Matrix(value)
+    if _kind(value) != _kind(model):
+        raise TaichiTypeError(f"'{rule.__name__}' returns {_kind(value)} as {what}, expected {_kind(model)}", _place(rule))
+    return _leaves(rule, value)
+
+
+def _count(returned: Any) -> int:
+    return len(returned) if isinstance(returned, tuple | list) else int(returned is not None)
+
+
+def _place(rule: Inlined) -> SourceLocation:
+    source, node = rule.source, rule.source.node
+    return SourceLocation(source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _unlisted(arguments: _Arguments) -> str:
+    """What is said of arguments that have no adjoint."""
+    others = [name for name, (value, by_reference) in arguments.values.items()
+              if name not in arguments.floats and not by_reference]
+    return f" (here {_listed(others)} is no float and has none)" if others else ""
+
+
+def _check_argument(function: Inlined, name: str, value: Any, by_reference: bool) -> None:
+    """Raise TaichiTypeError for an argument that is neither a value nor known while compiling."""
+    if isinstance(value, ArrayRef):
+        reason = "is an array: pass the elements that it reads"
+    elif by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
+        reason = "is passed by reference (ti.template()), and is known only at run time: pass it by value"
+    elif isinstance(value, tuple) and any(_is_at_run_time(part) for part in value):
+        reason = "is a tuple of values: pass them one by one, or as a vector"
+    else:
+        return
+    raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, and its argument '{name}' {reason}")
+
+
+def _is_at_run_time(value: Any) -> bool:
+    """Whether a value is an operand: an Expr, or any float."""
+    if isinstance(value, Matrix):
+        return any(_is_at_run_time(entry) for entry in value.entries)
+    return isinstance(value, Expr | float) or (ex.is_scalar(value) and not isinstance(value, int)
+                                               and ex.dtype_of(value).is_float)
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, Matrix):
+        return f"a {'vector' if value.ndim == 1 else 'matrix'} of shape {value.shape}"
+    return "a scalar" if ex.is_scalar(value) else f"a {type(value).__name__}"
+
+
+def _leaves(function: Inlined, value: Any) -> list[Expr]:
+    """The scalars of a value. Raises TaichiTypeError where it is none."""
+    if isinstance(value, Matrix):
+        return [ex.expression(entry) for entry in value.entries]
+    if not ex.is_scalar(value):
+        raise TaichiTypeError(f"'{function.__name__}' has to do with derivatives, so it returns scalars, vectors and "
+                              f"matrices, and not a {type(value).__name__}")
+    return [ex.expression(value)]
+
+
+def _like(value: Any, leaves: Iterable[Any]) -> Any:
+    """A value of the same shape with other scalars."""
+    rest = iter(leaves)
+
+    def build(part: Any) -> Any:
+        if isinstance(part, Matrix):
+            return part.like([next(rest) for _ in part.entries])
+        if isinstance(part, tuple | list):
+            return type(part)(build(inner) for inner in part)
+        return next(rest)
+
+    return build(value)
+
+
+def _widest(dtypes: Iterable[DataType]) -> DataType:
+    return max(dtypes, key=lambda dtype: dtype.bits, default=i64)

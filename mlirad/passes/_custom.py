@@ -1,0 +1,83 @@
+"""Functions with derivatives of their own (`grad.custom`): what their regions read, and regions in place of calls."""
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes import _build as b
+from mlirad.passes._graph import Node
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import block_operations, captured, has_uses
+
+PRIMAL, VJP, JVP = range(3)
+
+
+def is_given(op: ir.Operation, region: int) -> bool:
+    """Whether a function has the derivative that a region would hold."""
+    return len(op.regions[region].blocks) > 0
+
+
+def vjp_reads(node: Node, varied: Collection[int]) -> set[int]:
+    """The arguments and results of a call that the adjoints of its varied arguments are made of.
+
+    Raises TaichiCompilationError where the function has no such derivative.
+    """
+    if not is_given(node.op, VJP):
+        name = ir.StringAttr(node.op.attributes["function"]).value
+        raise TaichiCompilationError(f"'{name}' has a derivative of its own for forward mode (def_jvp), and none for "
+                                     "reverse mode: def_vjp gives it one", source_location(node.op.location))
+    block = node.op.regions[VJP].blocks[0]
+    adjoints = block_operations(block)[-1].operands
+    wanted = [k for k in range(len(adjoints)) if node.operands[k] in varied]
+    read = _made_of(block, [adjoints[k] for k in wanted]) if len(wanted) < len(adjoints) else None
+    values = [*node.operands, *node.results]
+    return {value for value, argument in zip(values, block.arguments)
+            if (has_uses(argument) if read is None else argument in read)}
+
+
+def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
+    """Some values of a block and, transitively, what they are made of."""
+    found = set(values)
+    for op in reversed(block_operations(block)[:-1]):
+        if not len(op.results) or any(result in found for result in op.results):
+            found.update(op.operands)
+            if len(op.regions):
+                found.update(captured(op))
+    return found
+
+
+def apply_region(op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]) -> list[ir.Value]:
+    """What a region of an op yields, computed at the insertion point; arguments that are None are not read."""
+    copy = op.clone()
+    values = move_out(copy, region, arguments)
+    copy.erase()
+    return values
+
+
+def move_out(op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]) -> list[ir.Value]:
+    """Move the ops of a region in front of its op, and give what the region yielded."""
+    block = op.regions[region].blocks[0]
+    *body, terminator = block_operations(block)
+    for argument, value in zip(block.arguments, arguments):
+        if has_uses(argument):
+            argument.replace_all_uses_with(_zero_before(op, argument.type) if value is None else value)
+    for child in body:
+        child.move_before(op)
+    return list(terminator.operands)
+
+
+def _zero_before(op: ir.Operation, type_: ir.Type) -> ir.Value:
+    with ir.InsertionPoint(op), op.location:
+        return b.number(0, type_)
+
+
+def unless_all_zero(factors: Sequence[ir.Value], products: Sequence[ir.Value]) -> list[ir.Value]:
+    """What is linear in some factors, and exactly 0 where all of them are, also where it is made with infinite numbers."""
+    idle: ir.Value | None = None
+    for factor in factors:
+        test = b.make("arith.cmpf", b.integer_type(1), [factor, b.number(0.0, factor.type)],
+                      predicate=b.predicate(b.OEQ))
+        idle = test if idle is None else b.make("arith.andi", test.type, [idle, test])
+    return [product if idle is None else
+            b.make("arith.select", product.type, [idle, b.number(0.0, product.type), product]) for product in products]

@@ -1,0 +1,27 @@
+"""Put the bodies of functions with derivatives of their own in place of their calls.
+
+Derivatives have been taken by then: what is left of `grad.custom` stands for its value.
+"""
+from mlirad.bindings import ir
+from mlirad.passes._custom import PRIMAL, move_out
+from mlirad.passes._walk import block_operations
+
+
+def inline_custom_gradients(module: ir.Operation) -> None:
+    """Replace `grad.custom` by the function's value."""
+    for region in module.regions:
+        for block in region.blocks:
+            _inline(block_operations(block))
+
+
+def _inline(ops: list[ir.Operation]) -> None:
+    """Replace calls among some ops, and in what they hold; a function may call others."""
+    for op in ops:
+        if op.name == "grad.custom":
+            body = block_operations(op.regions[PRIMAL].blocks[0])[:-1]
+            for result, value in zip(op.results, move_out(op, PRIMAL, list(op.operands))):
+                result.replace_all_uses_with(value)
+            op.erase()
+            _inline(body)
+        elif len(op.regions):
+            inline_custom_gradients(op)
