@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -22,11 +23,15 @@ def _resolved(node: ast.expr, resolve: Resolver) -> Any:
     return _ANYTHING
 
 
-def known_names(names: Any) -> Resolver:
-    """A resolver over a mapping."""
+def known_names(names: Any, statements: Sequence[ast.stmt]) -> Resolver:
+    """A resolver over a mapping, then over Python's own names, unless some statements assign to them."""
+    local = {node.id for statement in statements for node in ast.walk(statement)
+             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
     def resolve(name: str) -> Any:
-        return names[name] if name in names else _ANYTHING  # noqa: SIM401 - a frame has no `get`
+        if name in names:
+            return names[name]
+        return _ANYTHING if name in local else getattr(builtins, name, _ANYTHING)
 
     return resolve
 
@@ -58,7 +63,8 @@ def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[An
     if visiting is None:
         return [_base(argument) for argument in call.args] + [_base(keyword.value) for keyword in call.keywords]
     source = callee.source
-    written = assigned_names(source.node.body, known_names(source.names), visiting | {function})
+    body = source.node.body
+    written = assigned_names(body, known_names(source.names, body), visiting | {function})
     if getattr(callee, "owner", None) is not None:
         parameters = parameters[1:]
     by_position = [_base(argument) for name, argument in zip(parameters, call.args) if name in written]

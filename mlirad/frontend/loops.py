@@ -210,7 +210,7 @@ def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], d
 
 def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
     """Locals from outside that iterations update become shared cells; the others are read once, before the loop."""
-    updated = assigned_names(node.body, known_names(t.frame))
+    updated = assigned_names(node.body, known_names(t.frame, node.body))
     shared: list[tuple[dict[str, Any], str, Variable, Variable]] = []
     for frame in t.frames:
         for scope in frame.scopes:

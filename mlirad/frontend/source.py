@@ -41,7 +41,7 @@ def read_source(function: Callable[..., Any]) -> FunctionSource:
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
     source = FunctionSource(node, file, start - 1, indent, Names(function))
-    source.mutable = assigned_more_than_once(node, known_names(source.names))
+    source.mutable = assigned_more_than_once(node, known_names(source.names, node.body))
     return source
 
 
