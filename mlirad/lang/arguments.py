@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.errors import TaichiRuntimeTypeError, TaichiSyntaxError
+from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
 from mlirad.frontend.annotations import MatrixType, NdarrayType, is_template
 from mlirad.frontend.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
 from mlirad.frontend.matrix import Matrix
@@ -120,6 +120,13 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
             grad = array_buffer(value.grad, name, False)
         return ArrayBuffer(array.ctypes.data, array.shape, grad, value)
     raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
+
+
+def dual_buffers(buffer: ArrayBuffer, count: int) -> list[ArrayBuffer]:
+    """The tangents of an array argument. Raises TaichiRuntimeError for an array that is no ndarray of ours."""
+    if not isinstance(buffer.owner, Ndarray):
+        raise TaichiRuntimeError(f"a {type(buffer.owner).__name__} has no tangents: forward mode takes ti.ndarray")
+    return [array_buffer(buffer.owner.tangent(number), "", False) for number in range(count)]
 
 
 def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:

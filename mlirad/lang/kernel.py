@@ -264,8 +264,11 @@ _ARRAY = object()
 
 
 def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], variant: Variant, *,
-                reverse: bool) -> Sequence[Any]:
-    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, gradients last."""
+                reverse: bool, tangents: int = 0) -> Sequence[Any]:
+    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, then gradients, then tangents.
+
+    Raises TaichiRuntimeError for an array that should have a gradient and has none.
+    """
     if not buffers:
         return values
     flat: list[Any] = []
@@ -282,7 +285,18 @@ def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], varia
                 if buffer.grad is None:
                     raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
                 flat += _array_values(buffer.grad, variant, position)
+    carriers = [(k, buffer) for k, buffer in enumerate(buffers) if variant.array_needs_grad[k]] if tangents else []
+    for position, dual in _duals(carriers, tangents) + (_duals(_gradients(carriers), tangents) if reverse else []):
+        flat += _array_values(dual, variant, position)
     return flat
+
+
+def _gradients(carriers: Sequence[tuple[int, arg.ArrayBuffer]]) -> list[tuple[int, arg.ArrayBuffer]]:
+    return [(position, buffer.grad) for position, buffer in carriers if buffer.grad is not None]
+
+
+def _duals(carriers: Sequence[tuple[int, arg.ArrayBuffer]], count: int) -> list[tuple[int, arg.ArrayBuffer]]:
+    return [(position, dual) for position, buffer in carriers for dual in arg.dual_buffers(buffer, count)]
 
 
 def _array_values(buffer: arg.ArrayBuffer, variant: Variant, position: int) -> list[Any]:

@@ -28,7 +28,20 @@ class Ndarray:
         self.is_gradient = False
         if self.grad is not None:
             self.grad.is_gradient = True
+        self.tangents: list[Ndarray] = []
         self.program = program()
+
+    def tangent(self, number: int) -> Ndarray:
+        """The tangents in one direction; zeros at first."""
+        while len(self.tangents) <= number:
+            self.tangents.append(Ndarray(self.dtype, self.shape, self.element_shape, False))
+            self.tangents[-1].is_gradient = True
+        return self.tangents[number]
+
+    @property
+    def dual(self) -> Ndarray | None:
+        """The tangents in the first direction; None for arrays without a gradient."""
+        return self.tangent(0) if self.grad is not None or self.is_gradient else None
 
     @property
     def n(self) -> int:

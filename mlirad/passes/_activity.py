@@ -18,7 +18,8 @@ class Activity:
 
     Fields have the adjoint that their placement names, ndarray arguments marked `field.needs_grad` one of their own,
     float cells local to a launch always one. Seen by forward mode (`with_duals`), differentiable are the fields whose
-    placement names duals (`duals`, here by array), and stacks and logs of an earlier reverse hold values too. Without
+    placement names duals (`duals`, here by array), those arguments and their adjoints (`field.adjoint`), and stacks and
+    logs of an earlier reverse hold values too. Without
     a module, the arguments of the graph's body are what derivatives are taken in, and its results what of.
     """
 
@@ -38,7 +39,7 @@ class Activity:
             self._mark(self.varied, graph.body.arguments)
             self._mark(self.useful, graph.body.terminator.operands)
         elif with_duals:
-            self._find_duals(module)
+            self._find_duals(module, function)
         else:
             self._find_adjoints(module, function)
         self._find_cells()
@@ -48,19 +49,21 @@ class Activity:
             pass
         self.active = self.varied & self.useful
 
-    def _find_duals(self, module: ir.Operation) -> None:
+    def _find_duals(self, module: ir.Operation, function: ir.Operation) -> None:
         for place in places(module):
             if found := duals_of(place):
                 self.duals[ir.StringAttr(place.attributes["sym_name"]).value] = found
+        for number, attributes in zip(self.graph.body.arguments, _argument_attributes(function)):
+            if "field.needs_grad" in attributes or "field.adjoint" in attributes:
+                self.duals[self.graph.values[number]] = ()
 
     def _find_adjoints(self, module: ir.Operation, function: ir.Operation) -> None:
         for place in places(module):
             if "adjoint" in place.attributes:
                 name = ir.StringAttr(place.attributes["sym_name"]).value
                 self.adjoint[name] = ir.FlatSymbolRefAttr(place.attributes["adjoint"]).value
-        given = ir.ArrayAttr(function.attributes["arg_attrs"]) if "arg_attrs" in function.attributes else []
-        for number, attributes in zip(self.graph.body.arguments, given):
-            if "field.needs_grad" in ir.DictAttr(attributes):
+        for number, attributes in zip(self.graph.body.arguments, _argument_attributes(function)):
+            if "field.needs_grad" in attributes:
                 self.adjoint[self.graph.values[number]] = None
 
     def _find_cells(self) -> None:
@@ -162,6 +165,12 @@ class Activity:
         if any(v in self.useful for v in node.results):
             return self._mark(self.useful, node.operands)
         return False
+
+
+def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:
+    if "arg_attrs" not in function.attributes:
+        return []
+    return [ir.DictAttr(given) for given in ir.ArrayAttr(function.attributes["arg_attrs"])]
 
 
 def stack_of(node: Node) -> tuple[str, int]:

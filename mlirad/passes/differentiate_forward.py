@@ -1,6 +1,7 @@
 """Give every public function tangents: it computes what it did, and how that changes in some directions.
 
-The directions of an array are in the fields that its placement names as `duals`; the first `tangents` of them are used.
+The directions of a field are in the fields that its placement names as `duals`; the first `tangents` of them are used.
+Behind the other arguments come as many arrays of tangents for each array argument that has an adjoint, or is one.
 With `constant`, what arrays hold counts as constant: writes set tangents to zero, and nothing else passes.
 """
 from mlirad.bindings import ir
@@ -25,11 +26,23 @@ def _differentiate(module: ir.Operation, function: ir.Operation, count: int, con
     activity = Activity(module, function, graph, with_duals=True)
     if constant:
         activity.active = set()
-    types = [graph.values[v].type for v in graph.body.arguments]
+    given = graph.body.arguments
+    carriers = [v for v in given if graph.values[v] in activity.duals]
+    types = [graph.values[v].type for v in given] + [graph.values[v].type for v in carriers for _ in range(count)]
+    attributes = attributes_of(function)
+    results = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
+    attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
+    if "arg_attrs" in attributes:
+        extra = [ir.DictAttr.get({})] * (len(types) - len(given))
+        attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(attributes["arg_attrs"]), *extra])
     with ir.InsertionPoint(function), function.location:
-        doubled = ir.Operation.create("func.func", [], [], attributes_of(function), regions=1)
+        doubled = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(doubled, 0, types)
-    forward = Forward(graph, activity, count, dict(zip(graph.body.arguments, entry.arguments)))
+    arguments = list(entry.arguments)
+    forward = Forward(graph, activity, count, dict(zip(given, arguments)))
+    for k, v in enumerate(carriers):
+        first = len(given) + k * count
+        forward.arrays[graph.values[v]] = arguments[first:first + count]
     with ir.InsertionPoint(entry), function.location:
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)

@@ -37,7 +37,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation) -> None:
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
     given = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else \
         [ir.DictAttr.get({})] * len(inputs)
-    attributes["arg_attrs"] = ir.ArrayAttr.get(given + [ir.DictAttr.get({})] * len(extra))
+    attributes["arg_attrs"] = ir.ArrayAttr.get(given + [ir.DictAttr.get({"field.adjoint": ir.UnitAttr.get()})] * len(extra))
     with ir.InsertionPoint(function), function.location:
         reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(reverse, 0, types)

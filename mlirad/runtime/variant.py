@@ -12,6 +12,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.dialect.field import is_array
 from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError, located
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
@@ -70,6 +71,13 @@ class Variant:
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
+
+    def argument_needs_grad(self, number: int) -> bool:
+        """Whether an argument of the kernel's function is an array with a gradient."""
+        function = functions(self.kernel.module.operation)[0]
+        types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+        arrays = [k for k, type_ in enumerate(types) if is_array(type_)]
+        return number in arrays and self.array_needs_grad[arrays.index(number)]
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
