@@ -269,7 +269,7 @@ def test_functions_with_early_returns_that_update_memory() -> None:
         if a > 1.2:
             x[i] *= 0.5
             return a * x[i]
-        for j in range(3):
+        for _ in range(3):
             a = a * x[i] + 0.3
             if a > 1.1:
                 return a
