@@ -44,7 +44,7 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
     which are not put back.
     """
     for entry in entries:
-        if isinstance(entry, Launch) and any(isinstance(w.array, int) for w in entry.derivative.footprints.written):
+        if entry.writes_arrays():
             raise TaichiRuntimeError(f"gradients are checked where only fields are written, and {entry} writes to an array "
                                      "argument")
     end, changes = Snapshot(start.program, with_gradients=True), start.program.changes

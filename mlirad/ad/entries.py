@@ -1,23 +1,64 @@
 """What a tape records: launches, writes from Python, and functions with a gradient of their own."""
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.versions import Version, part
+from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.passes._location import source_location
+from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Box, Flow
 from mlirad.runtime.variant import Derivative, Variant
 
 
+class Entry(ABC):
+    """One thing that a tape recorded."""
+
+    saved: list[Version]
+
+    @abstractmethod
+    def flows(self) -> Sequence[Flow]:
+        """Which arrays pass derivatives to which."""
+
+    @abstractmethod
+    def reverse(self) -> None:
+        """Run its reverse."""
+
+    @abstractmethod
+    def repeat(self) -> None:
+        """Do it again at the present state."""
+
+    def arrays(self) -> Sequence[ArrayBuffer]:
+        """The array arguments of its launches."""
+        return ()
+
+    def writes_arrays(self) -> bool:
+        """Whether it writes to array arguments."""
+        return False
+
+    def calls_gradient(self) -> bool:
+        """Whether its reverse calls a function that was given as a gradient."""
+        return False
+
+    def rows(self) -> Sequence[Row]:
+        """What it keeps besides `saved`."""
+        return ()
+
+    def free(self) -> None:  # noqa: B027 - most keep nothing else
+        """Let go of what it keeps besides `saved`: it will not be reversed."""
+
+
 @dataclass
-class Launch:
+class Launch(Entry):
     """A launched kernel, and what it overwrote of what earlier reverses need."""
 
     kernel: Kernel
@@ -36,6 +77,14 @@ class Launch:
         variant = self.variant
         variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True))
 
+    def arrays(self) -> Sequence[ArrayBuffer]:
+        """Its array arguments."""
+        return self.buffers
+
+    def writes_arrays(self) -> bool:
+        """Whether it writes to one of them."""
+        return any(isinstance(footprint.array, int) for footprint in self.derivative.footprints.written)
+
     def __str__(self) -> str:
         place = source_location(self.variant.kernel.module.operation.location)
         return f"kernel '{self.variant.kernel.name}'" + (f" ({place})" if place is not None else "")
@@ -46,7 +95,7 @@ class Launch:
 
 
 @dataclass
-class HostWrite:
+class HostWrite(Entry):
     """A write from Python: a store of constants."""
 
     view: np.ndarray[Any, Any]
@@ -79,7 +128,7 @@ class HostWrite:
 
 
 @dataclass
-class HostCopy:
+class HostCopy(Entry):
     """A copy of one field to another."""
 
     target: Field
@@ -107,7 +156,7 @@ class HostCopy:
 
 
 @dataclass
-class Replaced:
+class Replaced(Entry):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
     function: Any
@@ -124,15 +173,16 @@ class Replaced:
         """Call the gradient that was given for it."""
         self.function.grad(*self.args, **self.keywords)
 
+    def calls_gradient(self) -> bool:
+        """Whether there is one."""
+        return self.function.grad is not nothing
+
     def __str__(self) -> str:
         return f"function '{self.function.__name__}'"
 
     def repeat(self) -> None:
         """Call it again at the present state."""
         self.primal(*self.args, **self.keywords)
-
-
-Entry = Launch | HostWrite | HostCopy | Replaced
 
 
 def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
@@ -144,4 +194,10 @@ def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[
         adjoint.memory.view
 
 
-__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "memory_of"]
+def box_of(view: np.ndarray[Any, Any], index: tuple[int, ...] | None) -> Box:
+    """The box of an element (`index` into a view, its first axes), or of all."""
+    whole: Box = ((None, None),) * view.ndim
+    return whole if index is None else (*((i, i) for i in index), *whole[len(index):])
+
+
+__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of"]

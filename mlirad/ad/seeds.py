@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.entries import Entry, Launch
+from mlirad.ad.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.matrix import Matrix
 from mlirad.lang.field import Field
@@ -91,7 +91,7 @@ class Adjoints:
             if isinstance(output, Ndarray) and output.grad is not None:
                 arrays[output.grad.address] = output.grad.values
         for entry in entries:
-            for buffer in entry.buffers if isinstance(entry, Launch) else ():
+            for buffer in entry.arrays():
                 if buffer.grad is not None:
                     arrays[buffer.grad.address] = buffer.grad.array()
         self.views = [*(memory.view for memory in current.gradients.values()), *arrays.values()]
@@ -114,5 +114,5 @@ class Adjoints:
 def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     """A number for the contents of every primal field and of every recorded array argument."""
     views = [memory.view for name, memory in current.fields.items() if name not in current.gradients]
-    views += [buffer.array() for entry in entries if isinstance(entry, Launch) for buffer in entry.buffers]
+    views += [buffer.array() for entry in entries for buffer in entry.arrays()]
     return [zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views]

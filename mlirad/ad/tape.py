@@ -7,18 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+import numpy as np
+
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, memory_of
+from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.versions import Version, Versions
+from mlirad.ad.versions import Key, Version, Versions
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
@@ -62,6 +63,7 @@ class Tape:
         self.entered = False
         self.closed_at = -1  # the program's count of changes when the recording ended
         self.is_recording = False
+        self.is_broken_off = False  # an exception ended the recording, and what was kept is gone
         self.program: Program = program()
 
     def __enter__(self) -> Tape:
@@ -112,16 +114,22 @@ class Tape:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        while self.program.recorder is not self:  # a loop that was left without its end
+            self.program.recorder.close()
         self.program.recorder, self.is_recording = None, False
         self.closed_at = self.program.changes
-        self._note_written()
+        self.finish_write()
+        if kind is not None:
+            for entry in self.entries:
+                entry.free()
+            self.entries, self.versions, self.is_broken_off = [], Versions(self.program, self.rules), True
         if kind is None and self.loss is not None:
             self.loss.grad.fill(1)
             self._reverse([self.loss.symbol] if isinstance(self.loss, Field) else [])
             if self.grad_check:
                 compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
 
-    def _note_written(self) -> None:
+    def finish_write(self) -> None:
         """Keep what Python wrote last, for a program that is to be repeated."""
         if self.grad_check is not None and self.entries and isinstance(self.entries[-1], HostWrite):
             self.entries[-1].note_written()
@@ -144,7 +152,7 @@ class Tape:
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
-        self._note_written()
+        self.finish_write()
         if self.is_replacing:
             self.versions.note_buffers(buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
@@ -164,9 +172,28 @@ class Tape:
         """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read."""
         derivative = piece.derivative(self._reverse_mode)
         saved = self.versions.before_launch(piece, values, buffers)
-        piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
+        self.run(piece, values, buffers)
         self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
         self.versions.after_launch(piece, values, buffers)
+
+    def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
+        """Launch one of the pieces of a kernel without recording it."""
+        piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
+
+    def memories_of(self, key: Key, view: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+        """The memory that makes the state of a field or array, where launches are to be repeated from it."""
+        return [view]
+
+    def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
+        """Do recorded actions once more, as on a tape of their own; its entries."""
+        outer = self.entries, self.versions
+        self.entries, self.versions = [], Versions(self.program, self.rules)
+        try:
+            for action, arguments in actions:
+                action.record(self, arguments)
+            return self.entries
+        finally:
+            self.entries, self.versions = outer
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
                  keywords: dict[str, Any]) -> Any:
@@ -179,8 +206,8 @@ class Tape:
         if function.grad is None:
             raise TaichiRuntimeError(f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
                                      "ti.ad.grad_for gives its gradient")
-        self._note_written()
-        place = _caller()
+        self.finish_write()
+        place = caller()
         kept = self.versions.before_call(place)
         self.is_replacing = True
         try:
@@ -235,9 +262,8 @@ class Tape:
 
     def host_read(self, target: Any) -> None:
         """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
-        place = _caller()
-        carries = any(flow.target == target.symbol for entry in self.entries if isinstance(entry, Launch)
-                      for flow in entry.flows())
+        place = caller()
+        carries = any(flow.target == target.symbol for entry in self.entries for flow in entry.flows())
         if carries and target.symbol in self.program.adjoints and place not in self.program.warned:
             self.program.warned.add(place)
             warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a tape: what is computed from it there "
@@ -245,38 +271,44 @@ class Tape:
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
-        self._note_written()
+        self.finish_write()
         if self.is_replacing:
             return
         key, view, adjoint = memory_of(target)
-        whole: Box = ((None, None),) * view.ndim
-        box = whole if index is None else (*((i, i) for i in index), *whole[len(index):])
+        box = box_of(view, index)
         touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
             ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
-        saved = self.versions.before_write(key, view, touched, _caller())
+        saved = self.versions.before_write(key, view, touched, caller())
         self.entries.append(HostWrite(view, adjoint, box, saved))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
         if self.is_replacing:
             return
+        carries = self.note_copy(target, source)
+        self.host_write(target, None)
+        if carries:
+            self.entries[-1] = HostCopy(target, source, caller(), self.entries[-1].saved)
+
+    def note_copy(self, target: Field, source: Field) -> bool:
+        """Whether a copy carries a derivative, for which the target then has a gradient."""
         adjoints = self.program.adjoints
         carries = target.dtype.is_float and source.symbol in adjoints
         if carries and target.symbol not in adjoints:
-            self._hide({target.symbol: _caller()})
-        self.host_write(target, None)
-        if carries:
-            self.entries[-1] = HostCopy(target, source, _caller(), self.entries[-1].saved)
+            self._hide({target.symbol: caller()})
+        return carries
 
     def explain(self) -> Explanation:
-        """What the tape keeps: a row for each array a launch overwrites and a reverse reads, with its bytes."""
+        """What the tape keeps, with its bytes: a row for each array a launch overwrites and a reverse reads, and for each
+        of the state of a checkpointed loop, its snapshots."""
         rows: dict[tuple[str, str, str, str], int] = {}
         for entry in self.entries:
             for version in entry.saved:
                 verdict = "redone" if version.redone else "kept"
                 key = (str(version.key), version.read, version.written, verdict)
                 rows[key] = rows.get(key, 0) + version.copy.nbytes
-        return Explanation([Row(*key, size) for key, size in rows.items()])
+        others = [row for entry in self.entries for row in entry.rows()]
+        return Explanation([*(Row(*key, size) for key, size in rows.items()), *others])
 
     def grad(self, seeds: Mapping[Any, Any] | None = None, clear_gradients: bool | None = None) -> None:
         """Run the reverses of what was recorded, last first; on a closed tape, as often as is wanted.
@@ -292,6 +324,8 @@ class Tape:
         TaichiRuntimeError where memory has changed since the tape was closed.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
+        if self.is_broken_off:
+            raise TaichiRuntimeError("an exception ended the block of this tape: what it had kept is gone")
         if self.closed_at != self.program.changes:
             raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
                                      "would not belong to what it recorded")
@@ -302,7 +336,7 @@ class Tape:
 
     def _fingerprint(self) -> list[int] | None:
         """What tells whether gradients that were given for functions wrote to primal memory; None without any."""
-        calls = any(isinstance(entry, Replaced) and entry.function.grad is not nothing for entry in self.entries)
+        calls = any(entry.calls_gradient() for entry in self.entries)
         return fingerprint(self.program, self.entries) if calls else None
 
     def _seed_and_reverse(self, seeds: Mapping[Any, Any] | None, clear_gradients: bool) -> None:
@@ -344,7 +378,7 @@ class Tape:
                 exchanged.append(version)
 
 
-def _caller() -> str:
+def caller() -> str:
     """The line of the user's program that runs now."""
     frame = sys._getframe(1)
     package = __file__.rsplit("/", 2)[0]

@@ -124,10 +124,14 @@ class Versions:
                                                       if name not in self.program.gradients}
             found.update(self.arrays)
             for key, view in found.items():
-                self.views[key] = view
-                rank = len(self.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
-                self.needed.setdefault(key, {}).setdefault(place, Region()).add(((None, None),) * rank)
+                self.need(key, view, place)
         return changed
+
+    def need(self, key: Key, view: np.ndarray[Any, Any], place: str) -> None:
+        """Note that a reverse will read all of an array."""
+        self.views[key] = view
+        rank = len(self.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
+        self.needed.setdefault(key, {}).setdefault(place, Region()).add(((None, None),) * rank)
 
     def _reader(self, key: Key, box: Box) -> str | None:
         """The place of a read that an earlier reverse does again in a box, or None."""

@@ -1,0 +1,59 @@
+"""Which arrays a kernel reads, stores to, and only adds to."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.dialect.field import is_array
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import array_root, functions, has_uses, operations
+from mlirad.runtime.variant import Variant
+
+Array = str | int  # a field's name, or the number of an argument
+
+
+@dataclass
+class Accesses:
+    """Arrays with the place of a first access; what is added to by atomics whose result is not used is in `added` only."""
+
+    read: dict[Array, str] = field(default_factory=dict)
+    stored: dict[Array, str] = field(default_factory=dict)
+    added: dict[Array, str] = field(default_factory=dict)
+
+
+def accesses_of(variant: Variant) -> Accesses:
+    """The accesses of a kernel, or of a piece of one."""
+    found = Accesses()
+    with context():
+        for function in functions(variant.kernel.module.operation):
+            for op in operations(function):
+                _note(op, found)
+    return found
+
+
+def _note(op: ir.Operation, found: Accesses) -> None:
+    arrays = [_name(operand) for operand in op.operands if is_array(operand.type)]
+    if not arrays or op.name == "field.dim":
+        return
+    place = source_location(op.location)
+    where = "" if place is None else str(place)
+    adds = op.name == "field.atomic" and ir.StringAttr(op.attributes["kind"]).value == "add"
+    for array in arrays:
+        if array is None:
+            continue
+        if adds and not has_uses(op.results[0]):
+            found.added.setdefault(array, where)
+            continue
+        if op.name != "field.store":
+            found.read.setdefault(array, where)
+        if op.name != "field.load":
+            found.stored.setdefault(array, where)
+
+
+def _name(value: ir.Value) -> Array | None:
+    """A field's name, the number of an argument, or None for an array of one launch."""
+    root = array_root(value)
+    if isinstance(root, str):
+        return root
+    return ir.BlockArgument(root).arg_number if isinstance(root, ir.BlockArgument) else None

@@ -1,0 +1,154 @@
+"""What a step of a checkpointed loop does, without its arguments: so that many steps share it.
+
+An action is done again (`replay`), or done again and recorded by a tape (`record`).
+"""
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlirad.ad.entries import box_of, memory_of
+from mlirad.ad.versions import part
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.field import Field
+from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.variant import Variant
+
+if TYPE_CHECKING:
+    from mlirad.ad.tape import Tape
+
+Step = Sequence[tuple["Action", tuple[Any, ...]]]
+
+
+class Action(ABC):
+    """What is done again with recorded arguments; hashable."""
+
+    @abstractmethod
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do it."""
+
+    @abstractmethod
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do it, recorded by a tape."""
+
+
+@dataclass(frozen=True)
+class LaunchAgain(Action):
+    """One of the pieces of a kernel. The arguments are the launch's."""
+
+    kernel: Kernel
+    piece: Variant
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Launch it."""
+        tape.run(self.piece, arguments, ())
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Launch it as a tape does."""
+        tape.record(self.kernel, self.piece, arguments, ())
+
+
+@dataclass(frozen=True)
+class LaunchOnArrays(Action):
+    """The same with array arguments: then come the arrays, and checksums of those whose changes are not seen."""
+
+    kernel: Kernel
+    piece: Variant
+
+    def _checked(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
+        *values, buffers, sums = arguments
+        if checksums(buffers) != sums:
+            raise TaichiRuntimeError(f"an array argument of kernel '{self.kernel.__name__}' holds something else than when "
+                                     "the step of a checkpointed loop was first run: pass a ti.ndarray, or a new array "
+                                     "for each step")
+        return tuple(values), buffers
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Launch it. Raises TaichiRuntimeError where Python has changed an array."""
+        tape.run(self.piece, *self._checked(arguments))
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Launch it as a tape does. Raises TaichiRuntimeError where Python has changed an array."""
+        tape.record(self.kernel, self.piece, *self._checked(arguments))
+
+
+def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
+    """Checksums of the arrays that are not ours: of NumPy's and torch's."""
+    return tuple([zlib.crc32(buffer.array().reshape(-1).view(np.uint8).data) for buffer in buffers
+                  if not isinstance(buffer.owner, Ndarray)])
+
+
+@dataclass(frozen=True)
+class LaunchAlone(Action):
+    """A kernel launched by a function with a gradient of its own. The arguments: values, then the arrays."""
+
+    variant: Variant
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Launch it."""
+        *values, buffers = arguments
+        tape.versions.note_buffers(buffers)
+        self.variant.launch("primal", flat_values(values, buffers, self.variant, reverse=False))
+
+    record = replay
+
+
+@dataclass(frozen=True)
+class WriteAgain(Action):
+    """A write from Python: to an element, whose index comes first (`rank` integers), or to all; then what was written."""
+
+    target: Field | Ndarray
+    rank: int | None
+
+    def _index(self, arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
+        return None if self.rank is None else arguments[:self.rank]
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Write it."""
+        view = memory_of(self.target)[1]
+        part(view, box_of(view, self._index(arguments)))[...] = arguments[-1]
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Write it as a tape does."""
+        tape.host_write(self.target, self._index(arguments))
+        self.replay(tape, arguments)
+
+
+@dataclass(frozen=True)
+class CopyAgain(Action):
+    """A copy of one field to another."""
+
+    target: Field
+    source: Field
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Copy."""
+        self.target.located().write(self.source.located().read())
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Copy as a tape does."""
+        tape.host_copy(self.target, self.source)
+        self.replay(tape, arguments)
+
+
+@dataclass(frozen=True)
+class CallAgain(Action):
+    """A call of a function with a gradient of its own: its arguments, its keywords, and what it did."""
+
+    function: Callable[..., Any]
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do what it did."""
+        for action, inner in arguments[2]:
+            action.replay(tape, inner)
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do what it did, and record the call."""
+        tape.replaced(self.function, lambda *args, **keywords: self.replay(tape, arguments), *arguments[:2])

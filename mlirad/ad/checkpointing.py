@@ -1,0 +1,144 @@
+"""`ti.ad.checkpointed`: time loops on a tape that keep few states, and run steps again for the rest."""
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import Any
+
+from mlirad.ad.entries import memory_of
+from mlirad.ad.recorded import Declared, Statistics, Target
+from mlirad.ad.step_recorder import StepRecorder
+from mlirad.ad.tape import Tape, caller
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.program import program
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30,
+          "TIB": 2**40}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, snapshots: int | None = None,
+                 memory: int | str | None = None, scratch: Any = ()) -> CheckpointedSteps:
+    """A loop over time whose gradient keeps `snapshots` states, and runs steps again for the others.
+
+    Inside a tape: `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` with any body of kernel launches and
+    writes from Python; or `ti.ad.checkpointed(step, range(T), state=...)`, which calls `step(t)`. Launches are recorded
+    with their arguments and random seeds, writes from Python with what they wrote: these are done again, the body is not.
+
+    `state` are the fields and ti.ndarrays that steps write; `scratch` are fields of floats that each step writes before it
+    reads them. What steps only add to (`loss[None] += ...`) and never read needs neither. `memory`, in place of
+    `snapshots`, is a number of bytes or a text like "512MB", for the snapshots, for what the program leaves, and for what
+    the reverse of one step keeps (of each of these one state is taken). Over something with a length steps are run as
+    seldom as they can be: `ti.ad.checkpointing.schedule.executions`; over anything else, close to that.
+
+    Raises TaichiRuntimeError outside of a tape, in a tape with `rules="refuse"`, for `snapshots` below 1, for a memory
+    that is too small, and where a step writes a field that was not declared, naming it; TaichiTypeError for a state that
+    is not fields.
+    """
+    recorder = program().recorder
+    if recorder is None:
+        raise TaichiRuntimeError("ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`")
+    tape = recorder if isinstance(recorder, Tape) else recorder.tape
+    if tape.rules == "refuse":
+        raise TaichiRuntimeError("ti.ad.checkpointed() keeps snapshots, which rules=\"refuse\" does not allow")
+    state_fields, scratch_fields = _fields(state, "state"), _fields(scratch, "scratch")
+    for target in scratch_fields:
+        if target in state_fields:
+            raise TaichiTypeError(f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch=")
+        if not isinstance(target, Field) or not target.dtype.is_float:
+            raise TaichiTypeError(f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} into state=")
+    size = sum(view.nbytes for target in state_fields for view in tape.memories_of(*memory_of(target)[:2]))
+    declared = Declared(state_fields, scratch_fields, _snapshots(snapshots, memory, size), caller())  # type: ignore[arg-type]
+    function: Callable[[Any], Any] | None = None
+    if over is not None:
+        function, steps = steps, over
+        if not callable(function):
+            raise TaichiTypeError(f"ti.ad.checkpointed(step, over, ...): step is a function, not a {type(function).__name__}")
+    if not isinstance(steps, Iterable):
+        raise TaichiTypeError(f"ti.ad.checkpointed() goes over a range or another iterable, not a {type(steps).__name__}")
+    loop = CheckpointedSteps(recorder, tape, steps, declared)
+    if function is not None:
+        for t in loop:
+            function(t)
+    return loop
+
+
+class CheckpointedSteps:
+    """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run its reverses too."""
+
+    def __init__(self, outer: Tape | StepRecorder, tape: Tape, over: Iterable[Any], declared: Declared) -> None:
+        self._outer, self._tape, self._over, self._declared = outer, tape, over, declared
+        self._begun = False
+        self.statistics = Statistics()
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._begun:
+            raise TaichiRuntimeError("a checkpointed loop can be gone through once: call ti.ad.checkpointed() again")
+        if self._tape.program.recorder is not self._outer:
+            raise TaichiRuntimeError("a checkpointed loop is gone through in the tape, and in the loop, that it was made in")
+        self._begun = True
+        if self._outer.is_replacing:  # its gradient is given
+            yield from self._over
+            return
+        length = len(self._over) if isinstance(self._over, Sized) else None
+        recorder = StepRecorder(self._outer, self._tape, self._declared, length, self.statistics)
+        try:
+            items = iter(self._over)
+            while True:
+                recorder.begin_step()
+                try:
+                    item = next(items)
+                except StopIteration:
+                    break
+                yield item
+                recorder.end_step()
+        finally:
+            recorder.close()
+
+
+def _fields(given: Any, what: str) -> tuple[Target, ...]:
+    targets: Sequence[Any] = [given] if isinstance(given, Field | Ndarray) else given
+    if not isinstance(targets, list | tuple):
+        raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "
+                              f"{type(given).__name__}")
+    for target in targets:
+        if not isinstance(target, Field | Ndarray):
+            raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes fields and ti.ndarrays, not a {type(target).__name__}")
+        if (isinstance(target, Field) and target.primal is not None) or (isinstance(target, Ndarray) and target.is_gradient):
+            raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes no gradients: {_name(target)}")
+        if isinstance(target, Field):
+            target.located()
+    return tuple(dict.fromkeys(targets))
+
+
+def _name(target: Target) -> str:
+    return f"field '{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
+
+
+def _snapshots(snapshots: int | None, memory: int | str | None, size: int) -> int:
+    if (snapshots is None) == (memory is None):
+        raise TaichiTypeError("ti.ad.checkpointed() takes one of snapshots= and memory=")
+    if memory is None:
+        if not isinstance(snapshots, int) or isinstance(snapshots, bool):
+            raise TaichiTypeError(f"ti.ad.checkpointed(): snapshots= is a number, not {snapshots!r}")
+        if snapshots < 1:
+            raise TaichiRuntimeError(f"ti.ad.checkpointed(): snapshots={snapshots}: at least 1 is needed, the first state")
+        return snapshots
+    budget = _bytes(memory)
+    found = budget // max(size, 1) - 2
+    if found < 1:
+        raise TaichiRuntimeError(f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and three "
+                                 f"are needed ({3 * size} bytes): a snapshot, what the program leaves, and what the reverse "
+                                 "of a step keeps")
+    return found
+
+
+def _bytes(memory: int | str) -> int:
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        return memory
+    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    if found is None or found.group(2).upper() not in _UNITS:
+        raise TaichiTypeError(f"ti.ad.checkpointed(): memory= is a number of bytes or a text like '512MB', not {memory!r}")
+    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])

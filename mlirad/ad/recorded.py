@@ -1,0 +1,59 @@
+"""What is known of a checkpointed loop: what was declared, what its steps did, what it cost."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.steps import StepLog
+from mlirad.ad.versions import Key
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.footprints import Flow
+from mlirad.runtime.variant import Variant
+
+Target = Field | Ndarray
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What makes the state of a loop, what each step writes anew, how many states are kept, and where the loop is."""
+
+    state: tuple[Target, ...]
+    scratch: tuple[Field, ...]
+    snapshots: int
+    place: str
+
+
+@dataclass
+class Statistics:
+    """What a checkpointed loop cost so far."""
+
+    steps: int = 0
+    executions: int = 0  # of steps: the first sweep, and those that were run again
+    snapshots: int = 0  # copies taken, during the first sweep and the reverse
+    peak_states: int = 0  # the most states kept at once: snapshots, and what the program left for after the reverse
+    state_bytes: int = 0
+    peak_bytes: int = 0  # the most bytes kept at once: those states, and what the reverse of one step needs
+
+
+class Recorded(StepLog):
+    """Steps, and what they touch besides their state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sums: dict[Key, np.ndarray[Any, Any]] = {}  # only added to
+        self.constants: dict[Key, np.ndarray[Any, Any]] = {}  # only read
+        self.pieces: dict[Variant, None] = {}
+        self.copies: dict[Flow, None] = {}
+        self.arrays: dict[int, ArrayBuffer] = {}
+        self.calls_gradient = False
+
+    def flows(self) -> dict[Flow, None]:
+        """Which arrays pass derivatives to which."""
+        found = dict(self.copies)
+        for piece in self.pieces:
+            found.update(dict.fromkeys(piece.footprints().flows))
+        return found

@@ -1,0 +1,221 @@
+"""A checkpointed loop on a tape: its recorded steps, snapshots of its state, and its reverse by running steps again."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlirad.ad.actions import Action, Step
+from mlirad.ad.entries import Entry, memory_of
+from mlirad.ad.recorded import Declared, Recorded, Statistics
+from mlirad.ad.schedule import Reversal, placements, reversals
+from mlirad.ad.states import States
+from mlirad.ad.versions import Key, Version
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.explanation import Row
+from mlirad.runtime.footprints import Flow
+
+if TYPE_CHECKING:
+    from mlirad.ad.tape import Tape
+
+class Loop(Entry):
+    """The steps of a checkpointed loop that are to be run again; where the last one was recorded, it is not among them.
+
+    While it is filled, memory is in the state of the step that comes next.
+    """
+
+    def __init__(self, tape: Tape, declared: Declared, log: Recorded, statistics: Statistics) -> None:
+        self._tape = weakref.ref(tape)  # which has this entry
+        self.declared, self.log, self.statistics = declared, log, statistics
+        self.steps = 0  # that this entry reverses: the first ones of the log
+        self.is_free = False
+        self.saved: list[Version] = []
+        self.states = States([view for target in declared.state for view in tape.memories_of(*memory_of(target)[:2])])
+        self.statistics.state_bytes = self.states.state_bytes
+        for key, view in self._written():
+            self.note_written(key, view)
+
+    def _written(self) -> list[tuple[Key, np.ndarray[Any, Any]]]:
+        """What the steps write."""
+        return [*(memory_of(target)[:2] for target in (*self.declared.state, *self.declared.scratch)),
+                *self.log.sums.items()]
+
+    @property
+    def tape(self) -> Tape:
+        """The tape that this is on."""
+        found = self._tape()
+        assert found is not None
+        return found
+
+    # While steps are done the first time.
+
+    def note_written(self, key: Key, view: np.ndarray[Any, Any]) -> None:
+        """Keep what earlier reverses need of an array that steps write."""
+        rank = len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
+        self.saved += self.tape.versions.before_write(key, view, ((None, None),) * rank, self.declared.place)
+
+    def keep(self, wanted: Container[int], state: int) -> None:
+        """Memory is in a state: keep it if it is wanted, and forget what is not wanted any more."""
+        self.states.forget([one for one in self.states.kept if one not in wanted])
+        if state in wanted:
+            self._keep(state)
+            self._measure(0, 0)
+
+    def finish(self, steps: int) -> None:
+        """The steps to be run again are known: later writes keep what they read."""
+        self.steps = steps
+        tape, place = self.tape, self.declared.place
+        for key, view in self.log.constants.items():
+            tape.versions.need(key, view, place)
+        if self.calls_gradient():
+            written = dict(self._written())
+            for symbol, memory in tape.program.fields.items():
+                if symbol not in tape.program.gradients and symbol not in written:
+                    tape.versions.need(symbol, memory.view, place)
+
+    # In reverse.
+
+    def reverse(self) -> None:
+        """Come to each step, last first, from the nearest snapshot, record it, and run its reverses."""
+        if self.is_free:
+            raise TaichiRuntimeError(f"the checkpointed loop at {self.declared.place} was left by an exception: it has no "
+                                     "gradient")
+        tape = self.tape
+        left = States([part for key, view in self._written() for part in tape.memories_of(key, view)])
+        self.states.forget([state for state in self.states.kept if state >= self.steps])
+        left.keep(0)
+        try:
+            for plan in reversals(sorted(self.states.kept), self.steps, self.declared.snapshots):
+                entries = self._come_to(plan, left)
+                kept = sum(version.copy.nbytes for entry in entries for version in entry.saved)
+                self._measure(1, kept + left.state_bytes + sum(row.bytes for entry in entries for row in entry.rows()))
+                tape.sweep(entries, [])
+                self.states.forget(plan.forget)
+        finally:
+            left.restore(0)
+
+    def _come_to(self, plan: Reversal, left: States) -> list[Entry]:
+        """Run steps again up to one, and record that one."""
+        self.states.restore(plan.begin)
+        self._spoil_scratch()
+        for step in range(plan.begin, plan.step):
+            if step in plan.keep:
+                self._keep(step)
+                self._measure(1, left.state_bytes)
+            self._do_again(step)
+            if step == plan.begin:
+                self._check_scratch(step)
+        if plan.step in plan.keep:
+            self._keep(plan.step)
+            self._measure(1, left.state_bytes)
+        self.statistics.executions += 1
+        entries = self.tape.again(self.log[plan.step])
+        if plan.step == plan.begin:
+            self._check_scratch(plan.step)
+        return entries
+
+    def _do_again(self, step: int) -> None:
+        self.statistics.executions += 1
+        replay(self.tape, self.log[step])
+
+    def _keep(self, state: int) -> None:
+        self.states.keep(state)
+        self.statistics.snapshots += 1
+
+    def _measure(self, others: int, others_bytes: int) -> None:
+        found = self.statistics
+        found.peak_states = max(found.peak_states, self.states.copies + others)
+        found.peak_bytes = max(found.peak_bytes, self.states.copies * self.states.state_bytes + others_bytes)
+
+    def _spoil_scratch(self) -> None:
+        """What steps write anew they must not read before: NaN shows it."""
+        for target in self.declared.scratch:
+            memory_of(target)[1].fill(np.nan)
+
+    def _check_scratch(self, step: int) -> None:
+        """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one on to its state."""
+        if not self.declared.scratch:
+            return
+        for target in self.declared.state:
+            view = memory_of(target)[1]
+            if target.dtype.is_float and np.isnan(view).any():
+                names = ", ".join(f"'{one.symbol}'" for one in self.declared.scratch)
+                raise TaichiRuntimeError(f"ti.ad.checkpointed() at {self.declared.place}: step {step} leaves NaN in its "
+                                         f"state, run again with NaN in scratch=: one of {names} is read by a step before "
+                                         "the step writes it, so it belongs to state=")
+
+    # As an entry.
+
+    def flows(self) -> Sequence[Flow]:
+        """Those of all steps, as often as a derivative may need to find its way through them."""
+        found = self.log.flows()
+        return [*found] * len({flow.target for flow in found})
+
+    def repeat(self) -> None:
+        """Do all steps again."""
+        for step in range(self.steps):
+            replay(self.tape, self.log[step])
+
+    def arrays(self) -> Sequence[ArrayBuffer]:
+        """The array arguments of all launches."""
+        return list(self.log.arrays.values())
+
+    def writes_arrays(self) -> bool:
+        """Whether the state has any."""
+        return any(isinstance(target, Ndarray) for target in self.declared.state)
+
+    def calls_gradient(self) -> bool:
+        """Whether a step calls a function that has one."""
+        return self.log.calls_gradient
+
+    def rows(self) -> Sequence[Row]:
+        """The snapshots, by what is copied."""
+        found = [(key, self.tape.memories_of(key, view)) for key, view, _ in map(memory_of, self.declared.state)]
+        return [Row(str(key), "", self.declared.place, "snapshot", self.states.copies * sum(view.nbytes for view in views))
+                for key, views in found]
+
+    def free(self) -> None:
+        """Let go of the snapshots and of the steps."""
+        self.is_free = True
+        self.states.free()
+        self.log = Recorded()
+
+    def __str__(self) -> str:
+        return f"the checkpointed loop at {self.declared.place}"
+
+
+def replay(tape: Tape, step: Step) -> None:
+    """Do a step again, without recording it."""
+    for action, arguments in step:
+        action.replay(tape, arguments)
+
+
+@dataclass(frozen=True)
+class LoopAgain(Action):
+    """A checkpointed loop inside a step of another. The argument: its steps."""
+
+    declared: Declared
+
+    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do its steps."""
+        log: Recorded = arguments[0]
+        for step in range(len(log)):
+            replay(tape, log[step])
+
+    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+        """Do its steps as a loop on the tape, which takes snapshots and records the last step."""
+        log: Recorded = arguments[0]
+        loop = Loop(tape, self.declared, log, Statistics())
+        tape.entries.append(loop)
+        wanted = placements(len(log), self.declared.snapshots)
+        for step in range(len(log) - 1):
+            loop.keep(wanted, step)
+            replay(tape, log[step])
+        for action, inner in log[len(log) - 1]:
+            action.record(tape, inner)
+        loop.finish(len(log) - 1)
