@@ -14,6 +14,7 @@ from pathlib import Path
 
 from benchmarks.driver import Case, Measured, measure
 from benchmarks.report import disagreements, table
+from benchmarks.rules import compare_rules, rules_table
 from benchmarks.systems import System, find_systems
 from benchmarks.workload import SIZES
 
@@ -23,6 +24,10 @@ CASES = ("launch", "first_call", *SIZES)
 def main() -> int:
     """Run the command line; the exit status is 1 where a system failed or a gradient differs."""
     settings = _settings()
+    if settings.rules:
+        for threads in settings.threads or (1,):
+            print(rules_table(compare_rules(settings.quick, settings.rounds or 25, threads)), flush=True)
+        return 0
     systems = find_systems([*os.environ.get("PEERS", "").split(), *settings.peer])
     rounds = settings.rounds or (3 if settings.quick else 7)
     wrong: list[str] = []
@@ -44,6 +49,7 @@ def _settings() -> argparse.Namespace:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
     parser.add_argument("--only", action="append", choices=CASES, help="a case to run; may be repeated")
+    parser.add_argument("--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad')
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="a system to compare with")
     parser.add_argument("--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)")
     parser.add_argument("--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)")

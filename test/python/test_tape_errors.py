@@ -136,7 +136,7 @@ def copies(tape: Any) -> list[weakref.ref[Any]]:
 
 
 def test_an_exception_frees_what_was_kept(program: Any) -> None:
-    x, loss, step = program
+    _, loss, step = program
     tape = ti.ad.Tape(loss)
     with pytest.raises(KeyError), tape:
         for _ in range(3):
@@ -295,7 +295,7 @@ def test_an_anomaly_and_then_another_tape(program: Any) -> None:
         roots()
     assert (x.to_numpy() == 2.0).all()
     x[3] = -1.0
-    with pytest.raises(ti.TaichiAssertionError, match="becomes -?nan"), ti.ad.Tape(loss, anomaly=True):
+    with pytest.raises(ti.TaichiAssertionError, match=r"becomes -?nan"), ti.ad.Tape(loss, anomaly=True):
         roots()
     check_works(x, loss, step)
 
