@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from mlirad.bindings import ir
 from mlirad.passes._affine import Affine, affine
 from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._guards import Guards
 from mlirad.passes._walk import constant_integer, is_defined_in
 
 
@@ -32,13 +33,15 @@ class Overwrites:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.guards = Guards(graph)
 
     def meeting(self, load: Node, write: Node) -> str | None:
         """Where `write` may hit the element of `load` after it: in the same "iteration" of the parallel loop around
         both (or of the function), in "another" iteration, which is a race, or nowhere (None).
 
-        Indices that are not affine may be anything within an iteration; that they do not meet another iteration's is
-        the program's promise, since the kernel's own result would depend on the order otherwise.
+        Conditions that exclude one another are seen. Indices that are not affine may be anything within an iteration;
+        that they do not meet another iteration's is the program's promise, since the kernel's own result would depend
+        on the order otherwise.
         """
         common = self._common_loops(load, write)
         ivs = [self.graph.values[v] for loop in common for v in _induction(loop)]
@@ -57,7 +60,16 @@ class Overwrites:
             iv, steps = distance
             if iv is not None and distances.setdefault(iv, steps) != steps:
                 return None
-        return self._later(load, write, common, distances, all_known)
+        where = self._later(load, write, common, distances, all_known)
+        if where != "another":
+            return where
+        loop = next(loop for loop in common if loop.name == "scf.parallel")
+        if not self.guards.exclude(load, write, loop, distances):
+            return where
+        within = {self.graph.values[number]: 0 for number in _induction(loop)}
+        if any(distances.get(iv) for iv in within):
+            return None
+        return self._later(load, write, common, {**distances, **within}, all_known)
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = _owners(load)

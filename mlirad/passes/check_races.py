@@ -1,9 +1,9 @@
 """Refuse kernels to differentiate whose parallel iterations feed one another, or overwrite each other's results.
 
-Only what is certain is refused: accesses that run in every iteration, whose affine indices show that different
-iterations meet in one element, where a derivative passes. A loop whose length is not known while compiling is taken to
-be long enough for that. The kernel itself gives then what the order of iterations makes it give, and a gradient would
-be that of another order.
+Refused are accesses whose affine indices show that different iterations meet in one element, where a derivative
+passes. Conditions and loops around them are taken to run in both iterations, unless they exclude one another
+(`_guards`); a loop whose length is not known while compiling is taken to be long enough. The kernel itself gives then
+what the order of iterations makes it give, and a gradient would be that of another order.
 """
 from __future__ import annotations
 
@@ -39,34 +39,35 @@ class _Check:
 
     def loop(self, loop: Node) -> None:
         """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another iteration."""
-        certain = [node for node in loop.walk() if node.array is not None and self._is_certain(node, loop)]
-        writes = [node for node in certain if node.name != "field.load"]
-        for node in certain:
-            for write in writes:
-                if node.array == write.array and self.overwrites.meeting(node, write) == "another":
-                    self._judge(node, write)
+        shared = [node for node in loop.walk() if node.array is not None and self._is_shared(node, loop)]
+        for node in shared:
+            for write in shared:
+                if node.array == write.array and write.name != "field.load" and self._carries(node, write) \
+                        and self.overwrites.meeting(node, write) == "another":
+                    _refuse(node, write, all(_is_certain(one, loop) for one in (node, write)))
 
-    def _judge(self, node: Node, write: Node) -> None:
+    def _carries(self, node: Node, write: Node) -> bool:
+        """Whether a derivative passes where two accesses meet."""
         if node.name == "field.load":
-            if node.results[0] in self.activity.active:
-                _refuse(node, write, "is read here and written by another iteration of the same parallel loop")
-        elif node.name == "field.store" and self.activity.is_differentiable(node) and \
-                any(w.operands[0] in self.activity.varied for w in (node, write)):
-            _refuse(node, write, "is written here without an atomic, and by another iteration of the same parallel "
-                                 "loop as well")
+            return node.results[0] in self.activity.active
+        return node.name == "field.store" and self.activity.is_differentiable(node) and \
+            any(w.operands[0] in self.activity.varied for w in (node, write))
 
-    def _is_certain(self, node: Node, loop: Node) -> bool:
-        """Whether an access to memory that iterations share runs in every iteration."""
+    def _is_shared(self, node: Node, loop: Node) -> bool:
+        """Whether iterations share the memory of an access."""
         value = self.graph.values[node.array_value]
-        if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca" and \
-                self.graph.depth_of(node.array_value) > loop.block.depth:
+        return isinstance(value, ir.BlockArgument) or value.owner.operation.name != "field.alloca" or \
+            self.graph.depth_of(node.array_value) <= loop.block.depth
+
+
+def _is_certain(node: Node, loop: Node) -> bool:
+    """Whether an access runs in every iteration."""
+    owner = node.block.owner
+    while owner is not None and owner is not loop:
+        if owner.name != "scf.for" or not _has_trips(owner):
             return False
-        owner = node.block.owner
-        while owner is not None and owner is not loop:
-            if owner.name != "scf.for" or not _has_trips(owner):
-                return False
-            owner = owner.block.owner
-        return True
+        owner = owner.block.owner
+    return True
 
 
 def _has_trips(loop: Node) -> bool:
@@ -74,7 +75,10 @@ def _has_trips(loop: Node) -> bool:
     return low is not None and high is not None and low < high
 
 
-def _refuse(node: Node, write: Node, reason: str) -> NoReturn:
+def _refuse(node: Node, write: Node, is_certain: bool) -> NoReturn:
+    may = "" if is_certain else "may be "
+    reason = f"is read here and {may}written by another iteration of the same parallel loop" if node.name == "field.load" \
+        else f"is written here without an atomic, and {may}by another iteration of the same parallel loop as well"
     message = f"{shown_array(node.array)} {reason}, so its gradient is not defined: {_CURE}"
     known = [place for one in (node, write) if (place := source_location(one.op.location)) is not None]
     if len(known) == 2 and known[0] == known[1]:

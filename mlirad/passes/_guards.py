@@ -1,0 +1,348 @@
+"""What holds where an access runs, and whether that of two accesses in different iterations exclude one another.
+
+The conditions around an access become alternatives of facts on integers: `L = 0`, `L ≠ 0`, `L ≥ 0`, where L is a sum of
+named unknowns. One access is looked at in iteration i, the other in iteration i + d of the same parallel loop, so equal
+names are equal numbers, and facts that contradict one another show that no two iterations meet: `if i % 2 == 0:
+x[i] = x[i + 1]`. What is not understood is taken to be possible.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from math import gcd
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._affine import affine
+from mlirad.passes._graph import Graph, Node
+from mlirad.passes._walk import array_root, attributes_of, constant_integer, is_defined_in
+
+LIMIT = 64  # alternatives of one access that are looked at
+_NEGATED = {b.EQ: b.NE, b.NE: b.EQ, b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
+
+
+@dataclass(frozen=True)
+class Sum:
+    """`constant + Σ factor · name`."""
+
+    terms: frozenset[tuple[Any, int]]
+    constant: int
+
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        """A sum and a multiple of another."""
+        factors = dict(self.terms)
+        for name, own in other.terms:
+            factors[name] = factors.get(name, 0) + factor * own
+        return Sum(frozenset((n, f) for n, f in factors.items() if f), self.constant + factor * other.constant)
+
+    def factor(self, name: Any) -> int:
+        """The factor of a name; 0 where it does not occur."""
+        return next((own for other, own in self.terms if other == name), 0)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """`sum = 0`, `sum ≠ 0` or `sum ≥ 0`."""
+
+    kind: str
+    sum: Sum
+
+
+Alternatives = list[list[Fact]]  # one of them holds
+
+
+def known(value: int) -> Sum:
+    """A number."""
+    return Sum(frozenset(), value)
+
+
+def unknown(name: Any) -> Sum:
+    """A named number."""
+    return Sum(frozenset({(name, 1)}), 0)
+
+
+class Guards:
+    """Answers for the accesses of one function."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.written = {node.array for node in graph.nodes() if node.name in ("field.store", "field.atomic")}
+
+    def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
+        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further, never both run.
+
+        Indices of loops without a distance may be anything in either.
+        """
+        sides = [_Side(self, loop, distances, number).alternatives(node) for number, node in enumerate((left, right))]
+        ivs = [self.graph.values[number] for number in loop.blocks[0].arguments]
+        free = [iv for iv in ivs if iv not in distances]
+        moved = any(distances.get(iv) for iv in ivs)
+        for facts, others in product(*sides):
+            if moved and not _contradict([*facts, *others]):
+                return False
+            if not moved and any(not _contradict([*facts, *others, Fact("ne", unknown((iv, 0)).plus(
+                    unknown((iv, 1)), -1))]) for iv in free):
+                return False
+        return True
+
+
+class _Side:
+    """One of the two accesses: number 1 runs in the later iteration."""
+
+    def __init__(self, guards: Guards, loop: Node, distances: dict[ir.Value, int], number: int) -> None:
+        self.guards, self.loop, self.distances, self.number = guards, loop, distances, number
+
+    def alternatives(self, node: Node) -> Alternatives:
+        """What holds where a node runs."""
+        found: Alternatives = [self._bounds(self.loop)]
+        block = node.block
+        while block.owner is not None and block.owner is not self.loop:
+            owner = block.owner
+            if owner.name == "scf.if":
+                found = _both(found, self._holds(owner.op.operands[0], block is owner.blocks[0]))
+            elif owner.name == "scf.for":
+                found = _both(found, [self._bounds(owner)])
+            block = owner.block
+        return found
+
+    def _bounds(self, loop: Node) -> list[Fact]:
+        """The indices of a loop lie between its bounds."""
+        graph = self.guards.graph
+        arguments = loop.blocks[0].arguments if loop.name == "scf.parallel" else loop.blocks[0].arguments[:1]
+        facts = []
+        for position, argument in enumerate(arguments):
+            index = self._sum(graph.values[argument])
+            low, high = (self._sum(loop.op.operands[position + k * len(arguments)]) for k in (0, 1))
+            facts += [Fact("ge", index.plus(low, -1)), Fact("ge", high.plus(index, -1).plus(known(-1)))]
+        return facts
+
+    # Conditions.
+
+    def _holds(self, value: ir.Value, truth: bool, depth: int = 16) -> Alternatives:
+        """What holds where a condition does, or (`truth=False`) does not."""
+        constant = _constant_truth(value)
+        if constant is not None:
+            return [[]] if constant == truth else []
+        op = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+        if op is None or depth == 0:
+            return self._opaque(value, truth)
+        is_bit = value.type == b.integer_type(1)
+        if is_bit and op.name in ("arith.andi", "arith.ori"):
+            parts = [self._holds(operand, truth, depth - 1) for operand in op.operands]
+            return _both(*parts) if (op.name == "arith.andi") == truth else _either(*parts)
+        if is_bit and op.name == "arith.xori" and (flips := _constant_truth(op.operands[1])) is not None:
+            return self._holds(op.operands[0], truth != flips, depth - 1)
+        if op.name in ("arith.extui", "arith.extsi"):
+            return self._holds(op.operands[0], truth, depth - 1)
+        if op.name == "arith.cmpi":
+            return self._compared(op, truth, depth)
+        if op.name == "scf.if":
+            return self._chosen(op, value, truth, depth)
+        return self._opaque(value, truth)
+
+    def _opaque(self, value: ir.Value, truth: bool) -> Alternatives:
+        return [[Fact("ne" if truth else "eq", self._sum(value))]]
+
+    def _compared(self, op: ir.Operation, truth: bool, depth: int) -> Alternatives:
+        kind = ir.IntegerAttr(op.attributes["predicate"]).value
+        if kind not in _NEGATED:
+            return self._opaque(op.results[0], truth)
+        kind = kind if truth else _NEGATED[kind]
+        left, right = op.operands
+        if kind in (b.EQ, b.NE) and constant_integer(right) == 0 and _is_truth(left):
+            return self._holds(left, kind == b.NE, depth - 1)
+        if kind in (b.SLT, b.SLE):
+            left, right, kind = right, left, b.SGT if kind == b.SLT else b.SGE
+        gap = self._sum(left).plus(self._sum(right), -1)
+        if kind in (b.EQ, b.NE):
+            return [[Fact("eq" if kind == b.EQ else "ne", gap)]]
+        return [[Fact("ge", gap if kind == b.SGE else gap.plus(known(-1)))]]
+
+    def _chosen(self, op: ir.Operation, value: ir.Value, truth: bool, depth: int) -> Alternatives:
+        """A condition that a branch gives: `and` and `or` that stop early."""
+        position = list(op.results).index(value)
+        ways = []
+        for number, region in enumerate(op.regions):
+            given = list(region.blocks[0].operations)[-1].operation.operands[position]
+            ways.append(_both(self._holds(op.operands[0], number == 0, depth - 1), self._holds(given, truth, depth - 1)))
+        return _either(*ways)
+
+    # Numbers.
+
+    def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
+        """An integer as a sum of what both accesses name alike."""
+        form = affine(value)
+        total = known(form.constant)
+        for leaf, factor in form.terms:
+            total = total.plus(self._leaf(leaf, depth), factor)
+        return total
+
+    def _leaf(self, leaf: ir.Value, depth: int) -> Sum:
+        if leaf in self.distances:
+            return unknown(leaf).plus(known(self.distances[leaf] * self.number))
+        if not is_defined_in(leaf, self.loop.op):
+            return unknown(leaf)
+        if isinstance(leaf, ir.BlockArgument) or depth == 0:
+            return unknown((leaf, self.number))
+        op = leaf.owner.operation
+        if op.name == "field.load":
+            array = array_root(op.operands[0])
+            if array in self.guards.written:
+                return unknown((leaf, self.number))
+            return unknown((op.name, array, *[self._sum(i, depth - 1) for i in list(op.operands)[1:]]))
+        if op.name in ("arith.floordivsi", "arith.remui", "arith.andi"):
+            divisor = _divisor(op)
+            if divisor is not None:
+                return self._divided(op, divisor, depth)
+        if op.name.startswith(("arith.", "math.")):
+            details = tuple(sorted((name, str(attribute)) for name, attribute in attributes_of(op).items()))
+            return unknown((op.name, details, *[self._sum(v, depth - 1) for v in op.operands]))
+        return unknown((leaf, self.number))
+
+    def _divided(self, op: ir.Operation, divisor: int, depth: int) -> Sum:
+        """A quotient rounded down, or what remains of it."""
+        number = self._sum(op.operands[0], depth - 1)
+        quotient = unknown(("quotient", number, divisor))
+        return quotient if op.name == "arith.floordivsi" else number.plus(quotient, -divisor)
+
+
+def _constant_truth(value: ir.Value) -> bool | None:
+    """Whether a condition is known to hold, or not to; None where neither is."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
+        return None
+    attribute = value.owner.operation.attributes["value"]
+    if isinstance(attribute, ir.BoolAttr):
+        return bool(attribute.value)
+    return attribute.value != 0 if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def _divisor(op: ir.Operation) -> int | None:
+    value = constant_integer(op.operands[1])
+    if value is None or value < 0:
+        return None
+    if op.name == "arith.andi":
+        return value + 1 if value & (value + 1) == 0 else None
+    return value or None
+
+
+def _is_truth(value: ir.Value) -> bool:
+    """Whether a number is a condition's."""
+    if isinstance(value, ir.BlockArgument):
+        return False
+    op = value.owner.operation
+    return op.name == "scf.if" or (op.name in ("arith.extui", "arith.extsi") and
+                                   op.operands[0].type == b.integer_type(1))
+
+
+def _both(left: Alternatives, right: Alternatives) -> Alternatives:
+    if len(left) * len(right) > LIMIT:
+        return left
+    return [[*a, *c] for a, c in product(left, right)]
+
+
+def _either(left: Alternatives, right: Alternatives) -> Alternatives:
+    return [*left, *right] if len(left) + len(right) <= LIMIT else [[]]
+
+
+# Contradictions.
+
+
+@dataclass
+class _Range:
+    low: int | None = None
+    high: int | None = None
+    never: set[int] = field(default_factory=set)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no integer is left, as far as it is easily seen."""
+        if self.low is None or self.high is None:
+            return False
+        return self.low > self.high or (self.low == self.high and self.low in self.never)
+
+
+def _contradict(facts: list[Fact]) -> bool:
+    """Whether facts cannot hold together."""
+    facts = _solved([_parity(fact) for fact in facts])
+    ranges: dict[frozenset[tuple[Any, int]], _Range] = {}
+    remainders: dict[tuple[frozenset[tuple[Any, int]], int], int] = {}
+    for fact in facts:
+        if fact.kind == "eq" and any(not _agrees(remainders, fact.sum, m) for m in _moduli(fact.sum)):
+            return True
+        _narrow(ranges, fact)
+    return any(one.is_empty for one in ranges.values())
+
+
+def _parity(fact: Fact) -> Fact:
+    """What is not one of two remainders is the other."""
+    for name, factor in fact.sum.terms:
+        if fact.kind == "ne" and abs(factor) == 2 and isinstance(name, tuple) and name[0] == "quotient":
+            rest = fact.sum.plus(unknown(name), -factor).plus(name[1], 1 if factor > 0 else -1)
+            sign = 1 if factor < 0 else -1
+            if not rest.terms and -sign * rest.constant in (0, 1):  # sign · remainder + constant is not 0
+                other = 1 + sign * rest.constant
+                return Fact("eq", fact.sum.plus(known(-rest.constant - sign * other)))
+    return fact
+
+
+def _solved(facts: list[Fact]) -> list[Fact]:
+    """Facts without the names that an equation gives."""
+    facts = list(facts)
+    for position in range(len(facts)):
+        fact = facts[position]
+        if fact.kind != "eq":
+            continue
+        name = next((n for n, f in fact.sum.terms if abs(f) == 1 and _is_of_one_side(n)), None)
+        if name is not None:
+            own = fact.sum.factor(name)
+            facts = [f if k == position else Fact(f.kind, f.sum.plus(fact.sum, -own * f.sum.factor(name)))
+                     for k, f in enumerate(facts)]
+    return facts
+
+
+def _is_of_one_side(name: Any) -> bool:
+    return isinstance(name, tuple) and len(name) == 2 and isinstance(name[0], ir.Value)
+
+
+def _moduli(total: Sum) -> Iterator[int]:
+    """Numbers by which an equation may be taken: the factors of quotients."""
+    yield from {abs(f) for n, f in total.terms if abs(f) > 1}
+    if not total.terms:
+        yield 0
+
+
+def _agrees(remainders: dict[tuple[frozenset[tuple[Any, int]], int], int], total: Sum, modulus: int) -> bool:
+    """Note what an equation says of remainders; False where it was said otherwise."""
+    if modulus == 0:
+        return total.constant == 0
+    terms = frozenset((n, f % modulus) for n, f in total.terms if f % modulus)
+    opposite = frozenset((n, -f % modulus) for n, f in terms)
+    remainder = -total.constant % modulus
+    if not terms:
+        return remainder == 0
+    if (opposite, modulus) in remainders:
+        terms, remainder = opposite, -remainder % modulus
+    return remainders.setdefault((terms, modulus), remainder) == remainder
+
+
+def _narrow(ranges: dict[frozenset[tuple[Any, int]], _Range], fact: Fact) -> None:
+    """Note what a fact says of the values of its sum without the constant."""
+    shared = gcd(*[f for _, f in fact.sum.terms]) if fact.sum.terms else 1
+    terms, sign = fact.sum.terms, 1
+    opposite = frozenset((n, -f) for n, f in terms)
+    if opposite in ranges:
+        terms, sign = opposite, -1
+    one = ranges.setdefault(terms, _Range(*((0, 0) if not terms else (None, None))))
+    value = -sign * fact.sum.constant
+    if fact.kind == "ne":
+        one.never.add(value)
+        return
+    if fact.kind == "eq" and fact.sum.constant % shared:
+        one.low, one.high = 1, 0
+        return
+    if fact.kind == "eq" or sign > 0:
+        one.low = value if one.low is None else max(one.low, value)
+    if fact.kind == "eq" or sign < 0:
+        one.high = value if one.high is None else min(one.high, value)
