@@ -24,7 +24,7 @@ def predicate(number: int) -> ir.Attribute:
 
 
 EQ, NE, SLT, SLE, SGT, SGE = 0, 1, 2, 3, 4, 5
-OEQ, OGT, OGE, OLT, OLE, ONE = 1, 2, 3, 4, 5, 6
+OEQ, OGT, OGE, OLT, OLE, ONE, UNO = 1, 2, 3, 4, 5, 6, 14
 
 
 def make(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:

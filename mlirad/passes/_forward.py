@@ -13,12 +13,13 @@ from mlirad.dialect.grad import log_parts, log_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity, is_stopped, stack_of
+from mlirad.passes._custom import JVP, VJP, apply_region, is_given, unless_all_zero
 from mlirad.passes._finite import Finiteness
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._recompute import Environment, parallel_like
 from mlirad.passes._rules import RULES
-from mlirad.passes._terms import Values, convert_float, emit, t, where
+from mlirad.passes._terms import Values, convert_float, emit, guarded
 from mlirad.passes._walk import attributes_of
 
 Tangents = list[ir.Value]
@@ -27,14 +28,15 @@ Tangents = list[ir.Value]
 class Forward:
     """Emits the ops of blocks with `count` tangents. `arrays` are the arrays of tangents, `env` the new values.
 
-    `tangents` has those of the values that carry a derivative; a value that is missing there has the tangent 0.
+    `tangents` has those of the values that carry a derivative; a value that is missing there has the tangent 0. Code
+    that is differentiated `again` keeps its derivatives where a tangent is 0.
     """
 
-    def __init__(self, graph: Graph, activity: Activity, count: int, env: Environment) -> None:
+    def __init__(self, graph: Graph, activity: Activity, count: int, env: Environment, *, again: bool = False) -> None:
         self.graph, self.activity, self.count, self.env = graph, activity, count, env
         self.tangents: dict[int, Tangents] = {}
         self.arrays: dict[Any, Tangents] = {}
-        self.finiteness = Finiteness(graph)
+        self.finiteness, self.again = Finiteness(graph), again
 
     def block(self, block: BlockNode) -> None:
         """Emit what stands in front of a block's terminator."""
@@ -92,7 +94,7 @@ class Forward:
             if term is None or operand not in self.tangents:
                 continue
             if self.finiteness.may_be_infinite(node, position):
-                term = where(b.OEQ, t, 0.0, 0.0, term)
+                term = guarded(term, again=self.again)
             for k, tangent in enumerate(self.tangents[operand]):
                 part = convert_float(emit(term, Values(tangent, lambda n: self.env[node.operands[n]],
                                                        lambda: self.env[node.results[0]], result, result)), result)
@@ -100,6 +102,36 @@ class Forward:
                 found[k] = part if old is None else b.make("arith.addf", result, [old, part])
         if all(one is not None for one in found):
             self.tangents[node.results[0]] = [one for one in found if one is not None]
+
+    def _custom(self, node: Node) -> None:
+        """The function's own rule; where it has none for tangents, the rows of the Jacobian, which its transpose gives."""
+        self._clone(node)
+        active = self._active(node.results)
+        if not active:
+            return
+        values = self.values([*node.operands, *node.results])
+        if is_given(node.op, JVP):
+            along = [self.of(v) for v in node.operands if self.graph.floats[v]]
+            for seeds in zip(*along):
+                tangents = unless_all_zero(seeds, apply_region(node.op, JVP, [*values, *seeds]))
+                for value, tangent in zip(node.results, tangents):
+                    if value in self.activity.active:
+                        self.tangents.setdefault(value, []).append(tangent)
+            return
+        for value in active:
+            unit = [b.number(float(v == value), self.graph.values[v].type) for v in node.results]
+            row = apply_region(node.op, VJP, values + unit)
+            self.tangents[value] = [self._product(node, row, k, unit[0].type) for k in range(self.count)]
+
+    def _product(self, node: Node, row: Sequence[ir.Value], direction: int, type_: ir.Type) -> ir.Value:
+        """A row of a Jacobian times the tangents of a node's operands in one direction."""
+        total = b.number(0.0, type_)
+        for operand, factor in zip(node.operands, row):
+            if operand in self.tangents:
+                tangent = self.tangents[operand][direction]
+                part = unless_all_zero([tangent], [b.make("arith.mulf", factor.type, [factor, tangent])])[0]
+                total = b.make("arith.addf", type_, [total, convert_float(part, type_)])
+        return total
 
     # Memory.
 
@@ -310,4 +342,5 @@ _HANDLERS: dict[str, Callable[[Forward, Node], None]] = {
     "grad.pop": Forward._pop, "grad.free": Forward._free, "grad.open": Forward._open,
     "grad.record": Forward._record, "grad.undo": Forward._undo, "grad.close": Forward._close,
     "scf.if": Forward._if, "scf.for": Forward._for, "scf.while": Forward._while, "scf.parallel": Forward._parallel,
+    "grad.custom": Forward._custom,
 }

@@ -17,20 +17,23 @@ from mlirad.passes._loop_order import any_order
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Environment, Recompute, parallel_like
 from mlirad.passes._rules import RULES
-from mlirad.passes._terms import Values, convert_float, emit, t, where
+from mlirad.passes._terms import Values, convert_float, emit, guarded
 
 Adjoints = dict[int, ir.Value]
 
 
 class Reverse:
-    """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in `arrays`."""
+    """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in `arrays`.
+
+    Code that is differentiated `again` keeps its derivatives where an adjoint is 0.
+    """
 
     def __init__(self, graph: Graph, activity: Activity, needed: Needed, recompute: Recompute,
-                 arrays: dict[Any, ir.Value]) -> None:
+                 arrays: dict[Any, ir.Value], *, again: bool = False) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
         self.arrays = arrays
         self.undo = recompute.undo
-        self.finiteness = Finiteness(graph)
+        self.finiteness, self.again = Finiteness(graph), again
 
     def function(self, env: Environment) -> None:
         """The reverse of the whole function."""
@@ -72,7 +75,7 @@ class Reverse:
                 continue
             target = self.graph.values[operand].type
             if self.finiteness.may_be_infinite(node, position):
-                term = where(b.OEQ, t, 0.0, 0.0, term)
+                term = guarded(term, again=self.again)
             values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type,
                             target)
             self._add(adj, operand, convert_float(emit(term, values), target))

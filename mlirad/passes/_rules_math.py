@@ -2,8 +2,10 @@
 from mlirad.passes._build import OEQ, OGT, OLT
 from mlirad.passes._terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
 
-# d(x**p)/dx = p x**(p-1), and 0 for p = 0 even at x = 0; in p, 0 at x = 0 and NaN for x < 0.
-_POWER = (where(OEQ, y, 0.0, 0.0, t * (y * power(x, y - 1.0))),
+# d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its derivative in p be 0 for
+# p = 0 elsewhere); in p, 0 at x = 0 and NaN for x < 0.
+_SLOPE = t * (y * power(x, y - 1.0))
+_POWER = (where(OEQ, x, 0.0, where(OEQ, y, 0.0, 0.0, _SLOPE), _SLOPE),
           where(OEQ, x, 0.0, 0.0, t * (r * log(x))))
 
 RULES: dict[str, tuple[Term | None, ...]] = {

@@ -83,6 +83,13 @@ class Where(Term):
 
 
 @dataclass(frozen=True)
+class Quiet(Term):
+    """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`, also at a tangent of 0."""
+
+    term: Term
+
+
+@dataclass(frozen=True)
 class Choose(Term):
     """`then` where a boolean operand holds, else `otherwise`."""
 
@@ -108,6 +115,11 @@ def as_term(value: Term | float) -> Term:
 def where(kind: int, left: Term, right: Term | float, then: Term | float, otherwise: Term | float) -> Term:
     """A choice by comparison; `kind` is an ordered float predicate."""
     return Where(kind, left, as_term(right), as_term(then), as_term(otherwise))
+
+
+def guarded(term: Term, *, again: bool) -> Term:
+    """A term that may be NaN at a tangent of 0, and is then 0; differentiated `again`, it keeps its derivative there."""
+    return Quiet(term) if again else where(b.OEQ, t, 0.0, 0.0, term)
 
 
 def choose(condition: Operand, then: Term | float, otherwise: Term | float) -> Term:
@@ -139,6 +151,8 @@ def leaves(term: Term) -> Iterator[Operand | Result]:
     elif isinstance(term, Where):
         for argument in (term.left, term.right, term.then, term.otherwise):
             yield from leaves(argument)
+    elif isinstance(term, Quiet):
+        yield from leaves(term.term)
     elif isinstance(term, Choose):
         yield term.condition
         yield from leaves(term.then)
@@ -172,10 +186,19 @@ def emit(term: Term, values: Values) -> ir.Value:
         test = b.make("arith.cmpf", b.integer_type(1), [emit(term.left, values), emit(term.right, values)],
                       predicate=b.predicate(term.kind))
         return _select(test, emit(term.then, values), emit(term.otherwise, values))
+    if isinstance(term, Quiet):
+        return _quiet(emit(term.term, values), values.tangent)
     if isinstance(term, Choose):
         return _select(values.operand(term.condition.position), emit(term.then, values), emit(term.otherwise, values))
     assert isinstance(term, Apply), term
     return b.make(term.name, values.type, [emit(argument, values) for argument in term.arguments])
+
+
+def _quiet(value: ir.Value, tangent: ir.Value) -> ir.Value:
+    zero, bit = b.number(0.0, tangent.type), b.integer_type(1)
+    test = b.make("arith.andi", bit, [b.make("arith.cmpf", bit, [value, value], predicate=b.predicate(b.UNO)),
+                                      b.make("arith.cmpf", bit, [tangent, zero], predicate=b.predicate(b.OEQ))])
+    return _select(test, b.number(0.0, value.type), value)
 
 
 def _select(test: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:

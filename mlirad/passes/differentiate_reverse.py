@@ -19,14 +19,14 @@ from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import attributes_of, functions
 
 
-def differentiate_reverse(module: ir.Operation) -> None:
-    """Replace every public function by its reverse."""
+def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
+    """Replace every public function by its reverse; with `again`, by one that is to be differentiated itself."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
-            _differentiate(module, function)
+            _differentiate(module, function, again)
 
 
-def _differentiate(module: ir.Operation, function: ir.Operation) -> None:
+def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) -> None:
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = Needed(graph, activity, redone_arrays(function, graph))
@@ -47,7 +47,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation) -> None:
     with ir.InsertionPoint(entry), function.location:
         _get_arrays(graph, activity, environment, adjoints)
         recompute = Recompute(graph, activity, needed)
-        Reverse(graph, activity, needed, recompute, adjoints).function(environment)
+        Reverse(graph, activity, needed, recompute, adjoints, again=again).function(environment)
         ir.Operation.create("func.return", [], [])
     function.erase()
 

@@ -25,7 +25,7 @@ def _expand(op: ir.Operation) -> None:
     primals, tangents = values[:len(arguments)], values[len(arguments):]
     environment = {v: graph.values[v] for v in graph.outside.arguments} | dict(zip(arguments, primals))
     with before(op):
-        forward = Forward(graph, Activity(None, op, graph), count, environment)
+        forward = Forward(graph, Activity(None, op, graph), count, environment, again=True)
         for number, argument in enumerate(arguments):
             forward.tangents[argument] = tangents[number::len(arguments)]
         forward.block(graph.body)

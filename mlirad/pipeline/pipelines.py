@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 NORMALISE = "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse"
-REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse,canonicalize,cse"
+REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
 FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
 CHECK_BOUNDS, CHECK_ACCESS, CHECK_FINITE = "insert-bounds-checks", "insert-access-checks", "insert-finite-checks"
@@ -43,7 +43,8 @@ def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = Fal
     finite = f",{CHECK_FINITE}" if check_finite else ""
     forward = [FORWARD.format(tangents=tangents, constant=str(constant).lower())] * (tangents > 0)
     if reverse:
-        stages = [("normal", NORMALISE), ("derived", ",".join([REVERSE, *forward, STORE]) + finite)]
+        backward = REVERSE.format(option="{again=true}" * (tangents > 0))
+        stages = [("normal", NORMALISE), ("derived", ",".join([backward, *forward, STORE]) + finite)]
     else:
         checks = [CHECK_BOUNDS] * check_bounds + [CHECK_ACCESS] * check_access
         stages = [("normal", ",".join([NORMALISE, *checks]) + finite)]
