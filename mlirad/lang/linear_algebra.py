@@ -6,6 +6,7 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend import functions as fn
 from mlirad.frontend.specials import static, static_assert
+from mlirad.lang.decomposition_rules import polar_adjoint, polar_tangent, svd_adjoint, svd_tangent
 from mlirad.lang.kernel import func
 from mlirad.lang.matrix import Matrix, Vector
 
@@ -116,7 +117,7 @@ def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     return _sym_eig3(_typed(A, dt))
 
 
-def _polar2(M: Any) -> Any:
+def _rotation_and_stretch(M: Any) -> Any:
     x, y = M[0, 0] + M[1, 1], M[1, 0] - M[0, 1]
     square = x * x + y * y
     singular = square == 0
@@ -126,15 +127,21 @@ def _polar2(M: Any) -> Any:
     return R, R.transpose() @ M
 
 
-def _svd2(M: Any) -> Any:
-    R, S = _polar2(M)
+@func
+def _polar2(M):  # type: ignore[no-untyped-def]
+    return _rotation_and_stretch(M)
+
+
+@func
+def _svd2(M):  # type: ignore[no-untyped-def]
+    R, S = _rotation_and_stretch(M)
     values, V = _sym_eig2(S)
     zero = fn.zero(values[0])
     return R @ V, Matrix([[values[0], zero], [zero, values[1]]]), V
 
 
 @func
-def _svd3(M):  # type: ignore[no-untyped-def]
+def _hestenes(M):  # type: ignore[no-untyped-def]
     """Hestenes' rotations: each makes two columns of `M @ V` orthogonal."""
     B = M
     tiny = static(1e-31 if M[0, 0].dtype.bits == 64 else 1e-14)
@@ -179,8 +186,26 @@ def _svd3(M):  # type: ignore[no-untyped-def]
 
 
 @func
+def _svd3(M):  # type: ignore[no-untyped-def]
+    return _hestenes(M)
+
+
+@func
+def _svd_vjp(M, result, adjoint):  # type: ignore[no-untyped-def]
+    return svd_adjoint(result, adjoint)
+
+
+@func
+def _svd_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
+    return svd_tangent(result, tangent)
+
+
+@func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
-    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the determinant's sign."""
+    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the determinant's sign.
+
+    Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py` says what stands for it.
+    """
     static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
     if static(A.n == 2):
         return _svd2(_typed(A, dt))
@@ -189,14 +214,35 @@ def svd(A, dt=None):  # type: ignore[no-untyped-def]
 
 @func
 def _polar3(M):  # type: ignore[no-untyped-def]
-    U, S, V = _svd3(M)
+    U, S, V = _hestenes(M)
     stretch = V @ S @ V.transpose()
     return U @ V.transpose(), (stretch + stretch.transpose()) * 0.5
 
 
 @func
+def _polar_vjp(M, result, adjoint):  # type: ignore[no-untyped-def]
+    return polar_adjoint(result, adjoint, solve)
+
+
+@func
+def _polar_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
+    return polar_tangent(result, tangent, solve)
+
+
+for _function in (_svd2, _svd3):
+    _function.def_vjp(_svd_vjp)
+    _function.def_jvp(_svd_jvp)
+for _function in (_polar2, _polar3):
+    _function.def_vjp(_polar_vjp)
+    _function.def_jvp(_polar_jvp)
+
+
+@func
 def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
-    """`R, S` with `A == R @ S`, R a rotation and S symmetric."""
+    """`R, S` with `A == R @ S`, R a rotation and S symmetric.
+
+    Its derivatives are infinite or NaN where two singular values (the last one has the determinant's sign) add up to 0.
+    """
     static_assert(A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices.")
     if static(A.n == 2):
         return _polar2(_typed(A, dt))

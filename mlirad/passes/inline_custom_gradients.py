@@ -1,6 +1,7 @@
 """Put the bodies of functions with derivatives of their own in place of their calls.
 
-Derivatives have been taken by then: what is left of `grad.custom` stands for its value.
+Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions whose derivatives are
+still to come (`grad.jvp`) keep theirs.
 """
 from mlirad.bindings import ir
 from mlirad.passes._custom import PRIMAL, move_out
@@ -23,5 +24,5 @@ def _inline(ops: list[ir.Operation]) -> None:
                 result.replace_all_uses_with(value)
             op.erase()
             _inline(body)
-        elif len(op.regions):
+        elif op.name != "grad.jvp" and len(op.regions):
             inline_custom_gradients(op)

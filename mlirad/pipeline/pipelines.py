@@ -47,7 +47,8 @@ def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = Fal
         stages = [("normal", NORMALISE), ("derived", ",".join([backward, *forward, STORE]) + finite)]
     else:
         checks = [CHECK_BOUNDS] * check_bounds + [CHECK_ACCESS] * check_access
-        stages = [("normal", ",".join([NORMALISE, *checks]) + finite)]
+        inline = ["inline-custom-gradients"] * (tangents == 0)  # nothing to differentiate: the values are enough
+        stages = [("normal", ",".join([*inline, NORMALISE, *checks]) + finite)]
         stages += [("derived", ",".join([*forward, STORE]))] * (tangents > 0)
     stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
     stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
