@@ -48,6 +48,7 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
             raise TaichiRuntimeError(f"gradients are checked where only fields are written, and {entry} writes to an array "
                                      "argument")
     end, changes = Snapshot(start.program, with_gradients=True), start.program.changes
+    written = dict(start.program.written)
     recorded = _value(loss)
 
     def evaluate(field: Field | None = None, change: Any = 0.0) -> float:
@@ -73,7 +74,7 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
                     raise TaichiAssertionError(_message(field, direction, found, slopes, rel, entries, start, loss))
     finally:
         end.restore()
-        start.program.changes = changes
+        start.program.changes, start.program.written = changes, written
 
 
 def repeat(entries: Sequence[Entry]) -> None:

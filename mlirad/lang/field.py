@@ -259,9 +259,13 @@ class Field:
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         if self.primal is not None:
             return
-        self.program.changes += 1
+        self._count_write()
         if self.program.recorder is not None:
             self.program.recorder.host_write(self, index)
+
+    def _count_write(self) -> None:
+        self.program.changes += 1
+        self.program.written[self.symbol] = self.program.changes
 
     def _note_read(self) -> None:
         if self.program.recorder is not None and self.primal is None:
@@ -320,9 +324,10 @@ class Field:
         if other is self:
             return
         memory, values = self.located(), other.located().read()
-        recorder = self.program.recorder
-        if recorder is not None and self.primal is None:
-            recorder.host_copy(self, other)
+        if self.primal is None:
+            self._count_write()
+            if self.program.recorder is not None:
+                self.program.recorder.host_copy(self, other)
         memory.write(values)
 
     def __len__(self) -> int:

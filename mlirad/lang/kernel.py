@@ -17,7 +17,7 @@ from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant, declare_trees
+from mlirad.runtime.variant import RECORDED, Variant, declare_trees
 
 
 class Kernel:
@@ -92,11 +92,12 @@ class Kernel:
         variant = self._ready
         if variant is None or kwargs or self._program is not current or current.pending or not self._takes(args):
             return self._launch(current, args, kwargs, "primal")
-        current.changes += 1
+        current.changes = variant.launched_at = current.changes + 1
         recorder = current.recorder
         if recorder is None:
             variant.compiled["primal"].launch(args)
         else:
+            variant.launched_at = RECORDED
             recorder.launch(self, variant, args, ())
         return variant.result() if variant.kernel.results else None
 
@@ -148,6 +149,7 @@ class Kernel:
             values.append(variant.seed)
         if mode == "primal":
             current.changes += 1
+            variant.launched_at = RECORDED if current.recorder is not None else current.changes
             if current.recorder is not None:
                 current.recorder.launch(self, variant, values, buffers)
             else:
@@ -158,7 +160,11 @@ class Kernel:
             if self._ready is None:
                 self._note_ready(variant)
             return variant.result() if variant.kernel.results else None
+        arrays = [number for number, value in enumerate(values) if value is _ARRAY]
+        variant.check_unwritten(flat_values(values, buffers, variant, reverse=False),
+                                dict(zip(arrays, [buffer.address for buffer in buffers])))
         variant.launch_reverse_alone(flat_values(values, buffers, variant, reverse=True))
+        variant.launched_at = RECORDED
         return None
 
     def prepare(self, current: Program, args: tuple[Any, ...],

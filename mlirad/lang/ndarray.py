@@ -67,10 +67,12 @@ class Ndarray:
         return parts
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
-        self.program.changes += not self.is_gradient
-        recorder = self.program.recorder
-        if recorder is not None and not self.is_gradient:
-            recorder.host_write(self, index)
+        if self.is_gradient:
+            return
+        self.program.changes += 1
+        self.program.written[self.address] = self.program.changes
+        if self.program.recorder is not None:
+            self.program.recorder.host_write(self, index)
 
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)

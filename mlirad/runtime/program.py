@@ -23,6 +23,7 @@ class Program:
         self.declarations: dict[str, Callable[[], str]] = {}  # the tree, as text, by name of the field
         self.trees = 0
         self.changes = 0  # launches of kernels, and writes from Python
+        self.written: dict[str | int, int] = {}  # `changes` at the last write from Python, by field or address
         self.gradient_version = 0  # grows with every gradient that is placed
         self.tangents: dict[str, FieldMemory] = {}
         self.duals: dict[str, tuple[str, ...]] = {}  # names of the fields of tangents, by name of the field

@@ -4,6 +4,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +30,7 @@ from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
 MODES = ("primal", "reverse", "validation", "anomaly", "anomaly-reverse")
+RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
 PRIMALS = ("primal", "validation", "anomaly")
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
@@ -66,6 +68,7 @@ class Variant:
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
         self._derivatives: dict[str, Derivative] = {}
+        self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._flows: tuple[Flow, ...] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
@@ -292,6 +295,24 @@ class Variant:
                 part.footprints()
                 parts.append(part)
         return parts
+
+    def check_unwritten(self, values: Sequence[Any], addresses: dict[int, int]) -> None:
+        """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch that it belongs to.
+
+        That launch is the last one, where it had the same `values`; `addresses` are those of its arrays, by the number of the argument.
+        """
+        slots = self.compiled["primal"].values if "primal" in self.compiled else []
+        written, since = self.program.written, self.launched_at
+        if not any(at > since for at in written.values()) or \
+                any(type(slot)(value).value != slot.value for slot, value in zip(slots, values)):
+            return
+        for footprint in self.footprints().needed:
+            key = footprint.array if isinstance(footprint.array, str) else addresses[footprint.array]
+            if written.get(key, 0) > since:
+                name = f"'{key}'" if isinstance(key, str) else "an array argument"
+                raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {name}, read at {footprint.place} and needed by the "
+                                         "gradient, was written from Python after the kernel was launched: launch it "
+                                         "again, or use ti.ad.Tape, which keeps the values")
 
     def launch_reverse_alone(self, values: Sequence[Any]) -> None:
         """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put memory back."""

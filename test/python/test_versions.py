@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients import State, check, scalar, variable
+from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
 
@@ -327,3 +327,90 @@ def test_reverses_of_destroyed_fields_are_refused() -> None:
     with pytest.raises(ti.TaichiRuntimeError, match="destroyed"), ti.ad.Tape(loss):
         run()
         tree.destroy()
+
+
+WRITES = {"an element": lambda x, _: x.__setitem__(1, 3.0), "fill": lambda x, _: x.fill(2.0),
+          "an array": lambda x, _: x.from_numpy(np.ones(N)), "a copy": lambda x, other: x.copy_from(other)}
+
+
+@pytest.mark.parametrize("array", ["field", "ndarray"])
+@pytest.mark.parametrize("write", WRITES)
+def test_a_write_between_a_launch_and_its_reverse(write: str, array: str) -> None:
+    loss = scalar()
+    if array == "field":
+        x, other = variable(N), variable(N)
+    else:
+        x, other = (ti.ndarray(ti.f64, shape=N, needs_grad=True) for _ in range(2))
+        scatter(x)
+
+    @ti.kernel
+    def on_field(power: ti.i32):
+        for i in range(N):
+            loss[None] += x[i] ** power
+
+    @ti.kernel
+    def on_array(power: ti.i32, x: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        for i in range(N):
+            loss[None] += x[i] ** power
+
+    kernel, rest = (on_field, ()) if array == "field" else (on_array, (x,))
+    kernel(2, *rest)
+    loss.grad[None] = 1.0
+    WRITES[write](x, other)
+    with pytest.raises(ti.TaichiRuntimeError, match="written from Python after the kernel was launched"):
+        kernel.grad(2, *rest)
+    assert np.all(x.grad.to_numpy() == 0.0)
+    kernel(2, *rest)
+    kernel.grad(2, *rest)
+    assert x.grad.to_numpy() == pytest.approx(2 * x.to_numpy())
+    WRITES[write](x, other)
+    kernel.grad(3, *rest)  # a state put back by hand, for a launch that is not the last one
+    loss[None] = 0.0  # not needed
+
+
+def test_reverses_without_a_launch_and_in_turn() -> None:
+    x, y, loss = variable(N), variable(N), scalar()
+
+    @ti.kernel
+    def square():
+        for i in range(N):
+            y[i] = x[i] ** 2
+
+    @ti.kernel
+    def cube():
+        for i in range(N):
+            loss[None] += y[i] ** 3
+
+    x.fill(1.5)
+    y.fill(2.25)
+    loss.grad[None] = 1.0
+    cube.grad()
+    assert y.grad.to_numpy() == pytest.approx(3 * 2.25 ** 2)
+    y.grad.fill(0.0)
+    square()
+    cube()
+    loss[None] = 0.0
+    loss.grad[None] = 1.0
+    cube.grad()
+    square.grad()
+    assert x.grad.to_numpy() == pytest.approx(6 * 1.5 ** 5)
+    with ti.ad.Tape(loss):
+        square()
+        x.fill(0.5)
+        cube()
+    square.grad()
+
+
+def test_a_copy_after_the_tape_was_closed() -> None:
+    x, y, loss = variable(N), variable(N, seed=1), scalar()
+
+    @ti.kernel
+    def total():
+        for i in range(N):
+            loss[None] += x[i] ** 2
+
+    with ti.ad.Tape(loss) as tape:
+        total()
+    x.copy_from(y)
+    with pytest.raises(ti.TaichiRuntimeError, match="after the tape was closed"):
+        tape.grad()
