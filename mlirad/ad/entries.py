@@ -75,7 +75,8 @@ class Launch(Entry):
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
-        variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True))
+        variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True,
+                                                     tangents=self.derivative.tangents))
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""
@@ -99,7 +100,7 @@ class HostWrite(Entry):
     """A write from Python: a store of constants."""
 
     view: np.ndarray[Any, Any]
-    adjoint: np.ndarray[Any, Any] | None
+    adjoints: Sequence[np.ndarray[Any, Any]]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
     written: np.ndarray[Any, Any] | None = None  # once it is done, where the tape is asked for it
@@ -110,8 +111,8 @@ class HostWrite(Entry):
 
     def reverse(self) -> None:
         """What was there before has no influence any more."""
-        if self.adjoint is not None:
-            part(self.adjoint, self.box)[...] = 0
+        for adjoint in self.adjoints:
+            part(adjoint, self.box)[...] = 0
 
     def note_written(self) -> None:
         """Keep what was written."""
@@ -129,12 +130,13 @@ class HostWrite(Entry):
 
 @dataclass
 class HostCopy(Entry):
-    """A copy of one field to another."""
+    """A copy of one field to another; `kinds` are the derivatives of a field that go back with it."""
 
     target: Field
     source: Field
     place: str
     saved: list[Version]
+    kinds: Sequence[str] = ("grad",)
 
     def flows(self) -> tuple[Flow, ...]:
         """From one to the other."""
@@ -142,10 +144,10 @@ class HostCopy(Entry):
 
     def reverse(self) -> None:
         """The adjoint of what was copied goes to where it came from."""
-        arrived, sent = self.source.grad, self.target.grad
-        assert arrived is not None and sent is not None
-        arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
-        sent.fill(0)
+        for kind in self.kinds:
+            arrived, sent = self.source.derivative(kind), self.target.derivative(kind)
+            arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
+            sent.fill(0)
 
     def __str__(self) -> str:
         return f"the copy at {self.place}"

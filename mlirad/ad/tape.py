@@ -21,7 +21,7 @@ from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant
+from mlirad.runtime.variant import Variant, tangents_of
 
 RULES = ("save", "refuse")
 _NO_DEBUG = ("Debug mode is disabled, autodiff valid check will not work. Please specify `ti.init(debug=True)` to "
@@ -50,8 +50,6 @@ class Tape:
                  grad_check: Any = None, rules: str = "save", anomaly: bool = False) -> None:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
-        if validation and anomaly:
-            raise ValueError("a tape looks for broken rules (validation=True) or for NaNs (anomaly=True), not for both")
         if loss is None and grad_check is not None:
             raise TaichiTypeError("grad_check compares the gradients of a loss, and the tape has none")
         self.validation, self.anomaly = validation, anomaly
@@ -87,9 +85,12 @@ class Tape:
             self.loss.fill(0)
         if self.validation:
             self._start_validation()
-        self.versions = Versions(self.program, self.rules)
+        self.versions = self._new_versions()
         self.program.recorder, self.is_recording = self, True
         return self
+
+    def _new_versions(self) -> Versions:
+        return Versions(self.program, self.rules)
 
     def _start_validation(self) -> None:
         if not self.program.config.debug:
@@ -100,7 +101,7 @@ class Tape:
     @property
     def _primal_mode(self) -> str:
         if self.validates:
-            return "validation"
+            return "validation-anomaly" if self.anomaly else "validation"
         return "anomaly" if self.anomaly else "primal"
 
     @property
@@ -122,7 +123,7 @@ class Tape:
         if kind is not None:
             for entry in self.entries:
                 entry.free()
-            self.entries, self.versions, self.is_broken_off = [], Versions(self.program, self.rules), True
+            self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
         if kind is None and self.loss is not None:
             self.loss.grad.fill(1)
             self._reverse([self.loss.symbol] if isinstance(self.loss, Field) else [])
@@ -155,7 +156,7 @@ class Tape:
         self.finish_write()
         if self.is_replacing:
             self.versions.note_buffers(buffers)
-            variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            self.run(variant, values, buffers)
             return
         for piece in self.pieces(variant):
             self.record(kernel, piece, values, buffers)
@@ -178,7 +179,8 @@ class Tape:
 
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
         """Launch one of the pieces of a kernel without recording it."""
-        piece.launch(self._primal_mode, flat_values(values, buffers, piece, reverse=False))
+        mode = self._primal_mode
+        piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
 
     def memories_of(self, key: Key, view: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
         """The memory that makes the state of a field or array, where launches are to be repeated from it."""
@@ -187,7 +189,7 @@ class Tape:
     def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
         """Do recorded actions once more, as on a tape of their own; its entries."""
         outer = self.entries, self.versions
-        self.entries, self.versions = [], Versions(self.program, self.rules)
+        self.entries, self.versions = [], self._new_versions()
         try:
             for action, arguments in actions:
                 action.record(self, arguments)
@@ -279,7 +281,7 @@ class Tape:
         touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
             ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
         saved = self.versions.before_write(key, view, touched, caller())
-        self.entries.append(HostWrite(view, adjoint, box, saved))
+        self.entries.append(HostWrite(view, [] if adjoint is None else [adjoint], box, saved))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""

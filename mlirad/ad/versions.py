@@ -6,7 +6,7 @@ primal field holds what the forward program left there (AUTODIFF.md §3).
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,28 +23,37 @@ Key = str | int  # a field's name, or the address of an array argument
 class Version:
     """Elements as they were before a launch, while memory holds the later ones; `exchange` swaps the two.
 
-    Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it.
+    Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it. What lies beside
+    them, such as their tangents, goes with them.
     """
 
-    __slots__ = ("copy", "key", "read", "redone", "view", "written")
+    __slots__ = ("beside", "copy", "key", "read", "redone", "view", "written")
 
-    def __init__(self, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool) -> None:
+    def __init__(self, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool,
+                 beside: Sequence[np.ndarray[Any, Any]] = ()) -> None:
         self.view, self.key, self.read, self.written = view, key, read, written
         self.redone = redone
         self.copy = view.copy()
+        self.beside = [Version(one, key, read, written, redone) for one in beside]
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
         memory = self.view.copy()
         self.view[...] = self.copy
         self.copy = memory
+        for one in self.beside:
+            one.exchange()
 
 
 class Versions:
-    """What the reverses of the launches so far need, by array and by the place of the read."""
+    """What the reverses of the launches so far need, by array and by the place of the read.
 
-    def __init__(self, program: Program, rules: str) -> None:
-        self.program, self.rules = program, rules
+    `beside` gives the memory that lies beside an array's and is kept with it.
+    """
+
+    def __init__(self, program: Program, rules: str,
+                 beside: Callable[[Key], Sequence[np.ndarray[Any, Any]]] = lambda key: ()) -> None:
+        self.program, self.rules, self.beside = program, rules, beside
         self.needed: dict[Key, dict[str, Region]] = {}
         self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
         self.arrays: dict[Key, np.ndarray[Any, Any]] = {}  # array arguments of launches inside a call
@@ -74,9 +83,12 @@ class Versions:
             why = next((v for v in footprints.verdicts if str(key) in v), "") if redone else ""
             self._allow(key, reader, footprint.place, why)
             box = hull(region.boxes)
-            saved.append(Version(part(view, box), key, reader, footprint.place, redone))
+            saved.append(self._version(view, box, key, reader, footprint.place, redone))
             self._satisfy(key, _without_ends(box, view))
         return saved
+
+    def _version(self, view: np.ndarray[Any, Any], box: Box, key: Key, read: str, written: str, redone: bool) -> Version:
+        return Version(part(view, box), key, read, written, redone, [part(one, box) for one in self.beside(key)])
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now on."""
@@ -102,13 +114,13 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, view))
-        return [Version(part(view, box), key, reader, place, False)]
+        return [self._version(view, box, key, reader, place, False)]
 
     def before_call(self, place: str) -> list[Version]:
         """Copy all that earlier reverses need, before a call that may write anything."""
         self.arrays = {}
-        return [Version(part(self.views[key], hull([box for region in regions.values() for box in region.boxes])), key,
-                        next(iter(regions)), place, False) for key, regions in self.needed.items()]
+        return [self._version(self.views[key], hull([box for region in regions.values() for box in region.boxes]), key,
+                              next(iter(regions)), place, False) for key, regions in self.needed.items()]
 
     def note_buffers(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Note the array arguments of a launch inside a call."""
@@ -120,8 +132,7 @@ class Versions:
         for version in changed:
             self._allow(version.key, version.read, place, "")
         if is_needed and self.rules != "refuse":  # what it reads is not known, so every later write would be refused
-            found: dict[Key, np.ndarray[Any, Any]] = {name: memory.view for name, memory in self.program.fields.items()
-                                                      if name not in self.program.gradients}
+            found: dict[Key, np.ndarray[Any, Any]] = {name: memory.view for name, memory in self.program.primals().items()}
             found.update(self.arrays)
             for key, view in found.items():
                 self.need(key, view, place)

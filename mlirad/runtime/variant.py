@@ -29,9 +29,9 @@ from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footpri
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
-MODES = ("primal", "reverse", "validation", "anomaly", "anomaly-reverse")
+MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
 RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
-PRIMALS = ("primal", "validation", "anomaly")
+PRIMALS = ("primal", "validation", "anomaly", "validation-anomaly")
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
 
@@ -42,6 +42,7 @@ class Derivative:
     code: CompiledKernel
     messages: list[str]
     footprints: Footprints
+    tangents: int  # that it computes too
 
 
 @dataclass
@@ -89,8 +90,8 @@ class Variant:
         return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
                           constant=with_tangents is not None and with_tangents.group(1) == "constant", threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
-                          check_bounds=config.debug, check_access=mode == "validation",
-                          check_finite=mode.startswith("anomaly"))
+                          check_bounds=config.debug, check_access=mode.startswith("validation"),
+                          check_finite="anomaly" in mode)
 
     def dump(self, stage: str, mode: str) -> str:
         """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
@@ -151,7 +152,8 @@ class Variant:
         found = self._derivatives.get(mode)
         if found is None:
             code = self.code(mode)
-            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints())
+            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(),
+                                                              tangents_of(mode))
         return found
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
@@ -299,7 +301,8 @@ class Variant:
     def check_unwritten(self, values: Sequence[Any], addresses: dict[int, int]) -> None:
         """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch that it belongs to.
 
-        That launch is the last one, where it had the same `values`; `addresses` are those of its arrays, by the number of the argument.
+        That launch is the last one, where it had the same `values`; `addresses` are those of its arrays, by the number
+        of the argument.
         """
         slots = self.compiled["primal"].values if "primal" in self.compiled else []
         written, since = self.program.written, self.launched_at
