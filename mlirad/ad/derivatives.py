@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.errors import TaichiTypeError
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.annotations import MatrixType, Template, is_template
+from mlirad.frontend.builder import in_kernel
 from mlirad.frontend.calls import Function
 from mlirad.frontend.expression import is_scalar
 from mlirad.frontend.leaves import leaves, like
@@ -39,6 +40,9 @@ class Derivative(Transform):
         self._calls: dict[Any, _Call] = {}
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        if in_kernel():
+            raise TaichiSyntaxError(f"{self.__name__} is called by a Python function while a kernel is compiled: call it in "
+                                    "the kernel, or in a @ti.func")
         given = bind(self, args, keywords)
         declared = parameters_of(self)
         arguments = _Arguments()

@@ -73,11 +73,19 @@ def _zero_before(op: ir.Operation, type_: ir.Type) -> ir.Value:
 
 
 def unless_all_zero(factors: Sequence[ir.Value], products: Sequence[ir.Value]) -> list[ir.Value]:
-    """What is linear in some factors, and exactly 0 where all of them are, also where it is made with infinite numbers."""
+    """What is linear in some factors, and exactly 0 where all of them are, also where it is made with infinite numbers.
+
+    Its derivative in the factors is left alone, also where they are 0.
+    """
     idle: ir.Value | None = None
     for factor in factors:
         test = b.make("arith.cmpf", b.integer_type(1), [factor, b.number(0.0, factor.type)],
                       predicate=b.predicate(b.OEQ))
         idle = test if idle is None else b.make("arith.andi", test.type, [idle, test])
-    return [product if idle is None else
-            b.make("arith.select", product.type, [idle, b.number(0.0, product.type), product]) for product in products]
+    return [product if idle is None else _unless_nan(product, idle) for product in products]
+
+
+def _unless_nan(value: ir.Value, idle: ir.Value) -> ir.Value:
+    is_nan = b.make("arith.cmpf", idle.type, [value, value], predicate=b.predicate(b.UNO))
+    return b.make("arith.select", value.type, [b.make("arith.andi", idle.type, [idle, is_nan]),
+                                               b.number(0.0, value.type), value])
