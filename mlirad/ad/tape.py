@@ -100,6 +100,8 @@ class Tape:
 
     @property
     def _primal_mode(self) -> str:
+        if self.is_replacing:  # functions with a gradient of their own are not checked
+            return "primal"
         if self.validates:
             return "validation-anomaly" if self.anomaly else "validation"
         return "anomaly" if self.anomaly else "primal"

@@ -210,6 +210,41 @@ class TestAnomalies:
                 ti.ad.Tape(loss, anomaly=True):
             fill(y, 2.0)
 
-    def test_not_with_validation(self) -> None:
-        with pytest.raises(ValueError, match="not for both"):
-            ti.ad.Tape(variable("loss"), validation=True, anomaly=True)
+
+@pytest.mark.usefixtures("debug")
+def test_both_checks() -> None:
+    x, y, loss = variable("x", 3), variable("y", 3), variable("loss")
+
+    @ti.kernel
+    def roots():
+        for i in range(3):
+            y[i] = ti.sqrt(x[i])
+
+    @ti.kernel
+    def total():
+        for i in range(3):
+            loss[None] += y[i]
+        x[0] = 1.0
+
+    def run() -> None:
+        with ti.ad.Tape(loss, validation=True, anomaly=True) as tape:
+            roots()
+            assert tape.modes == [AutodiffMode.VALIDATION]
+            total()
+
+    with pytest.raises(ti.TaichiAssertionError, match=r"kernel=total.*Snode x is overwritten"):
+        run()
+    x[1] = -1.0
+    with pytest.raises(ti.TaichiAssertionError, match=r"kernel=roots\) field 'y'\[1\] becomes -?nan"):
+        run()
+    x[1] = 0.0
+    with pytest.raises(ti.TaichiAssertionError, match=r"field 'x\.grad'\[1\] becomes inf"), \
+            ti.ad.Tape(loss, validation=True, anomaly=True):
+        roots()
+        total_only(y, loss)
+
+
+@ti.kernel
+def total_only(y: ti.template(), loss: ti.template()):
+    for i in y:
+        loss[None] += y[i]
