@@ -15,7 +15,7 @@ Array = str | int  # a field's name, or the number of an argument
 
 @dataclass
 class Accesses:
-    """Arrays with the place of a first access; what is added to by atomics whose result is not used is in `added` only."""
+    """Arrays with the place of a first access; `added` has those that nothing is done to but adding."""
 
     read: dict[Array, str] = field(default_factory=dict)
     stored: dict[Array, str] = field(default_factory=dict)
@@ -29,6 +29,8 @@ def accesses_of(variant: Variant) -> Accesses:
         for function in functions(variant.kernel.module.operation):
             for op in operations(function):
                 _note(op, found)
+    for array in [array for array in found.added if array in found.read or array in found.stored]:
+        found.stored.setdefault(array, found.added.pop(array))
     return found
 
 

@@ -31,7 +31,9 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
     reads them. What steps only add to (`loss[None] += ...`) and never read needs neither. `memory`, in place of
     `snapshots`, is a number of bytes or a text like "512MB", for the snapshots, for what the program leaves, and for what
     the reverse of one step keeps (of each of these one state is taken). Over something with a length steps are run as
-    seldom as they can be: `ti.ad.checkpointing.schedule.executions`; over anything else, close to that.
+    seldom as they can be (see docs/checkpointing.md); over anything else, hardly more often.
+
+    In forward mode (`FwdMode`, `hvp`) and inside functions with a gradient of their own it is a loop like any other.
 
     Raises TaichiRuntimeError outside of a tape, in a tape with `rules="refuse"`, for `snapshots` below 1, for a memory
     that is too small, and where a step writes a field that was not declared, naming it; TaichiTypeError for a state that
@@ -40,8 +42,8 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
     recorder = program().recorder
     if recorder is None:
         raise TaichiRuntimeError("ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`")
-    tape = recorder if isinstance(recorder, Tape) else recorder.tape
-    if tape.rules == "refuse":
+    tape = recorder if isinstance(recorder, Tape) else recorder.tape if isinstance(recorder, StepRecorder) else None
+    if tape is not None and tape.rules == "refuse":
         raise TaichiRuntimeError("ti.ad.checkpointed() keeps snapshots, which rules=\"refuse\" does not allow")
     state_fields, scratch_fields = _fields(state, "state"), _fields(scratch, "scratch")
     for target in scratch_fields:
@@ -49,7 +51,7 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
             raise TaichiTypeError(f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch=")
         if not isinstance(target, Field) or not target.dtype.is_float:
             raise TaichiTypeError(f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} into state=")
-    size = sum(view.nbytes for target in state_fields for view in tape.memories_of(*memory_of(target)[:2]))
+    size = sum(memory_of(target)[1].nbytes for target in state_fields)
     declared = Declared(state_fields, scratch_fields, _snapshots(snapshots, memory, size), caller())  # type: ignore[arg-type]
     function: Callable[[Any], Any] | None = None
     if over is not None:
@@ -58,7 +60,7 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
             raise TaichiTypeError(f"ti.ad.checkpointed(step, over, ...): step is a function, not a {type(function).__name__}")
     if not isinstance(steps, Iterable):
         raise TaichiTypeError(f"ti.ad.checkpointed() goes over a range or another iterable, not a {type(steps).__name__}")
-    loop = CheckpointedSteps(recorder, tape, steps, declared)
+    loop = CheckpointedSteps(recorder, tape if tape is not None and tape.repeats_steps else None, steps, declared)
     if function is not None:
         for t in loop:
             function(t)
@@ -68,18 +70,18 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
 class CheckpointedSteps:
     """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run its reverses too."""
 
-    def __init__(self, outer: Tape | StepRecorder, tape: Tape, over: Iterable[Any], declared: Declared) -> None:
+    def __init__(self, outer: Any, tape: Tape | None, over: Iterable[Any], declared: Declared) -> None:
         self._outer, self._tape, self._over, self._declared = outer, tape, over, declared
-        self._begun = False
+        self._begun, self._program = False, program()
         self.statistics = Statistics()
 
     def __iter__(self) -> Iterator[Any]:
         if self._begun:
             raise TaichiRuntimeError("a checkpointed loop can be gone through once: call ti.ad.checkpointed() again")
-        if self._tape.program.recorder is not self._outer:
+        if self._program.recorder is not self._outer:
             raise TaichiRuntimeError("a checkpointed loop is gone through in the tape, and in the loop, that it was made in")
         self._begun = True
-        if self._outer.is_replacing:  # its gradient is given
+        if self._tape is None or self._outer.is_replacing:  # forward mode; a function whose gradient is given
             yield from self._over
             return
         length = len(self._over) if isinstance(self._over, Sized) else None

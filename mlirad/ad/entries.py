@@ -53,9 +53,6 @@ class Entry(ABC):
         """What it keeps besides `saved`."""
         return ()
 
-    def free(self) -> None:  # noqa: B027 - most keep nothing else
-        """Let go of what it keeps besides `saved`: it will not be reversed."""
-
 
 @dataclass
 class Launch(Entry):
@@ -196,10 +193,12 @@ def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[
         adjoint.memory.view
 
 
-def box_of(view: np.ndarray[Any, Any], index: tuple[int, ...] | None) -> Box:
-    """The box of an element (`index` into a view, its first axes), or of all."""
+def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) -> Box:
+    """The box of an element (`index` into a view, its first axes; a slice stands for all of an axis), or of all."""
     whole: Box = ((None, None),) * view.ndim
-    return whole if index is None else (*((i, i) for i in index), *whole[len(index):])
+    if index is None:
+        return whole
+    return (*((None, None) if isinstance(i, slice) else (i, i) for i in index), *whole[len(index):])
 
 
 __all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of"]

@@ -33,9 +33,8 @@ class Loop(Entry):
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
         self.steps = 0  # that this entry reverses: the first ones of the log
-        self.is_free = False
         self.saved: list[Version] = []
-        self.states = States([view for target in declared.state for view in tape.memories_of(*memory_of(target)[:2])])
+        self.states = States([memory_of(target)[1] for target in declared.state])
         self.statistics.state_bytes = self.states.state_bytes
         for key, view in self._written():
             self.note_written(key, view)
@@ -82,11 +81,8 @@ class Loop(Entry):
 
     def reverse(self) -> None:
         """Come to each step, last first, from the nearest snapshot, record it, and run its reverses."""
-        if self.is_free:
-            raise TaichiRuntimeError(f"the checkpointed loop at {self.declared.place} was left by an exception: it has no "
-                                     "gradient")
         tape = self.tape
-        left = States([part for key, view in self._written() for part in tape.memories_of(key, view)])
+        left = States([view for _, view in self._written()])
         self.states.forget([state for state in self.states.kept if state >= self.steps])
         left.keep(0)
         try:
@@ -175,15 +171,8 @@ class Loop(Entry):
 
     def rows(self) -> Sequence[Row]:
         """The snapshots, by what is copied."""
-        found = [(key, self.tape.memories_of(key, view)) for key, view, _ in map(memory_of, self.declared.state)]
-        return [Row(str(key), "", self.declared.place, "snapshot", self.states.copies * sum(view.nbytes for view in views))
-                for key, views in found]
-
-    def free(self) -> None:
-        """Let go of the snapshots and of the steps."""
-        self.is_free = True
-        self.states.free()
-        self.log = Recorded()
+        return [Row(str(key), "", self.declared.place, "snapshot", self.states.copies * view.nbytes)
+                for key, view, _ in map(memory_of, self.declared.state)]
 
     def __str__(self) -> str:
         return f"the checkpointed loop at {self.declared.place}"

@@ -84,6 +84,8 @@ def _products(computation: Callable[[], Any], loss: Field, fields: Sequence[Fiel
 class TangentTape(Tape):
     """A tape whose launches, and whose reverses, have tangents: of `fields`, `directions` of shape `(k, *shape)`."""
 
+    repeats_steps = False  # snapshots have no tangents
+
     def __init__(self, loss: Any, fields: Sequence[Field], directions: Sequence[Array]) -> None:
         super().__init__(loss)
         self.fields, self.directions, self.count = fields, directions, len(directions[0])

@@ -43,7 +43,3 @@ class States:
         """Let go of states."""
         for state in list(states):
             self.spare.append(self.kept.pop(state))
-
-    def free(self) -> None:
-        """Let go of all states and of their memory."""
-        self.kept, self.spare = {}, []

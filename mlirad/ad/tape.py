@@ -7,14 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.versions import Key, Version, Versions
+from mlirad.ad.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
@@ -45,6 +43,8 @@ class Tape:
     compared with finite differences; a loss that is not in f64, or a difference of more than a hundredth, raises
     TaichiAssertionError, what is no field with a gradient TaichiTypeError.
     """
+
+    repeats_steps = True  # whether checkpointed loops run steps again; else they are gone through as any loop
 
     def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
                  grad_check: Any = None, rules: str = "save", anomaly: bool = False) -> None:
@@ -123,8 +123,6 @@ class Tape:
         self.closed_at = self.program.changes
         self.finish_write()
         if kind is not None:
-            for entry in self.entries:
-                entry.free()
             self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
         if kind is None and self.loss is not None:
             self.loss.grad.fill(1)
@@ -183,10 +181,6 @@ class Tape:
         """Launch one of the pieces of a kernel without recording it."""
         mode = self._primal_mode
         piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
-
-    def memories_of(self, key: Key, view: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-        """The memory that makes the state of a field or array, where launches are to be repeated from it."""
-        return [view]
 
     def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
         """Do recorded actions once more, as on a tape of their own; its entries."""
