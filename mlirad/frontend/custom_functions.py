@@ -40,7 +40,8 @@ class _Arguments:
         self.values: dict[str, tuple[Any, bool]] = {}
         self.dtypes: dict[str, list[DataType]] = {}
         operands: dict[str, list[Expr]] = {}
-        for name, (given, by_reference) in bindings.items():
+        for name in [a.arg for a in function.source.node.args.args]:
+            given, by_reference = bindings[name]
             value = Matrix(given) if isinstance(given, list) and given and not by_reference else given
             _check_argument(function, name, value, by_reference)
             self.values[name] = value, by_reference

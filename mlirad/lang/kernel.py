@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.dialect import context
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.annotations import Template, evaluate_annotations
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
@@ -242,6 +242,11 @@ class Kernel:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
         variant, _, _ = self.prepare(program(), args, {})
         return variant.dump(stage, mode)
+
+    def def_vjp(self, rule: Any) -> None:
+        """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that launches it."""
+        raise TaichiTypeError(f"'{self.__name__}' is a kernel, and def_vjp is for a @ti.func: ti.ad.grad_replaced and "
+                              "ti.ad.grad_for give a derivative to a Python function that launches kernels")
 
     def explain(self, *args: Any) -> Explanation:
         """What the reverse of this kernel reads again, with the source lines; see `ti.ad.Tape.explain` for bytes."""

@@ -1,0 +1,192 @@
+"""`ti.ad.check_custom`: is a function's own derivative its derivative?"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.derivatives import bind
+from mlirad.errors import TaichiAssertionError, TaichiTypeError
+from mlirad.frontend import expression as ex
+from mlirad.frontend.annotations import NdarrayType, is_template
+from mlirad.frontend.calls import Function
+from mlirad.frontend.leaves import float_leaves
+from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.places import ArrayRef
+from mlirad.frontend.transforms import Transform, parameters_of
+from mlirad.lang.kernel import kernel
+from mlirad.lang.ndarray import Ndarray, ndarray
+from mlirad.types import f64
+
+STEP = 2.0 ** -13
+Array = np.ndarray[Any, Any]
+VALUES = NdarrayType(f64, 1)
+
+
+def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
+    """Compare the derivatives that `def_vjp` and `def_jvp` gave a `@ti.func` with central differences, in f64.
+
+    Arguments are numbers, lists, NumPy arrays, `ti.Vector` and `ti.Matrix`, of which those of floats are varied, one
+    component at a time; everything else is a compile-time value. Results are weighted with random numbers.
+
+    Raises TaichiAssertionError where they disagree by more than `rel`, naming the argument, the component and both
+    numbers; TaichiTypeError for anything but a function with a derivative of its own, for wrong arguments, and where none
+    is a float or the function computes in another type than f64.
+    """
+    if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):
+        name = getattr(function, "__name__", type(function).__name__)
+        raise TaichiTypeError(f"ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, def_jvp), and "
+                              f"'{name}' has none")
+    point = _Point(function, args)
+    value = _compiled(function, point)
+    slopes = [_slope(value, point, k) for k in range(point.size)]
+    if function.vjp is not None:
+        _compare(function, function.vjp, point, value(point.numbers, gradient=True), slopes, rel)
+    if function.jvp is not None:
+        along = _compiled_tangent(function, point)
+        found = np.array([along(unit) for unit in np.eye(point.size)])
+        _compare(function, function.jvp, point, found, slopes, rel)
+
+
+class _Point:
+    """The arguments of a check: all their floats in one array, and the shape of each argument that has some."""
+
+    def __init__(self, function: Function, args: tuple[Any, ...]) -> None:
+        self.given = bind(function, args, {})
+        declared = parameters_of(function)
+        self.shapes: dict[str, tuple[int, ...]] = {}
+        numbers: list[float] = []
+        for name, value in self.given.items():
+            array = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+            if array.dtype.kind == "f" and not is_template(declared[name]):
+                self.shapes[name] = array.shape
+                numbers += array.ravel().tolist()
+        if not numbers:
+            raise TaichiTypeError(f"ti.ad.check_custom: no argument of '{function.__name__}' is a float")
+        self.numbers = np.array(numbers)
+        self.size = len(numbers)
+        names = list(self.given)
+        self.positions = [names.index(name) for name in self.shapes]
+
+    def unpacked(self, array: ArrayRef) -> list[Any]:
+        """The arguments, from an array of their floats."""
+        values = self.floats(array)
+        return [values.get(name, value) for name, value in self.given.items()]
+
+    def floats(self, array: ArrayRef) -> dict[str, Any]:
+        """The arguments that are made of floats."""
+        found: dict[str, Any] = {}
+        start = 0
+        for name, shape in self.shapes.items():
+            count = int(np.prod(shape))
+            loaded = [array.element(start + k).load() for k in range(count)]
+            found[name] = Matrix.of_shape(shape, loaded) if shape else loaded[0]
+            start += count
+        return found
+
+    def component(self, position: int) -> str:
+        """Which component of which argument one of the numbers is."""
+        for name, shape in self.shapes.items():
+            count = int(np.prod(shape))
+            if position < count:
+                return f"'{name}'" + (str([int(k) for k in np.unravel_index(position, shape)]) if shape else "")
+            position -= count
+        raise IndexError(position)
+
+
+def _weighted(function: Function, result: Any) -> Any:
+    """A sum of the function's results, with weights."""
+    found = float_leaves(result, f"ti.ad.check_custom: the result of '{function.__name__}'")
+    if any(leaf.dtype != f64 for leaf in found):
+        raise TaichiTypeError(f"ti.ad.check_custom needs f64, and '{function.__name__}' computes in {found[0].dtype}")
+    weights = np.random.default_rng(len(found)).uniform(0.5, 1.5, len(found))
+    total: Any = 0.0
+    for weight, leaf in zip(weights, found):
+        total = leaf * ex.cast(float(weight), f64) + total
+    return total
+
+
+def _compiled(function: Function, point: _Point) -> Callable[..., Any]:
+    """The weighted sum of a function's results, or its gradient, at some numbers."""
+
+    def unpacked(x: Any) -> Any:
+        return point.unpacked(x)
+
+    def weighted(result: Any) -> Any:
+        return _weighted(function, result)
+
+    @kernel
+    def run(x: VALUES, out: VALUES):  # type: ignore[no-untyped-def, valid-type]
+        out[0] += weighted(function(*unpacked(x)))  # type: ignore[index]
+
+    x, out = ndarray(f64, point.size, needs_grad=True), ndarray(f64, 1, needs_grad=True)
+
+    def evaluate(numbers: Array, *, gradient: bool = False) -> Any:
+        _set(x, numbers)
+        out.fill(0)
+        run(x, out)
+        if not gradient:
+            return float(out.to_numpy()[0])
+        assert x.grad is not None and out.grad is not None
+        x.grad.fill(0)
+        out.grad.fill(1)
+        run.grad(x, out)
+        return x.grad.to_numpy()
+
+    return evaluate
+
+
+def _compiled_tangent(function: Function, point: _Point) -> Callable[[Array], float]:
+    """The tangent of the weighted sum along a direction."""
+    along = Transform("jvp", function, point.positions)
+
+    def unpacked(x: Any) -> Any:
+        return point.unpacked(x)
+
+    def tangents(direction: Any) -> Any:
+        return tuple(point.floats(direction).values())
+
+    def weighted(result: Any) -> Any:
+        return _weighted(function, result[1])
+
+    @kernel
+    def run(x: VALUES, direction: VALUES, out: VALUES):  # type: ignore[no-untyped-def, valid-type]
+        out[0] += weighted(along(*unpacked(x), tangent=tangents(direction)))  # type: ignore[index]
+
+    x, direction, out = ndarray(f64, point.size), ndarray(f64, point.size), ndarray(f64, 1)
+
+    def evaluate(numbers: Array) -> float:
+        _set(x, point.numbers)
+        _set(direction, numbers)
+        out.fill(0)
+        run(x, direction, out)
+        return float(out.to_numpy()[0])
+
+    return evaluate
+
+
+def _set(array: Ndarray, numbers: Array) -> None:
+    array.from_numpy(np.asarray(numbers, np.float64))
+
+
+def _slope(value: Callable[[Array], float], point: _Point, position: int) -> tuple[float, float]:
+    """A derivative by differences of the fourth order, and how far a wider step is from it."""
+    unit = np.zeros(point.size)
+    unit[position] = max(1.0, abs(point.numbers[position]))
+
+    def at(h: float) -> float:
+        return value(point.numbers + h * unit)
+
+    near, far, wide = (at(k * STEP) - at(-k * STEP) for k in (1, 2, 4))
+    fine, coarse = (8 * near - far) / (12 * STEP), (8 * far - wide) / (24 * STEP)
+    return float(fine / unit[position]), float(abs(fine - coarse) / unit[position])
+
+
+def _compare(function: Function, rule: Function, point: _Point, found: Array, slopes: list[tuple[float, float]],
+             rel: float) -> None:
+    for position, (slope, error) in enumerate(slopes):
+        own = float(found[position])
+        if not abs(own - slope) <= rel * max(1.0, abs(own), abs(slope)) + error:
+            raise TaichiAssertionError(f"'{rule.__name__}' is not the derivative of '{function.__name__}': in argument "
+                                       f"{point.component(position)} it gives {own!r}, finite differences give {slope!r}")
