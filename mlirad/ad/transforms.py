@@ -1,41 +1,92 @@
-"""Derivatives as functions: `ti.ad.grad` and its kin, of functions in kernels."""
+"""Derivatives as functions: `ti.ad.grad` and its kin, of functions in kernels and of programs over fields."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from typing import Any
 
 from mlirad.ad.derivatives import Derivative
+from mlirad.ad.programs import ProgramFunction
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.calls import Function
+from mlirad.frontend.transforms import Transform
 
 
-def grad(function: Any, argnums: int | Sequence[int] = 0) -> Any:
+def grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None, head: Any = None,
+         override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
     """The gradient of a `@ti.func` that returns a scalar: a function of the same arguments.
 
     It has the shape of the argument that `argnums` names, or is a tuple of such for a tuple. Kernels and functions can
     call it, and Python. Raises TaichiTypeError for anything but a function, for parameters that it does not have; where
     it is called, for arguments that are no floats, for results that are no scalar, for functions with side effects.
+
+    With `inputs` and `output`, the gradient of a program: a kernel or Python function without arguments, which computes
+    the field `output` from the fields `inputs` (or a list of outputs). It is a Python function of an array for each input,
+    and gives as many arrays of the same kind (NumPy, torch, numbers): a tuple, or one for a single field. `head` is the
+    output's adjoint, an array of its shape; by default 1 for an output of shape (). `override` is a dictionary of
+    functions by field: the adjoint that arrives at a field, an array of its shape, is replaced by what the function makes
+    of it. Fields other than inputs, outputs and gradients are afterwards what they were before. Raises TaichiTypeError
+    for fields without gradients, arrays and adjoints of another shape, and for overrides of fields that several launches
+    write.
     """
+    if _is_program(function, "grad", argnums, inputs, output, head, override):
+        called = value_and_grad(function, inputs=inputs, output=output, head=head, override=override)
+
+        @wraps(called)
+        def gradient(*arrays: Any) -> Any:
+            return called(*arrays)[1]
+
+        return gradient
     return Derivative("grad", function, argnums)
 
 
-def value_and_grad(function: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """A function that gives the result of a `@ti.func` and its gradient; see `grad`."""
-    return Derivative("value_and_grad", function, argnums)
+def value_and_grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None,
+                   head: Any = None, override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
+    """A function that gives the result of a `@ti.func`, or the outputs of a program, and the gradient; see `grad`."""
+    if not _is_program(function, "value_and_grad", argnums, inputs, output, head, override):
+        return Derivative("value_and_grad", function, argnums)
+    program = ProgramFunction("ti.ad.grad", function, inputs, output)
+    heads, overrides = program.heads(head), dict(override or {})
+
+    def gradient(*arrays: Any) -> Any:
+        return program.gradient(arrays, heads, overrides)
+
+    return _named(gradient, function, "grad")
 
 
-def jvp(function: Any, argnums: int | Sequence[int] = 0) -> Any:
+def jvp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None) -> Any:
     """A function that gives the result of a `@ti.func` and its tangent (Jacobian times vector), in its structure.
 
     It takes the arguments of the function, then `tangent`: of the shape of the argument that `argnums` names, or a tuple.
+    With `inputs` and `output`, that of a program: it takes an array for each input, then `tangent`, one or a tuple too.
     """
-    return Derivative("jvp", function, argnums)
+    if not _is_program(function, "jvp", argnums, inputs, output):
+        return Derivative("jvp", function, argnums)
+    program = ProgramFunction("ti.ad.jvp", function, inputs, output)
+
+    def tangents(*arrays: Any, **named: Any) -> Any:
+        given, tangent = _last(arrays, named, "tangent")
+        return program.tangents(given, program.directions(tangent))
+
+    return _named(tangents, function, "jvp")
 
 
-def vjp(function: Any, argnums: int | Sequence[int] = 0) -> Any:
+def vjp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None,
+        override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
     """A function that gives the result of a `@ti.func` and the adjoint of its argument (vector times Jacobian).
 
-    It takes the arguments of the function, then `adjoint`, which has the structure of the result.
+    It takes the arguments of the function, then `adjoint`, which has the structure of the result. With `inputs` and
+    `output`, that of a program: it takes an array for each input, then `adjoint`, one for the output or a tuple.
     """
-    return Derivative("vjp", function, argnums)
+    if not _is_program(function, "vjp", argnums, inputs, output, None, override):
+        return Derivative("vjp", function, argnums)
+    program = ProgramFunction("ti.ad.vjp", function, inputs, output)
+
+    def adjoints(*arrays: Any, **named: Any) -> Any:
+        given, adjoint = _last(arrays, named, "adjoint")
+        return program.gradient(given, program.heads(adjoint), dict(override or {}))
+
+    return _named(adjoints, function, "vjp")
 
 
 def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
@@ -50,3 +101,26 @@ def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
 def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
     """The derivative of a `@ti.func` in a scalar argument, of the shape of its result."""
     return Derivative("forward", function, argnums)
+
+
+def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: Any) -> bool:
+    """Whether derivatives of a program are asked for. Raises TaichiTypeError where it is both or neither."""
+    if all(option is None for option in options):
+        return False
+    if isinstance(function, Function | Transform):
+        raise TaichiTypeError(f"ti.ad.{kind}: inputs= and output= belong to a program, and '{function.__name__}' is a @ti.func")
+    if argnums != 0:
+        raise TaichiTypeError(f"ti.ad.{kind}: argnums= belongs to a @ti.func; a program has inputs=")
+    return True
+
+
+def _last(arrays: tuple[Any, ...], named: dict[str, Any], word: str) -> tuple[tuple[Any, ...], Any]:
+    """The arrays of the inputs, and what is given behind them or by name."""
+    if set(named) - {word} or (word not in named and not arrays):
+        raise TaichiTypeError(f"a program's derivative takes an array for each input, then {word}=")
+    return (arrays, named[word]) if word in named else (arrays[:-1], arrays[-1])
+
+
+def _named(function: Callable[..., Any], program: Any, kind: str) -> Callable[..., Any]:
+    function.__name__ = f"{kind}({getattr(program, '__name__', 'program')})"
+    return function

@@ -33,7 +33,8 @@ class Transform(Special):
 
     def __init__(self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0) -> None:
         if not isinstance(function, Function | Transform):
-            raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_described(function)}")
+            cure = "; of a program that launches kernels, it takes inputs= and output=" if callable(function) else ""
+            raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_described(function)}{cure}")
         super().__init__(f"{kind}({function.__name__})", self._translate)
         self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
         self.kind, self.function, self.argnums = kind, function, argnums
