@@ -242,12 +242,12 @@ class Field:
         value = memory.view[index]
         if not self.element_shape:
             return value.item()
-        return ElementMatrix(memory.view, index, self.element_shape, lambda: self._note_write(index))
+        return ElementMatrix(memory.view, index, self.element_shape, self.note_write)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         memory = self.located()
         index = self._index(key, memory)
-        self._note_write(index)
+        self.note_write(index)
         if self.element_shape:
             values = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if values.shape not in ((), self.element_shape):
@@ -256,7 +256,8 @@ class Field:
         else:
             memory.view[index] = wrapped(value, self.dtype)
 
-    def _note_write(self, index: tuple[int, ...] | None = None) -> None:
+    def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
+        """Count a write from Python and tell the tape: to everything, or to a place in the view of the memory."""
         if self.primal is not None:
             return
         self._count_write()
@@ -277,7 +278,7 @@ class Field:
             fill_array(self.__kernel_ref__(), value)
             return
         memory = self.located()
-        self._note_write()
+        self.note_write()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
             memory.view[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
         else:
@@ -299,7 +300,7 @@ class Field:
         columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
         if array.shape != expected and not (len(self.element_shape) == 1 and array.shape in columns):
             raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
-        self._note_write()
+        self.note_write()
         memory.write(array)
 
     def to_torch(self, device: Any = None) -> Any:
@@ -406,10 +407,12 @@ class ComponentField:
         array = np.asarray(values)
         if array.shape != self.shape:
             raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
-        whole = self.whole.to_numpy()
+        memory = self.whole.located()
         where: tuple[Any, ...] = (..., *self.position)
-        whole[where] = array
-        self.whole.from_numpy(whole)
+        values = memory.read()
+        values[where] = array
+        self.whole.note_write((*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position))
+        memory.write(values)
 
     def __kernel_ref__(self) -> ArrayRef:
         array = self.whole.__kernel_ref__()

@@ -49,7 +49,7 @@ class ElementMatrix(Matrix):
     """An element of a field in Python scope: entries that are set go to the field."""
 
     def __init__(self, view: np.ndarray[Any, Any], index: tuple[int, ...], shape: tuple[int, ...],
-                 note_write: Callable[[], None]) -> None:
+                 note_write: Callable[[tuple[int, ...]], None]) -> None:
         object.__setattr__(self, "_target", (view, index, note_write))
         self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), view[index].reshape(-1).tolist())
 
@@ -62,15 +62,18 @@ class ElementMatrix(Matrix):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
-        view, index, note_write = self._target
-        note_write()
-        view[(*index, *(key if isinstance(key, tuple) else (key,)))] = value
+        self._write(key if isinstance(key, tuple) else (key,), value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         positions = fm.swizzle(name) if name not in ("n", "m") else None
         if positions is not None:
-            view, index, note_write = self._target
-            note_write()
             for position, item in zip(positions, [value] if len(positions) == 1 else value):
-                view[(*index, position)] = item
+                self._write((position,), item)
+
+    def _write(self, position: tuple[int, ...], value: Any) -> None:
+        view, index, note_write = self._target
+        extents = view.shape[len(index):]
+        place = (*index, *(int(p) % extent for p, extent in zip(position, extents)))
+        note_write(place)
+        view[place] = value

@@ -64,7 +64,7 @@ class Ndarray:
             raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
             raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
-        return parts
+        return tuple(int(p) % e for p, e in zip(parts, self.shape))
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         if self.is_gradient:
@@ -77,7 +77,7 @@ class Ndarray:
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
         if self.element_shape:
-            return ElementMatrix(self.values, index, self.element_shape, lambda: self._note_write(index))
+            return ElementMatrix(self.values, index, self.element_shape, self._note_write)
         return self.values[index].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:

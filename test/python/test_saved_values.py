@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients import check, check_pair, scalar, variable
+from gradients import check, check_pair, scalar, scatter, variable
 
 import mlirad as ti
 
@@ -399,3 +399,72 @@ def test_the_value_returned_by_atomic_add() -> None:
             loss[None] += before * before * x[i]
 
     check(run, [x, y], loss)
+
+
+def vectors(blocked: bool) -> Any:
+    """A field of vectors with a gradient, in blocks if asked to."""
+    v = ti.Vector.field(3, ti.f64, needs_grad=True)
+    (ti.root.dense(ti.i, 2).dense(ti.i, 2) if blocked else ti.root.dense(ti.i, 4)).place(v)
+    scatter(v)
+    return v
+
+
+def write_components(v: Any) -> None:
+    v[1].xz = [0.3, 0.2]
+    v[2].y = 0.4
+    v[3][-1] = 0.7
+
+
+def write_one_component_everywhere(v: Any) -> None:
+    v.get_scalar_field(1).fill(0.5)
+
+
+def write_an_array_of_components(v: Any) -> None:
+    v.get_scalar_field(2).from_numpy(np.array([0.1, 0.2, 0.3, 0.4]))
+    v.get_scalar_field(0)[2] = 0.6
+
+
+@pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
+@pytest.mark.parametrize("write", [write_components, write_one_component_everywhere, write_an_array_of_components])
+@pytest.mark.parametrize("blocked", [False, True])
+def test_components_that_the_host_writes(write: Any, blocked: bool) -> None:
+    """The other components of an element keep their derivatives."""
+    v, loss = vectors(blocked), scalar()
+
+    @ti.kernel
+    def multiply():
+        for i in v:
+            v[i] *= v[i].yzx
+
+    @ti.kernel
+    def finish():
+        for i in v:
+            loss[None] += v[i].dot(v[i]) * (i + 1)
+
+    check(lambda: (multiply(), write(v), multiply(), finish()), [v], loss)
+
+
+@pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
+def test_arrays_that_the_host_writes_from_their_ends() -> None:
+    a, b, loss = ti.ndarray(ti.types.vector(2, ti.f64), shape=3, needs_grad=True), ti.ndarray(ti.f64, 3, needs_grad=True), \
+        scalar()
+    scatter(a)
+    scatter(b, seed=1)
+
+    @ti.kernel
+    def step(p: ti.types.ndarray(dtype=ti.types.vector(2, ti.f64), ndim=1), q: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        for i in range(3):
+            p[i] *= p[i].yx * q[i]
+            q[i] *= p[i][0]
+        for i in range(3):
+            loss[None] += p[i].sum() * q[i]
+
+    def run() -> None:
+        step(a, b)
+        a[1][1] = 0.5
+        b[-1] = 0.3
+        step(a, b)
+        a[-2] = [0.2, 0.3]
+        step(a, b)
+
+    check(run, [a, b], loss)
