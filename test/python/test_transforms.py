@@ -155,6 +155,12 @@ def test_second_derivatives_where_the_first_is_zero(make: Any, expected: float) 
         slope_at()
     assert x.grad[None] == pytest.approx(expected)
 
+    @ti.kernel
+    def value_at():
+        loss[None] += f(x[None])
+
+    assert ti.ad.hvp(value_at, loss, x, np.array(1.0)) == pytest.approx(expected)
+
 
 def test_second_derivatives_through_a_rule_of_its_own() -> None:
     @ti.func

@@ -1,0 +1,21 @@
+"""Programs in docs/ print what stands behind their `print`."""
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_programs_of_transforms(tmp_path: Path) -> None:
+    program = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "transforms.md").read_text(), re.DOTALL))
+    file = tmp_path / "program.py"
+    file.write_text(program)
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    said = re.findall(r"^print\(.*  # (.*)$", program, re.MULTILINE)
+    assert len(said) >= 10
+    assert [line.replace("[ ", "[").split() for line in done.stdout.splitlines()] == [
+        line.replace("[ ", "[").split() for line in said]
