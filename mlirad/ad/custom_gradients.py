@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeError
+from mlirad.frontend.calls import Function
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel import Kernel
 from mlirad.runtime.program import program
@@ -20,10 +21,9 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same arguments and with memory as
     the call left it (as later launches left it under `rules="refuse"`, which keeps nothing); what that function writes is
     its own affair. Within a tape, a call of a function that was given no gradient raises TaichiRuntimeError. Raises
-    TaichiRuntimeError for a kernel.
+    TaichiRuntimeError for a kernel and for a `@ti.func`.
     """
-    if isinstance(function, Kernel):
-        raise TaichiRuntimeError(_NOT_A_KERNEL)
+    _check_primal(function)
 
     @wraps(function)
     def decorated(*args: Any, **keywords: Any) -> Any:
@@ -37,25 +37,32 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     return decorated
 
 
+def _check_primal(function: Any) -> None:
+    if isinstance(function, Kernel):
+        raise TaichiRuntimeError(_NOT_A_KERNEL)
+    if isinstance(function, Function):
+        raise TaichiRuntimeError(f"'{function.__name__}' is a @ti.func: def_vjp gives it a derivative of its own")
+
+
 def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
     """Decorate the function that computes the gradient of another, which `ti.ad.grad_replaced` decorates.
 
-    Raises TaichiRuntimeError where that is a kernel, is not decorated, or has a gradient already.
+    Raises TaichiRuntimeError where that is a kernel, is a `@ti.func`, is not decorated, or has a gradient already.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        if isinstance(primal, Kernel):
-            raise TaichiRuntimeError(_NOT_A_KERNEL)
-        if not hasattr(primal, "grad"):
+        target = getattr(primal, "__func__", primal)  # of a method, and of what staticmethod wraps
+        _check_primal(target)
+        if not hasattr(target, "grad"):
             raise TaichiRuntimeError("Primal function must be decorated by ti.ad.grad_replaced")
-        if primal.grad is not None:
-            raise TaichiRuntimeError(f"'{primal.__name__}' has a gradient already")
+        if target.grad is not None:
+            raise TaichiRuntimeError(f"'{target.__name__}' has a gradient already")
 
         @wraps(function)
         def decorated(*args: Any, **keywords: Any) -> None:
             function(*args, **keywords)
 
-        primal.grad = decorated
+        target.grad = decorated
         return decorated
 
     return decorate
@@ -64,7 +71,7 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
 def no_grad(function: Callable[..., Any]) -> Any:
     """Decorate a Python function that launches kernels: no derivative passes through its calls.
 
-    Raises TaichiRuntimeError for a kernel.
+    Raises TaichiRuntimeError for a kernel and for a `@ti.func`.
     """
     decorated = grad_replaced(function)
     decorated.grad = nothing

@@ -171,3 +171,144 @@ def test_an_error_inside_leaves_the_tape_as_it_was() -> None:
             fail()
         add(3.0)
     assert x.grad.to_numpy() == pytest.approx(3.0)
+
+
+def test_nested_in_several_tapes_with_keywords() -> None:
+    x, first, second = variable(4), scalar(), scalar()
+    to = {"first": scaled_sum(x, first), "second": scaled_sum(x, second)}
+
+    @ti.ad.grad_replaced
+    def inner(factor: float, name: str = "first") -> None:
+        to[name](factor)
+
+    @ti.ad.grad_for(inner)
+    def inner_gradient(factor: float, name: str = "first") -> None:
+        to[name].grad(10.0 * factor)
+
+    @ti.ad.grad_replaced
+    def outer(factor: float, *, name: str) -> None:
+        inner(factor, name=name)
+        inner(factor=factor, name=name)
+
+    @ti.ad.grad_for(outer)
+    def outer_gradient(factor: float, *, name: str) -> None:
+        inner_gradient(factor, name=name)
+
+    for loss, name in ((first, "first"), (second, "second"), (first, "first")):
+        with ti.ad.Tape(loss):
+            outer(1.0, name=name)
+            inner(factor=0.5, name=name)
+        assert x.grad.to_numpy() == pytest.approx(15.0)
+    with ti.ad.Tape(second):
+        to["second"](3.0)
+        inner(2.0, "second")
+    assert x.grad.to_numpy() == pytest.approx(23.0)
+
+
+def test_classes_of_all_kinds() -> None:
+    x, loss = variable(4), scalar()
+    add = scaled_sum(x, loss)
+
+    @ti.data_oriented
+    class Model:
+        scale = 2.0
+
+        @ti.kernel
+        def launch(self, factor: ti.f64):
+            for i in x:
+                loss[None] += self.scale * factor * x[i]
+
+        @ti.ad.grad_replaced
+        def forward(self, factor: float = 1.0) -> None:
+            self.launch(factor)
+
+        @ti.ad.grad_for(forward)
+        def backward(self, factor: float = 1.0) -> None:
+            self.launch.grad(5.0 * factor)
+
+        @ti.ad.grad_replaced
+        def later(self, factor: float) -> None:
+            self.launch(factor)
+
+        @staticmethod
+        @ti.ad.grad_replaced
+        def alone(factor: float) -> None:
+            add(factor)
+
+        @ti.ad.grad_for(alone)
+        def alone_gradient(factor: float) -> None:
+            add.grad(100.0 * factor)
+
+    class Stiffer(Model):
+        scale = 3.0
+
+    model, stiffer = Model(), Stiffer()
+    ti.ad.grad_for(model.later)(lambda self, factor: self.launch.grad(-factor))
+    with ti.ad.Tape(loss):
+        model.forward(factor=1.0)
+        stiffer.forward()
+        stiffer.later(2.0)
+        model.alone(1.0)
+    assert x.grad.to_numpy() == pytest.approx(2.0 * 5 + 3.0 * 5 - 3.0 * 2 + 100)
+
+
+def test_values_that_kernels_return() -> None:
+    x, loss = variable(4), scalar()
+    add = scaled_sum(x, loss)
+
+    @ti.kernel
+    def total() -> ti.f64:
+        found = 0.0
+        for i in range(4):
+            found += x[i]
+        return found
+
+    @ti.ad.no_grad
+    def measured() -> float:
+        return total()
+
+    @ti.ad.grad_replaced
+    def normalised(factor: float) -> float:
+        weight = factor / total()
+        add(weight)
+        return weight
+
+    @ti.ad.grad_for(normalised)
+    def gradient(factor: float) -> None:
+        add.grad(factor / total())
+
+    sum_of_x = x.to_numpy().sum()
+    with ti.ad.Tape(loss):
+        assert measured() == pytest.approx(sum_of_x)
+        assert normalised(3.0) == pytest.approx(3.0 / sum_of_x)
+    assert x.grad.to_numpy() == pytest.approx(3.0 / sum_of_x)
+
+
+def test_the_check_finds_a_wrong_one() -> None:
+    x, loss = variable(4), scalar()
+    add = scaled_sum(x, loss)
+
+    def with_gradient(factor: float) -> Any:
+        @ti.ad.grad_replaced
+        def doubled() -> None:
+            add(2.0)
+
+        ti.ad.grad_for(doubled)(lambda: add.grad(factor))
+        return doubled
+
+    ti.ad.check(loss, x, with_gradient(2.0))
+    with pytest.raises(ti.TaichiAssertionError, match=r"'x'\[0\] the gradient is 3.0.*function 'doubled' disagrees"):
+        ti.ad.check(loss, x, with_gradient(3.0))
+
+
+def test_functions_in_kernels_are_refused() -> None:
+    @ti.func
+    def square(a):
+        return a * a
+
+    with pytest.raises(ti.TaichiRuntimeError, match=r"'square' is a @ti\.func: def_vjp"):
+        ti.ad.grad_replaced(square)
+    with pytest.raises(ti.TaichiRuntimeError, match="def_vjp"):
+        ti.ad.grad_for(square)(lambda a: None)
+    with pytest.raises(ti.TaichiRuntimeError, match="def_vjp"):
+        ti.ad.no_grad(square)
