@@ -364,6 +364,55 @@ def test_forward_mode_alone_is_refused_in_reverse() -> None:
         run()
 
 
+def test_forward_mode_agrees_with_reverse() -> None:
+    F = ti.Matrix.field(3, 3, ti.f64, shape=4, needs_grad=True)
+    loss, rng = scalar(), np.random.default_rng(5)
+    F.from_numpy(rng.standard_normal((4, 3, 3)))
+    f = filtered()
+
+    @ti.kernel
+    def run():
+        for i in F:
+            U, S, V = ti.svd(F[i])
+            M, q = f(S.trace(), S[0:2, 0:2], 2)
+            loss[None] += (U @ V.transpose() * F[i]).sum() + q + M[0, 0] * ti.polar_decompose(F[i])[0][1, 2]
+
+    with ti.ad.Tape(loss):
+        run()
+    seeds = rng.standard_normal((2, 4, 3, 3))
+    with ti.ad.FwdMode(loss, F, seed=seeds) as forward:
+        run()
+    expected = (F.grad.to_numpy() * seeds).sum(axis=(1, 2, 3))
+    np.testing.assert_allclose(np.ravel(forward.tangents(loss)), expected, rtol=1e-11)
+
+
+def test_assertions_stay() -> None:
+    ti.init(default_fp=ti.f64, debug=True)
+    x, loss = variable(3), scalar()
+
+    @ti.func
+    def entry(v, k):
+        assert k < 2, "too far"
+        return v[k]
+
+    @entry.def_vjp
+    def entry_vjp(v, k, result, adjoint):
+        w = v * 0.0
+        w[k] = adjoint
+        return w
+
+    @ti.kernel
+    def run(k: ti.i32):
+        for i in x:
+            loss[None] += entry(ti.Vector([x[i], 2.0 * x[i], 3.0 * x[i]]), k)
+
+    with ti.ad.Tape(loss):
+        run(1)
+    assert x.grad.to_numpy() == pytest.approx(2.0)
+    with pytest.raises(ti.TaichiAssertionError, match="too far"):
+        run(2)
+
+
 # The self-test.
 
 def test_a_right_derivative_passes() -> None:
