@@ -29,9 +29,9 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
 
     `state` are the fields and ti.ndarrays that steps write; `scratch` are fields of floats that each step writes before it
     reads them. What steps only add to (`loss[None] += ...`) and never read needs neither. `memory`, in place of
-    `snapshots`, is a number of bytes or a text like "512MB", for the snapshots, for what the program leaves, and for what
-    the reverse of one step keeps (of each of these one state is taken). Over something with a length steps are run as
-    seldom as they can be (see docs/checkpointing.md); over anything else, hardly more often.
+    `snapshots`, is a number of bytes or a text like "512MB", for the snapshots, for a copy of what the program leaves, and
+    for what the reverses of two steps keep, each of which is taken to be as large as state and scratch. Over something
+    with a length steps are run as seldom as they can be (see docs/checkpointing.md); over anything else, hardly more often.
 
     In forward mode (`FwdMode`, `hvp`) and inside functions with a gradient of their own it is a loop like any other.
 
@@ -51,8 +51,8 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
             raise TaichiTypeError(f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch=")
         if not isinstance(target, Field) or not target.dtype.is_float:
             raise TaichiTypeError(f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} into state=")
-    size = sum(memory_of(target)[1].nbytes for target in state_fields)
-    declared = Declared(state_fields, scratch_fields, _snapshots(snapshots, memory, size), caller())  # type: ignore[arg-type]
+    size, more = (sum(memory_of(target)[1].nbytes for target in targets) for targets in (state_fields, scratch_fields))
+    declared = Declared(state_fields, scratch_fields, _snapshots(snapshots, memory, size, more), caller())  # type: ignore[arg-type]
     function: Callable[[Any], Any] | None = None
     if over is not None:
         function, steps = steps, over
@@ -119,7 +119,7 @@ def _name(target: Target) -> str:
     return f"field '{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
 
 
-def _snapshots(snapshots: int | None, memory: int | str | None, size: int) -> int:
+def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more: int) -> int:
     if (snapshots is None) == (memory is None):
         raise TaichiTypeError("ti.ad.checkpointed() takes one of snapshots= and memory=")
     if memory is None:
@@ -128,12 +128,11 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int) -> in
         if snapshots < 1:
             raise TaichiRuntimeError(f"ti.ad.checkpointed(): snapshots={snapshots}: at least 1 is needed, the first state")
         return snapshots
-    budget = _bytes(memory)
-    found = budget // max(size, 1) - 2
+    found = (_bytes(memory) - 3 * (size + more)) // max(size, 1)
     if found < 1:
-        raise TaichiRuntimeError(f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and three "
-                                 f"are needed ({3 * size} bytes): a snapshot, what the program leaves, and what the reverse "
-                                 "of a step keeps")
+        raise TaichiRuntimeError(f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
+                                 f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and for what "
+                                 "the reverses of two steps keep")
     return found
 
 

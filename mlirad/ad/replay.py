@@ -32,6 +32,7 @@ class Loop(Entry):
     def __init__(self, tape: Tape, declared: Declared, log: Recorded, statistics: Statistics) -> None:
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
+        self.taped_bytes = 0  # kept for the reverse of the last step
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
         self.states = States([memory_of(target)[1] for target in declared.state])
@@ -68,6 +69,8 @@ class Loop(Entry):
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
         self.steps = steps
+        behind = self.tape.entries[self.tape.entries.index(self) + 1:]
+        self.taped_bytes = sum(version.copy.nbytes for entry in behind for version in entry.saved)
         tape, place = self.tape, self.declared.place
         for key, view in self.log.constants.items():
             tape.versions.need(key, view, place)
@@ -126,7 +129,7 @@ class Loop(Entry):
     def _measure(self, others: int, others_bytes: int) -> None:
         found = self.statistics
         found.peak_states = max(found.peak_states, self.states.copies + others)
-        found.peak_bytes = max(found.peak_bytes, self.states.copies * self.states.state_bytes + others_bytes)
+        found.peak_bytes = max(found.peak_bytes, self.states.copies * self.states.state_bytes + self.taped_bytes + others_bytes)
 
     def _spoil_scratch(self) -> None:
         """What steps write anew they must not read before: NaN shows it."""

@@ -68,9 +68,8 @@ def reversals(kept: Sequence[int], steps: int, snapshots: int) -> Iterator[Rever
     for step in reversed(range(steps)):
         way = list(_climb(held, step + 1, snapshots))
         held += way[1:]
-        forget = tuple(state for state in held[1:] if state == step)
+        forget = (held.pop(),) if step and held[-1] == step else ()
         yield Reversal(way[0], tuple(way[1:]), step, forget)
-        held = [state for state in held if state not in forget]
 
 
 class OnlinePlacement:

@@ -14,13 +14,9 @@ class States:
 
     def __init__(self, views: Sequence[Array]) -> None:
         self.views = list(views)
+        self.state_bytes = sum(view.nbytes for view in self.views)  # of one copy
         self.kept: dict[int, list[Array]] = {}
         self.spare: list[list[Array]] = []
-
-    @property
-    def state_bytes(self) -> int:
-        """The size of one copy."""
-        return sum(view.nbytes for view in self.views)
 
     @property
     def copies(self) -> int:

@@ -27,6 +27,16 @@ def test_gravity_refuses_too_few_bodies() -> None:
     assert "at least 2 bodies" in done.stderr
 
 
+def test_throw_comes_nearer_to_the_mark() -> None:
+    done = subprocess.run([sys.executable, "-m", "mlirad.examples.throw", "--particles", "60", "--steps", "256", "--iterations",
+                           "3", "--memory", "500kB"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    losses = [float(found) for found in re.findall(r"loss (\S+),", done.stdout)]
+    assert len(losses) == 3
+    assert losses[0] > 10 * losses[2]
+    assert all(int(found) <= 500_000 for found in re.findall(r"at most (\d+) bytes", done.stdout))
+
+
 def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     program, said = re.findall(r"```(?:python)?\n(import mlirad.*?)```.*?```\n(.*?)```", readme, re.DOTALL)[0]
