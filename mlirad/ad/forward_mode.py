@@ -32,7 +32,8 @@ class FwdMode:
     `seed` is v: numbers in the shape of `param` or in one list, 1 where `param` has one element; for a list of parameters
     a list of these. A seed of shape `(k, *shape)` or `(k, size)` gives k directions, which are done in one pass; `tangents`
     has their results. Duals are allocated where they are needed; with `clear_gradients` all are set to 0 before.
-    Derivatives that pass through fields without duals go on in hidden ones, with a warning.
+    Derivatives that pass through fields without duals go on in hidden ones, with a warning where a field has no gradient
+    either.
 
     Raises RuntimeError without a seed where there are several elements, TaichiTypeError for a seed of another shape and
     for what is no float field, TaichiRuntimeError within a tape or another forward mode, and at a launch that calls a
@@ -153,7 +154,7 @@ class FwdMode:
         outputs = [one.symbol for one in self.loss if isinstance(one, Field)]
         follows = next_on_the_way(reversed(list(self._flows.values())), outputs)
         for symbol, place in self.hidden.items():
-            if symbol in follows and symbol not in self.program.warned:
+            if symbol in follows and symbol not in self.program.warned and symbol not in self.program.adjoints:
                 self.program.warned.add(symbol)
                 warnings.warn(f"field '{symbol}' ({place}) has no dual, but carries a derivative to the loss "
                               f"({chain(symbol, follows)}): it got a hidden one; give it needs_dual=True, or cut the "

@@ -5,7 +5,6 @@ or "written"), the place in the source, and `box`, for each axis the low and the
 factor, ...]`; an empty bound is not known. The tape evaluates them with the arguments of each launch (AUTODIFF.md §3).
 """
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._footprint import Bound, footprint, named_array
 from mlirad.passes._graph import Graph, Node

@@ -86,9 +86,8 @@ class Variant:
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
-        with_tangents = _TANGENTS.fullmatch(mode)
         return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
-                          constant=with_tangents is not None and with_tangents.group(1) == "constant", threads=config.cpu_max_num_threads,
+                          constant=mode.startswith("constant"), threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
                           check_bounds=config.debug, check_access=mode.startswith("validation"),
                           check_finite="anomaly" in mode)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -33,12 +34,13 @@ def scalar(dtype: Any = ti.f64) -> Any:
     return ti.field(dtype, shape=(), needs_grad=True)
 
 
-def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
-          rel: float = 1e-6) -> list[np.ndarray[Any, Any]]:
+def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *, rel: float = 1e-6,
+          forward: bool = True) -> list[np.ndarray[Any, Any]]:
     """Differentiate `loss`, as `run` computes it, in every element of `inputs`; compare; return the gradients.
 
     Every evaluation begins with the same memory and the same seed. What the program leaves in memory under a tape has
-    to be what it leaves without one.
+    to be what it leaves without one. Reverse mode has to be the transpose of forward mode, but for programs that call
+    functions with a reverse of their own (`forward=False`).
     """
     start = State(inputs, loss)
     loss.fill(0)
@@ -52,6 +54,9 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
     left.check_same(loss)
     gradients = [x.grad.to_numpy() for x in inputs]
     start.restore()
+    if forward:
+        check_forward(run, inputs, loss, gradients, left)
+        start.restore()
 
     def evaluate(x: Any, change: np.ndarray[Any, Any]) -> float:
         x.from_numpy(x.to_numpy() + change)
@@ -69,6 +74,23 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
                 f"in {getattr(x, 'symbol', 'array')} along {np.argwhere(direction)[:1]}: "
                 f"tape {found!r}, finite differences {expected!r}")
     return gradients
+
+
+def check_forward(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, gradients: Sequence[np.ndarray[Any, Any]],
+                  left: State) -> None:
+    """Compare `<J v, 1>` by forward mode with `<v, J^T 1>` by reverse mode, for two directions v in one pass."""
+    random = np.random.default_rng(1)
+    directions = [random.uniform(-1, 1, (2, *gradient.shape)) for gradient in gradients]
+    loss.fill(0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with ti.ad.FwdMode(loss, list(inputs), directions) as mode:
+            run()
+    left.check_same(loss)
+    for k, found in enumerate(mode.tangents(loss).reshape(2)):
+        products = np.concatenate([(g * d[k]).ravel() for g, d in zip(gradients, directions)])
+        expected, size = products.sum(), np.abs(products).sum()
+        assert abs(found - expected) <= 1e-9 * size + 1e-12, f"forward mode {found!r}, reverse mode {expected!r}"
 
 
 def slope(f: Callable[[float], float]) -> float:
@@ -109,8 +131,7 @@ class State:
         arrays = [array for array in [*inputs, loss] if isinstance(array, ti.Ndarray)]
         self.arrays = list({id(array): array for array in arrays}.values())
         self.launches = self.program.launches
-        self.fields = {name: memory.read() for name, memory in self.program.fields.items()
-                       if name not in self.program.gradients}
+        self.fields = {name: memory.read() for name, memory in self.program.primals().items()}
         self.values = [array.to_numpy() for array in self.arrays]
 
     def check_same(self, loss: Any) -> None:
