@@ -20,7 +20,7 @@ from mlirad.passes._location import source_location
 from mlirad.passes._recompute import Environment, parallel_like
 from mlirad.passes._rules import RULES
 from mlirad.passes._terms import Values, convert_float, emit, guarded
-from mlirad.passes._walk import attributes_of
+from mlirad.passes._walk import attributes_of, is_zero
 
 Tangents = list[ir.Value]
 
@@ -96,12 +96,14 @@ class Forward:
             if self.finiteness.may_be_infinite(node, position):
                 term = guarded(term, again=self.again)
             for k, tangent in enumerate(self.tangents[operand]):
+                if is_zero(tangent):
+                    continue
                 part = convert_float(emit(term, Values(tangent, lambda n: self.env[node.operands[n]],
                                                        lambda: self.env[node.results[0]], result, result)), result)
                 old = found[k]
                 found[k] = part if old is None else b.make("arith.addf", result, [old, part])
-        if all(one is not None for one in found):
-            self.tangents[node.results[0]] = [one for one in found if one is not None]
+        if any(one is not None for one in found):
+            self.tangents[node.results[0]] = [b.number(0.0, result) if one is None else one for one in found]
 
     def _custom(self, node: Node) -> None:
         """The function's own rule; where it has none for tangents, the rows of the Jacobian, which its transpose gives."""

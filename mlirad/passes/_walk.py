@@ -102,6 +102,14 @@ def constant_integer(value: ir.Value) -> int | None:
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def is_zero(value: ir.Value) -> bool:
+    """Whether a float is known to be 0."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
+        return False
+    attribute = value.owner.operation.attributes["value"]
+    return isinstance(attribute, ir.FloatAttr) and attribute.value == 0.0
+
+
 def has_uses(value: ir.Value) -> bool:
     """Whether anything reads a value."""
     return next(iter(value.uses), None) is not None
