@@ -124,6 +124,54 @@ def test_first_and_second_derivatives_in_a_kernel(case: Any) -> None:
     assert z.to_numpy() == pytest.approx([second(p) for p in points], rel=1e-11)
 
 
+RULES = {
+    "sin": ti.sin, "cos": ti.cos, "tan": ti.tan, "asin": ti.asin, "acos": ti.acos, "tanh": ti.tanh, "exp": ti.exp,
+    "log": ti.log, "sqrt": ti.sqrt, "rsqrt": ti.rsqrt, "abs": lambda x: abs(x) * x,
+    "atan2": lambda x: ti.atan2(x, x * x + 1),
+    "power": lambda x: x**2.5, "exponent": lambda x: 1.7**x, "both": lambda x: x**x, "division": lambda x: x / (1 + x * x),
+    "remainder": lambda x: (x % 0.3) ** 2, "max": lambda x: ti.max(x, x * x) * x,
+    "select": lambda x: ti.select(x > 0.5, x**3, x),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_second_and_third_derivatives_of_every_rule(name: str) -> None:
+    make = RULES[name]
+
+    @ti.func
+    def f(x):
+        return make(x)
+
+    first = ti.ad.grad(f)
+    second = ti.ad.grad(first)
+    third = ti.ad.grad(second)
+    for at in (0.17, 0.43, 0.83):
+        assert second(at) == pytest.approx(slope(lambda h: first(at + h)), rel=1e-6, abs=1e-8)  # noqa: B023 - used at once
+        assert third(at) == pytest.approx(slope(lambda h: second(at + h)), rel=1e-6, abs=1e-8)  # noqa: B023
+
+
+def test_loops_of_a_function_are_serial_and_those_of_its_kernel_parallel() -> None:
+    a, y = ti.field(ti.f64, 10), ti.field(ti.f64, 3)
+    a.fill(2.0)
+
+    @ti.func
+    def weighted(x):
+        total = 0.0
+        for i in range(10):
+            total += x * x * a[i]
+        return total
+
+    @ti.kernel
+    def k(x: float) -> float:
+        d = ti.ad.grad(weighted)(x)
+        for i in y:
+            y[i] = d * i
+        return d
+
+    assert k(1.5) == 60.0
+    assert list(y.to_numpy()) == [0.0, 60.0, 120.0]
+
+
 def test_third_order() -> None:
     @ti.func
     def f(x):
@@ -416,6 +464,22 @@ def test_through_static_and_template_arguments_and_attributes() -> None:
 
     assert both(0.5) == pytest.approx(ti.ad.grad(cubic)(0.5) + ti.ad.grad(wave)(0.5))
     assert list(Curve(3.0).run(0.5)) == pytest.approx([3 * math.cos(0.5)] * 2)
+
+
+def test_as_an_argument_of_a_kernel_and_in_a_tape() -> None:
+    loss, x = scalar(), scalar()
+    x[None] = 0.6
+
+    @ti.kernel
+    def k(f: ti.template(), factor: float):
+        loss[None] += factor * f(x[None])
+
+    first, second = ti.ad.grad(cubic), ti.ad.grad(ti.ad.grad(cubic))
+    with ti.ad.Tape(loss):
+        k(first, second(1.0))
+        k(second, 2.0)
+    assert loss[None] == pytest.approx(10 * first(0.6) + 2 * second(0.6))
+    assert x.grad[None] == pytest.approx(10 * second(0.6) + 2 * 6)
 
 
 def test_inside_other_functions() -> None:
