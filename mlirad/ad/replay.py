@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,12 +59,11 @@ class Loop(Entry):
         rank = len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
         self.saved += self.tape.versions.before_write(key, view, ((None, None),) * rank, self.declared.place)
 
-    def keep(self, wanted: Container[int], state: int) -> None:
-        """Memory is in a state: keep it if it is wanted, and forget what is not wanted any more."""
-        self.states.forget([one for one in self.states.kept if one not in wanted])
-        if state in wanted:
-            self._keep(state)
-            self._measure(0, 0)
+    def keep(self, state: int, forget: Sequence[int] = ()) -> None:
+        """Memory is in a state that is to be kept, when others are forgotten."""
+        self.states.forget(forget)
+        self._keep(state)
+        self._measure(0, 0)
 
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
@@ -206,7 +205,8 @@ class LoopAgain(Action):
         tape.entries.append(loop)
         wanted = placements(len(log), self.declared.snapshots)
         for step in range(len(log) - 1):
-            loop.keep(wanted, step)
+            if step in wanted:
+                loop.keep(step)
             replay(tape, log[step])
         for action, inner in log[len(log) - 1]:
             action.record(tape, inner)

@@ -72,8 +72,13 @@ class StepRecorder:
         if self.length is not None and self.number == self.length - 1:
             self.taped = True
             return
-        wanted = self.online.reach(self.number) if self.planned is None else self.planned
-        self.loop.keep(wanted, self.number)
+        if self.planned is not None:
+            if self.number in self.planned:
+                self.loop.keep(self.number)
+            return
+        wanted = self.online.reach(self.number)
+        if self.number in wanted:
+            self.loop.keep(self.number, [state for state in self.loop.states.kept if state not in wanted])
 
     def end_step(self) -> None:
         """The step is done."""
