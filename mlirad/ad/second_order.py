@@ -94,6 +94,7 @@ class TangentTape(Tape):
     def __enter__(self) -> TangentTape:
         if not isinstance(self.loss, Field) or not self.loss.dtype.is_float:
             raise TaichiTypeError(f"the loss of a Hessian is a 0-D float field, not {self.loss!r}")
+        self.program.materialize()
         self._give([field.symbol for field in (*self.fields, self.loss)])
         super().__enter__()
         clear_all_tangents()
