@@ -10,6 +10,7 @@ from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
+from mlirad.frontend.leaves import kind_of, leaves, like
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef, Place
 from mlirad.frontend.source import FunctionSource
@@ -46,7 +47,7 @@ class _Arguments:
             _check_argument(function, name, value, by_reference)
             self.values[name] = value, by_reference
             if not by_reference and _is_at_run_time(value):
-                operands[name] = _leaves(function, value)
+                operands[name] = leaves(value, f"'{function.__name__}': argument '{name}'")
                 self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
         self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
         self.integers = [name for name in self.dtypes if name not in self.floats]
@@ -66,7 +67,7 @@ class _Arguments:
 
     def one_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
         """A value of the shape and type of an argument, from values of a type."""
-        return _like(self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]])
+        return like(self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]])
 
 
 class _Result:
@@ -75,9 +76,9 @@ class _Result:
     def __init__(self, function: Inlined, value: Any) -> None:
         if value is None:
             raise TaichiSyntaxError(f"'{function.__name__}' has derivatives of its own, and returns nothing")
-        self.value = value
-        self.parts = value if isinstance(value, tuple | list) else (value,)
-        self.leaves = [leaf for part in self.parts for leaf in _leaves(function, part)]
+        self.value = tuple(value) if isinstance(value, list) else value
+        self.parts = self.value if isinstance(self.value, tuple) else (self.value,)
+        self.leaves = leaves(self.value, f"the result of '{function.__name__}', which has derivatives of its own,")
         if not all(leaf.dtype.is_float for leaf in self.leaves):
             raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
                                   f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}")
@@ -85,7 +86,7 @@ class _Result:
 
     def from_block(self, values: Sequence[ir.Value]) -> Any:
         """The result, as values of a block."""
-        return _like(self.value, [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)])
+        return like(self.value, [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)])
 
 
 def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlined | None, jvp: Inlined | None,
@@ -169,7 +170,7 @@ def _tangents(arguments: _Arguments, result: _Result, jvp: Inlined, inline: Inli
     given += [(arguments.one_like(name, rest, arguments.dtype), False) for name in arguments.floats]
     wanted = f"its arguments, its result and the tangents of {_listed(arguments.floats)}"
     returned = inline(jvp, _bound(jvp, given, wanted))
-    if not isinstance(result.value, tuple | list):
+    if not isinstance(result.value, tuple):
         returned = (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(result.parts):
         raise TaichiTypeError(f"'{jvp.__name__}' returns {_count(returned)} tangents, expected {len(result.parts)}, one for "
@@ -192,12 +193,12 @@ def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bin
 def _leaves_like(rule: Inlined, what: str, value: Any, model: Any) -> list[Expr]:
     """The scalars of a value that has to have the shape of another; None stands for zeros."""
     if value is None:
-        return [ex.expression(0.0)] * (len(model.entries) if isinstance(model, Matrix) else 1)
+        return [ex.expression(0.0)] * len(leaves(model, what))
     if isinstance(value, list):
         value = Matrix(value)
-    if _kind(value) != _kind(model):
-        raise TaichiTypeError(f"'{rule.__name__}' returns {_kind(value)} as {what}, expected {_kind(model)}", _place(rule))
-    return _leaves(rule, value)
+    if kind_of(value) != kind_of(model):
+        raise TaichiTypeError(f"'{rule.__name__}' returns {kind_of(value)} as {what}, expected {kind_of(model)}", _place(rule))
+    return leaves(value, what)
 
 
 def _count(returned: Any) -> int:
@@ -239,36 +240,6 @@ def _is_at_run_time(value: Any) -> bool:
         return any(_is_at_run_time(entry) for entry in value.entries)
     return isinstance(value, Expr | float) or (ex.is_scalar(value) and not isinstance(value, int)
                                                and ex.dtype_of(value).is_float)
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, Matrix):
-        return f"a {'vector' if value.ndim == 1 else 'matrix'} of shape {value.shape}"
-    return "a scalar" if ex.is_scalar(value) else f"a {type(value).__name__}"
-
-
-def _leaves(function: Inlined, value: Any) -> list[Expr]:
-    """The scalars of a value. Raises TaichiTypeError where it is none."""
-    if isinstance(value, Matrix):
-        return [ex.expression(entry) for entry in value.entries]
-    if not ex.is_scalar(value):
-        raise TaichiTypeError(f"'{function.__name__}' has to do with derivatives, so it returns scalars, vectors and "
-                              f"matrices, and not a {type(value).__name__}")
-    return [ex.expression(value)]
-
-
-def _like(value: Any, leaves: Iterable[Any]) -> Any:
-    """A value of the same shape with other scalars."""
-    rest = iter(leaves)
-
-    def build(part: Any) -> Any:
-        if isinstance(part, Matrix):
-            return part.like([next(rest) for _ in part.entries])
-        if isinstance(part, tuple | list):
-            return type(part)(build(inner) for inner in part)
-        return next(rest)
-
-    return build(value)
 
 
 def _widest(dtypes: Iterable[DataType]) -> DataType:
