@@ -20,7 +20,10 @@ from mlirad.passes._walk import attributes_of, functions
 
 
 def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
-    """Replace every public function by its reverse; with `again`, by one that is to be differentiated itself."""
+    """Replace every public function by its reverse.
+
+    With `again` it may be differentiated itself, and keeps its derivatives where an adjoint is 0.
+    """
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _differentiate(module, function, again)
