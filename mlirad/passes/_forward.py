@@ -260,8 +260,8 @@ class Forward:
         active = self._active(carried)
         where_active = [carried.index(v) for v in active]
         initial = node.operands[3:]
-        op = b.for_loop(*self.values(node.operands[:3]),
-                        self.values(initial) + self._all_of([initial[k] for k in where_active]))
+        lower, upper, step = self.values(node.operands[:3])
+        op = b.for_loop(lower, upper, step, self.values(initial) + self._all_of([initial[k] for k in where_active]))
         for name, attribute in attributes_of(node.op).items():
             op.attributes[name] = attribute
         block = op.regions[0].blocks[0]
@@ -318,7 +318,8 @@ class Forward:
             self.block(node.blocks[0])
             return
         rank = len(indices)
-        op = b.for_loop(*(self.env[node.operands[k * rank + axis]] for k in range(3)))
+        lower, upper, step = (self.env[node.operands[k * rank + axis]] for k in range(3))
+        op = b.for_loop(lower, upper, step)
         block = op.regions[0].blocks[0]
         self.env[indices[axis]] = block.arguments[0]
         with ir.InsertionPoint(block):

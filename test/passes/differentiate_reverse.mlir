@@ -79,7 +79,7 @@ func.func @history_of_a_loop(%i: index, %n: index) {
 }
 
 // CHECK-LABEL: func.func @ndarray_gets_an_adjoint_argument
-// CHECK-SAME: %arg2: !field.array<f32, [-1]>)
+// CHECK-SAME: %arg2: !field.array<f32, [-1]> {field.adjoint})
 // CHECK: "field.atomic"(%{{.*}}, %arg2, %arg1)
 func.func @ndarray_gets_an_adjoint_argument(%x: !field.array<f32, [-1]> {field.needs_grad}, %i: index) {
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>

@@ -4,7 +4,7 @@
 // LIST: {{^}}differentiate-reverse{{$}}
 // LIST: {{^}}split-parallel-loops{{$}}
 
-// HELP: --differentiate-reverse {{ *}}Replace every public function by its reverse.
+// HELP: --differentiate-reverse {{ *}}Replace every public function by its reverse
 // HELP: --split-parallel-loops {{ *}}Outline parallel loops{{.*}} Options: threads=1
 // HELP: --cpu-pipeline {{.*}}threads=1 {{.*}}fast_math=true
 // HELP: --cpu-reverse-pipeline

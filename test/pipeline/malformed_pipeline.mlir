@@ -7,7 +7,7 @@
 // OPEN: mlirad-opt: error: pipeline, character 19: expected ',' or ')' in 'builtin.module(cse'
 // UNKNOWN: mlirad-opt: error: 'no-such-pass' does not refer to a registered pass or pass pipeline
 // VALUE: mlirad-opt: error: option 'threads' of 'mark-private-updates' has values of type int, not 'two'
-// OPTION: mlirad-opt: error: 'cpu-pipeline' has no option 'thread' (options: reverse, threads,
+// OPTION: mlirad-opt: error: 'cpu-pipeline' has no option 'thread' (options: reverse, tangents,
 // CHOICE: mlirad-opt: error: option 'rules' of 'check-access-rules' is one of save, refuse, not 'hope'
 func.func @f() {
   return
