@@ -62,21 +62,21 @@ class LaunchOnArrays(Action):
     kernel: Kernel
     piece: Variant
 
-    def _checked(self, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
-        *values, buffers, sums = arguments
-        if checksums(buffers) != sums:
-            raise TaichiRuntimeError(f"an array argument of kernel '{self.kernel.__name__}' holds something else than when "
-                                     "the step of a checkpointed loop was first run: pass a ti.ndarray, or a new array "
-                                     "for each step")
-        return tuple(values), buffers
-
     def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
         """Launch it. Raises TaichiRuntimeError where Python has changed an array."""
-        tape.run(self.piece, *self._checked(arguments))
+        tape.run(self.piece, *_checked(self.kernel.__name__, arguments))
 
     def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
         """Launch it as a tape does. Raises TaichiRuntimeError where Python has changed an array."""
-        tape.record(self.kernel, self.piece, *self._checked(arguments))
+        tape.record(self.kernel, self.piece, *_checked(self.kernel.__name__, arguments))
+
+
+def _checked(name: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
+    *values, buffers, sums = arguments
+    if checksums(buffers) != sums:
+        raise TaichiRuntimeError(f"an array argument of kernel '{name}' holds something else than when the step of a "
+                                 "checkpointed loop was first run: pass a ti.ndarray, or a new array for each step")
+    return tuple(values), buffers
 
 
 def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
@@ -87,13 +87,13 @@ def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class LaunchAlone(Action):
-    """A kernel launched by a function with a gradient of its own. The arguments: values, then the arrays."""
+    """A kernel launched by a function with a gradient of its own. The arguments: values, the arrays, their checksums."""
 
     variant: Variant
 
     def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
-        *values, buffers = arguments
+        values, buffers = _checked(self.variant.kernel.name, arguments)
         tape.versions.note_buffers(buffers)
         self.variant.launch("primal", flat_values(values, buffers, self.variant, reverse=False))
 

@@ -126,9 +126,9 @@ class StepRecorder:
         shared = self._shared(buffers)
         if self.is_replacing:
             self.note(kernel, variant, values, shared)
+            self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
             self.tape.versions.note_buffers(buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
-            self.step.append((LaunchAlone(variant), (*values, shared)))
             return
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
