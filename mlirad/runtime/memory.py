@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,24 @@ from mlirad.dialect import context
 from mlirad.dialect.snode import FieldLayout, layouts, root_sizes
 
 ALIGNMENT = 64
+LARGE = 1 << 16
+STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
 _DTYPES = {"i1": types.u1.numpy}
 
 
 class Allocation:
-    """Bytes at an aligned address, zero at first."""
+    """Bytes at an aligned address, zero at first.
+
+    Large ones start at different places within a page: elements of the same index would meet in one set of the cache,
+    and a loop over a field, its tangents and its adjoint reads all of them.
+    """
+
+    _large = itertools.count()
 
     def __init__(self, size: int) -> None:
-        self._owner = np.zeros(size + ALIGNMENT, np.uint8)
-        start = -self._owner.ctypes.data % ALIGNMENT
+        place = next(self._large) % PLACES * STAGGER if size >= LARGE else 0
+        self._owner = np.zeros(size + ALIGNMENT + place, np.uint8)
+        start = -self._owner.ctypes.data % ALIGNMENT + place
         self.data = self._owner[start:start + size]
         self.address = self.data.ctypes.data
         self.size = size
