@@ -16,7 +16,7 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "convert-scf-to-cf,"
               "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
-              "reconcile-unrealized-casts")
+              "reconcile-unrealized-casts,mark-disjoint-accesses")
 FAST = "insert-fast-math,"
 
 LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
@@ -32,8 +32,8 @@ FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 STAGES = ("field", "normal", "derived", "memref", "target")
 
 
-def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = False, threads: int = 1, worth: int = 100_000, fast_math: bool = True,
-               check_bounds: bool = False, check_access: bool = False,
+def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = False, threads: int = 1,
+               worth: int = 100_000, fast_math: bool = True, check_bounds: bool = False, check_access: bool = False,
                check_finite: bool = False) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
