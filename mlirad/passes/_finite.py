@@ -2,7 +2,8 @@
 
 A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it is made of has the
 adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)` at x = 0. Numbers in memory count as
-finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`.
+finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`. What cannot be 0 by its form may be
+divided by (`_intervals.py`).
 """
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from collections.abc import Callable
 from mlirad.bindings import ir
 from mlirad.passes._activity import flows
 from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.passes._intervals import Intervals
 from mlirad.passes._rules import RULES, primal_reads
-from mlirad.passes._terms import Apply, Choose, Operand, Term, Where
+from mlirad.passes._terms import Apply, Choose, Operand, Result, Term, Where
 
 _POLES = frozenset({"arith.divf", "arith.remf", "math.log", "math.sqrt", "math.rsqrt", "math.powf", "math.asin",
                     "math.acos", "math.tan", "math.exp", "grad.custom"})
@@ -24,6 +26,7 @@ class Finiteness:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
+        self.intervals = Intervals(graph)
         self.unbounded = self._made_of(self._has_pole)
         self.stored = self._made_of(lambda node: node.name in ("field.load", "field.atomic"))
         self.dropped = self._dropped()
@@ -68,20 +71,28 @@ class Finiteness:
 
     def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
         while block is not outer and block.owner is not None:
-            if block.owner.name != "scf.parallel":
+            if block.owner.name != "scf.parallel" and not self._runs(block.owner):
                 return True
             block = block.owner.block
         return False
 
+    def _runs(self, loop: Node) -> bool:
+        """Whether a loop is known to run at least once."""
+        bounds = [self.graph.defined[v] for v in loop.operands[:2]] if loop.name == "scf.for" else []
+        numbers = [ir.IntegerAttr(node.op.attributes["value"]).value for node in bounds
+                   if isinstance(node, Node) and node.name == "arith.constant"]
+        return len(numbers) == 2 and numbers[0] < numbers[1]
+
     def _has_pole(self, node: Node) -> bool:
         if node.name == "arith.divf":
-            return not self._is_nonzero(node.operands[1])
+            return not self.intervals.is_away_from_zero(node.operands[1])
+        if node.name == "math.sqrt":
+            return self.intervals.of(node.operands[0])[0] < 0.0
+        if node.name in ("math.log", "math.rsqrt"):
+            return not self.intervals.of(node.operands[0])[0] > 0.0
+        if node.name == "math.exp":
+            return not self.intervals.exponential_is_finite(node.operands[0])
         return node.name in _POLES
-
-    def _is_nonzero(self, value: int) -> bool:
-        node = self.graph.defined[value]
-        return isinstance(node, Node) and node.name == "arith.constant" and ir.FloatAttr(
-            node.op.attributes["value"]).value != 0.0
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
         """Whether the derivative of an op in one operand may be infinite or NaN."""
@@ -108,4 +119,6 @@ class Finiteness:
         if term.name != "arith.divf":
             return term.name in _POLES
         divisor = term.arguments[1]
-        return not (isinstance(divisor, Operand) and self._is_nonzero(node.operands[divisor.position]))
+        if isinstance(divisor, Result):
+            return not self.intervals.is_away_from_zero(node.results[0])
+        return not (isinstance(divisor, Operand) and self.intervals.is_away_from_zero(node.operands[divisor.position]))
