@@ -13,10 +13,12 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.driver import Case, Measured, measure
+from benchmarks.gradients import FIRST_HEADING, HEADING, compare_first_calls, compare_ways
+from benchmarks.gradients import table as ways_table
 from benchmarks.report import disagreements, table
 from benchmarks.rules import compare_rules, rules_table
 from benchmarks.systems import System, find_systems
-from benchmarks.workload import SIZES
+from benchmarks.workload import GRADIENT_SIZES, SIZES
 
 CASES = ("launch", "first_call", *SIZES)
 
@@ -27,6 +29,9 @@ def main() -> int:
     if settings.rules:
         for threads in settings.threads or (1,):
             print(rules_table(compare_rules(settings.quick, settings.rounds or 25, threads)), flush=True)
+        return 0
+    if settings.gradients:
+        _compare_gradients(settings)
         return 0
     systems = find_systems([*os.environ.get("PEERS", "").split(), *settings.peer])
     rounds = settings.rounds or (3 if settings.quick else 7)
@@ -44,12 +49,25 @@ def main() -> int:
     return 1 if wrong else 0
 
 
+def _compare_gradients(settings: argparse.Namespace) -> None:
+    names = [name for name in settings.only or GRADIENT_SIZES if name in GRADIENT_SIZES]
+    for threads in settings.threads or (1,):
+        print(f"{threads} thread(s); least times, in brackets medians\n\n{ways_table(HEADING)}", flush=True)
+        for name in names:
+            print(compare_ways(name, settings.quick, settings.rounds or 15, threads).line(), flush=True)
+    print(f"\nfirst calls without what later ones take, ms, one thread\n\n{ways_table(FIRST_HEADING)}", flush=True)
+    for name in names:
+        print(compare_first_calls(name, settings.quick, 1).line(), flush=True)
+
+
 def _settings() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
-    parser.add_argument("--only", action="append", choices=CASES, help="a case to run; may be repeated")
+    parser.add_argument("--only", action="append", choices=list(dict.fromkeys([*CASES, *GRADIENT_SIZES])),
+                        help="a case to run; may be repeated")
     parser.add_argument("--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad')
+    parser.add_argument("--gradients", action="store_true", help="only derivatives beside their primal, on mlirad")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="a system to compare with")
     parser.add_argument("--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)")
     parser.add_argument("--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)")
@@ -66,7 +84,8 @@ def _cases(settings: argparse.Namespace) -> list[Case]:
             elif name == "first_call":
                 cases.append(Case(name, 1000, threads, fresh=True))
             else:
-                cases.append(Case(name, SIZES[name].quick if settings.quick else SIZES[name].full, threads))
+                sizes = GRADIENT_SIZES[name]
+                cases.append(Case(name, sizes.quick if settings.quick else sizes.full, threads))
     return cases
 
 
