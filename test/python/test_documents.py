@@ -6,17 +6,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_the_programs_of_transforms(tmp_path: Path) -> None:
-    program = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "transforms.md").read_text(), re.DOTALL))
+@pytest.mark.parametrize(("document", "prints"), [("transforms", 10), ("forward-mode", 5)])
+def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
+    program = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / f"{document}.md").read_text(), re.DOTALL))
     file = tmp_path / "program.py"
     file.write_text(program)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     said = re.findall(r"^print\(.*  # (.*)$", program, re.MULTILINE)
-    assert len(said) >= 10
+    assert len(said) >= prints
     assert [_words(line) for line in done.stdout.splitlines()] == [_words(line) for line in said]
 
 
