@@ -100,7 +100,7 @@ def _problem_of_place(op: ir.Operation) -> str | None:
         return f"component shape {shape} is not of positive integers"
     if "adjoint" in op.attributes and not isinstance(op.attributes["adjoint"], ir.FlatSymbolRefAttr):
         return f"the adjoint {op.attributes['adjoint']} is not the name of a field"
-    duals = op.attributes["duals"] if "duals" in op.attributes else []
+    duals = op.attributes.get("duals", [])
     if not isinstance(duals, ir.ArrayAttr | list) or not all(isinstance(name, ir.FlatSymbolRefAttr) for name in duals):
         return f"the duals {duals} are not names of fields"
     return None

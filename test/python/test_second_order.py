@@ -155,7 +155,7 @@ def test_loops_branches_and_saved_values() -> None:
                 k += 1
                 if k > 4:
                     break
-            for j in range(t + 1):
+            for _ in range(t + 1):
                 s = ti.sin(s) * x[i] if s > 0.2 else s * x[i] + 0.1
             state[i] *= s
 
