@@ -53,6 +53,8 @@ from mlirad.frontend.specials import (
     atomic_or,
     atomic_sub,
     atomic_xor,
+    block_local,
+    cache_read_only,
     grouped,
     loop_config,
     ndrange,

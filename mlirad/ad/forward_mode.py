@@ -10,7 +10,7 @@ import numpy as np
 
 from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.tape import caller
+from mlirad.ad.places import caller
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field, dual_kind

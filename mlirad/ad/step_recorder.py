@@ -19,10 +19,11 @@ from mlirad.ad.actions import (
 )
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.entries import box_of, memory_of
+from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.replay import Loop, LoopAgain
 from mlirad.ad.schedule import OnlinePlacement, placements
-from mlirad.ad.tape import Tape, caller
+from mlirad.ad.tape import Tape
 from mlirad.ad.versions import Key, part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer

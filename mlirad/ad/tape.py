@@ -1,15 +1,16 @@
 """The tape: launches in order, differentiated in reverse order."""
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
+from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.versions import Version, Versions
@@ -241,21 +242,12 @@ class Tape:
 
     def _warn_of_hidden(self, outputs: Sequence[str]) -> None:
         """Name the fields without gradients on the way from an input to an output, once each."""
-        follows: dict[str | int, str | int] = {}  # the next array on a way to the loss
-        for entry in reversed(self.entries):
-            for flow in entry.flows():
-                if flow.target in outputs or flow.target in follows:
-                    for source in flow.sources:
-                        if source not in outputs and source != flow.target:
-                            follows.setdefault(source, flow.target)
+        follows = next_on_the_way((entry.flows() for entry in reversed(self.entries)), outputs)
         for symbol, place in self.hidden.items():
             if symbol in follows and symbol not in self.program.warned:
                 self.program.warned.add(symbol)
-                chain: list[str | int] = [symbol]
-                while chain[-1] in follows and follows[chain[-1]] not in chain:
-                    chain.append(follows[chain[-1]])
                 warnings.warn(f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
-                              f"({' -> '.join(map(str, chain))}): it got a hidden one; give it needs_grad=True, or cut "
+                              f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or cut "
                               "the derivative with ti.stop_grad", stacklevel=4)
 
     def host_read(self, target: Any) -> None:
@@ -374,15 +366,6 @@ class Tape:
             if version.redone == redone:
                 version.exchange()
                 exchanged.append(version)
-
-
-def caller() -> str:
-    """The line of the user's program that runs now."""
-    frame = sys._getframe(1)
-    package = __file__.rsplit("/", 2)[0]
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
-        frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def clear_all_gradients() -> None:

@@ -81,6 +81,21 @@ def loop_config(t: Translator, node: ast.Call) -> None:
         t.loop_options[keyword.arg] = t.visit_value(keyword.value)
 
 
+def _hint(name: str, effect: str) -> Special:
+    def translate(t: Translator, node: ast.Call) -> None:
+        for argument in node.args:
+            value = t.visit(argument)
+            if not isinstance(value, ArrayRef) and array_ref(value) is None:
+                raise TaichiSyntaxError(f"ti.{name} takes fields")
+
+    translate.__doc__ = f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the CPU."
+    return Special(name, translate)
+
+
+block_local = _hint("block_local", "in memory shared by a block of threads")
+cache_read_only = _hint("cache_read_only", "in the cache for what is not written")
+
+
 def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
     def translate(t: Translator, node: ast.Call) -> Any:
         if len(node.args) != 2:

@@ -139,8 +139,8 @@ class _Check:
         for read in reads:
             for write in writes:
                 if _parallel_loop(read) is not _parallel_loop(write):
-                    _refuse(read, write, "is overwritten by another loop of the same kernel: use ti.ad.Tape, which "
-                                         "keeps it", SplitError)
+                    _refuse(read, write, "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps it, but "
+                                         "not of a kernel that returns a value (put its loops into kernels)", SplitError)
 
 
 def _kind(node: Node) -> str:

@@ -203,3 +203,24 @@ def test_print(capfd: pytest.CaptureFixture[str]) -> None:
 
     run(7, 0.5)
     assert capfd.readouterr().out == "a 7 0.500000 3 100% {ok}\n7 0.50|[7, 8];\n0.5 7 7 0.500\n"
+
+
+def test_hints_for_gpus() -> None:
+    x, y = ti.field(ti.f64, 4), ti.field(ti.f64, 4)
+
+    @ti.kernel
+    def run():
+        ti.block_local(x)
+        ti.cache_read_only(x, y)
+        for i in x:
+            y[i] = x[i] + 1.0
+
+    run()
+    assert y.to_numpy().tolist() == [1.0] * 4
+
+    @ti.kernel
+    def wrong():
+        ti.block_local(3)
+
+    with pytest.raises(ti.TaichiSyntaxError, match=r"ti\.block_local takes fields"):
+        wrong()
