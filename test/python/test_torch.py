@@ -1,0 +1,86 @@
+"""torch tensors as arguments, as inputs of derivatives, and programs as functions of torch's autograd."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+torch: Any = pytest.importorskip("torch")
+
+
+@pytest.fixture(autouse=True)
+def program() -> Any:
+    ti.init(default_fp=ti.f64)
+    yield
+    ti.reset()
+
+
+def test_arguments() -> None:
+    @ti.kernel
+    def square(t: ti.types.ndarray(), s: ti.types.ndarray()):
+        for i in t:
+            s[i] = t[i] * t[i]
+
+    result = torch.zeros(5)
+    square(torch.arange(5, dtype=torch.float32), result)
+    assert result.tolist() == [0, 1, 4, 9, 16]
+
+
+def test_gradients_of_arguments() -> None:
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def cubes(t: ti.types.ndarray()):
+        for i in t:
+            loss[None] += t[i] ** 3
+
+    t = torch.arange(4, dtype=torch.float64, requires_grad=True)
+    with ti.ad.Tape(loss):
+        cubes(t)
+    assert t.grad.tolist() == [0, 3, 12, 27]
+
+
+def test_programs() -> None:
+    x, z = (ti.field(ti.f64, 4, needs_grad=True) for _ in range(2))
+    p = ti.Vector.field(2, ti.f64, 3, needs_grad=True)
+    y = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            z[i] = ti.sin(x[i]) * p[0][0]
+        for i in x:
+            y[None] += z[i] ** 2
+
+    gradient = ti.ad.grad(run, inputs=[x, p], output=y)
+    a, b = torch.arange(4, dtype=torch.float64), torch.ones(3, 2, dtype=torch.float64)
+    by_hand = 2 * np.sin(a.numpy()) * np.cos(a.numpy())
+    in_a, in_b = gradient(a, b)
+    assert isinstance(in_a, torch.Tensor) and isinstance(in_b, torch.Tensor)
+    np.testing.assert_allclose(in_a.numpy(), by_hand, rtol=1e-14)
+    assert in_b[0, 0].item() == pytest.approx(2 * np.sum(np.sin(a.numpy()) ** 2), rel=1e-14)
+    value, tangent = ti.ad.jvp(run, inputs=[x, p], output=z)(
+        a, b, tangent=(torch.ones_like(a), torch.zeros_like(b)))
+    np.testing.assert_allclose(value.numpy(), np.sin(a.numpy()), rtol=1e-14)
+    np.testing.assert_allclose(tangent.numpy(), np.cos(a.numpy()), rtol=1e-14)
+
+    class Run(torch.autograd.Function):
+        @staticmethod
+        def forward(context: Any, a: Any, b: Any) -> Any:
+            context.save_for_backward(a, b)
+            x.from_torch(a.detach())
+            p.from_torch(b.detach())
+            y[None] = 0
+            run()
+            return torch.tensor(y[None], dtype=torch.float64)
+
+        @staticmethod
+        def backward(context: Any, adjoint: Any) -> Any:
+            return tuple(adjoint * part for part in gradient(*(t.detach() for t in context.saved_tensors)))
+
+    a.requires_grad_(True)
+    (3.0 * Run.apply(a, b)).backward()
+    np.testing.assert_allclose(a.grad.numpy(), 3.0 * by_hand, rtol=1e-14)
