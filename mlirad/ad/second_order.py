@@ -62,8 +62,8 @@ def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
         directions = [one.reshape(count, *shape) for one, shape in zip(parts, shapes)]
         for own, found in zip(rows, _products(computation, loss, fields, directions)):
             own.append(found)
-    blocks = [[np.moveaxis(part.reshape(size, *shapes[j]), 0, 0).reshape(*shapes[i], *shapes[j])
-               for i, (size, part) in enumerate(zip(sizes, np.split(np.concatenate(own), np.cumsum(sizes)[:-1])))]
+    blocks = [[part.reshape((*shapes[i], *shapes[j]))
+               for i, part in enumerate(np.split(np.concatenate(own), np.cumsum(sizes)[:-1]))]
               for j, own in enumerate(rows)]
     return [[blocks[j][i] for j in range(len(fields))] for i in range(len(fields))] if several else blocks[0][0]
 

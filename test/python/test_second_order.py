@@ -227,6 +227,23 @@ def test_copies_and_fields_without_gradient() -> None:
         check_product(run, x, loss)
 
 
+def test_fields_of_one_element() -> None:
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    a = ti.field(ti.f64, (), needs_grad=True)
+    b = ti.Vector.field(2, ti.f64, (), needs_grad=True)
+    a[None], b[None] = 3.0, [2.0, -1.0]
+
+    @ti.kernel
+    def run():
+        loss[None] += a[None] ** 2 * b[None][0] + a[None] * b[None][1] ** 3
+
+    (aa, ab), (ba, bb) = ti.ad.hessian(run, loss, [a, b])
+    assert aa == pytest.approx(2 * 2.0) and aa.shape == ()
+    np.testing.assert_allclose(ab, [2 * 3.0, 3.0], rtol=1e-15)
+    np.testing.assert_allclose(ba, ab, rtol=1e-15)
+    np.testing.assert_allclose(bb, [[0.0, 0.0], [0.0, 3.0 * 6 * -1.0]], rtol=1e-15)
+
+
 def test_where_gradients_are_stopped() -> None:
     x, y, loss = variable(3), variable(3), scalar()
 
