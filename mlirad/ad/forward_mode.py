@@ -80,14 +80,18 @@ class FwdMode:
                 if isinstance(one, Ndarray):
                     for number in range(self.count):
                         one.tangent(number).fill(0)
-        self._seed(self.seeds)
+        for one, seed in zip(self.param, self.seeds):
+            for number in range(self.count):
+                self._tangent(one, number).from_numpy(seed[number])
         self.program.recorder = self
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
         self.program.recorder = None
-        self._seed([np.zeros_like(seed) for seed in self.seeds])
+        for one in self.param:
+            for number in range(self.count):
+                self._tangent(one, number).fill(0)
         self._warn_of_hidden()
 
     def tangents(self, output: Any) -> Array:
@@ -96,11 +100,6 @@ class FwdMode:
 
     def _tangent(self, one: Any, number: int) -> Any:
         return one.derivative(dual_kind(number)) if isinstance(one, Field) else one.tangent(number)
-
-    def _seed(self, seeds: Sequence[Array]) -> None:
-        for one, seed in zip(self.param, seeds):
-            for number in range(self.count):
-                self._tangent(one, number).from_numpy(seed[number])
 
     def _give(self, symbol: str) -> None:
         for number in range(self.count):
@@ -239,7 +238,7 @@ def _directions(param: Any, seed: Any) -> Array:
         if size != 1:
             raise TaichiRuntimeError(_NO_SEED)
         return np.ones((1, *shape))
-    given = np.asarray(seed, dtype=np.float64)
+    given = floats(seed)
     if given.shape in (shape, (size,)) or (size == 1 and given.shape == ()):
         return given.reshape(1, *shape)
     if given.ndim >= 1 and given.shape[1:] in (shape, (size,)) and given.shape[0] > 0:
@@ -248,4 +247,10 @@ def _directions(param: Any, seed: Any) -> Array:
                           f"({size},), or that of several directions, (k, {size})")
 
 
-__all__ = ["FwdMode", "clear_all_tangents"]
+def floats(values: Any) -> Array:
+    """An array of floats, in their own type where they have one."""
+    given = np.asarray(values)
+    return given if given.dtype.kind == "f" else given.astype(np.float64)
+
+
+__all__ = ["FwdMode", "clear_all_tangents", "floats"]

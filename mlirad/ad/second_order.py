@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.forward_mode import clear_all_tangents
+from mlirad.ad.forward_mode import clear_all_tangents, floats
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape import Tape
 from mlirad.ad.versions import Versions
@@ -105,7 +105,8 @@ class TangentTape(Tape):
 
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
-        return [np.stack([field.derivative(kind).to_numpy() for kind in self._kinds("grad.")]) for field in self.fields]
+        found = [[field.derivative(kind).to_numpy() for kind in self._kinds("grad.")] for field in self.fields]
+        return [rows[0][np.newaxis] if self.count == 1 else np.stack(rows) for rows in found]
 
     def _kinds(self, before: str = "") -> list[str]:
         return [before + dual_kind(number) for number in range(self.count)]
@@ -206,7 +207,7 @@ def _fields(wrt: Any) -> tuple[list[Field], bool]:
 
 
 def _direction(field: Field, v: Any) -> Array:
-    values, shape = np.asarray(v, dtype=np.float64), (*field.shape, *field.element_shape)
+    values, shape = floats(v), (*field.shape, *field.element_shape)
     if values.shape != shape:
         raise TaichiTypeError(f"a vector of shape {values.shape} for field '{field.symbol}' of shape {shape}")
     return values
