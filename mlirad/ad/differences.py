@@ -153,7 +153,7 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     for symbol, adjoint in pairs.items():
         program.fields[adjoint].view[...] = weights[symbol]
     for version in saved:
-        version.exchange()
+        version.give_back()
     entry.reverse()
     found = sum(float((program.fields[adjoint].view * moves[symbol]).sum()) for symbol, adjoint in pairs.items())
 

@@ -92,7 +92,7 @@ class Loop(Entry):
                 entries = self._come_to(plan, left)
                 kept = sum(version.copy.nbytes for entry in entries for version in entry.saved)
                 self._measure(1, kept + left.state_bytes + sum(row.bytes for entry in entries for row in entry.rows()))
-                tape.sweep(entries, [])
+                tape.sweep(entries)
                 self.states.forget(plan.forget)
         finally:
             left.restore(0)

@@ -13,7 +13,7 @@ from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_
 from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.versions import Version, Versions
+from mlirad.ad.versions import Version, Versions, WayBack
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
@@ -347,25 +347,22 @@ class Tape:
     def _reverse(self, outputs: Sequence[str]) -> None:
         """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are the fields seeded."""
         self._warn_of_hidden(outputs)
-        exchanged: list[Version] = []
+        way = WayBack(version for entry in self.entries for version in entry.saved)
         try:
-            self.sweep(self.entries, exchanged)
+            self.sweep(self.entries, way.give_back)
         finally:
-            for version in reversed(exchanged):
-                version.exchange()
+            way.end()
 
-    def sweep(self, entries: Sequence[Entry], exchanged: list[Version]) -> None:
-        """Run reverses, last first, with memory as each needs it; what was exchanged for that is added to a list."""
+    def sweep(self, entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back) -> None:
+        """Run reverses, last first, with memory as each needs it: as versions of it are given back."""
         for entry in reversed(entries):
-            self._exchange(entry, exchanged, redone=True)
+            for version in entry.saved:
+                if version.redone:
+                    give_back(version)
             entry.reverse()
-            self._exchange(entry, exchanged, redone=False)
-
-    def _exchange(self, entry: Entry, exchanged: list[Version], *, redone: bool) -> None:
-        for version in entry.saved:
-            if version.redone == redone:
-                version.exchange()
-                exchanged.append(version)
+            for version in entry.saved:
+                if not version.redone:
+                    give_back(version)
 
 
 def clear_all_gradients() -> None:

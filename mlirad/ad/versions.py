@@ -1,16 +1,17 @@
 """Memory versions of a tape: what launches overwrite that the reverse of earlier launches reads, and its return.
 
 Before a launch runs, the elements it writes that an earlier reverse needs are copied. In reverse, after its adjoint,
-they are exchanged with memory; once the reverse is through, exchanged again in the order of the launches, so that every
-primal field holds what the forward program left there (AUTODIFF.md §3).
+they go back to memory; once the reverse is through, memory gets what it held before, so that every primal field holds
+what the forward program left there (AUTODIFF.md §3).
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from mlirad.ad.arena import Arena
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.runtime.footprints import Box, Footprint, Region, hull
@@ -21,7 +22,7 @@ Key = str | int  # a field's name, or the address of an array argument
 
 
 class Version:
-    """Elements as they were before a launch, while memory holds the later ones; `exchange` swaps the two.
+    """Elements as they were before a launch.
 
     Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it. What lies beside
     them, such as their tangents, goes with them.
@@ -29,20 +30,70 @@ class Version:
 
     __slots__ = ("beside", "copy", "key", "read", "redone", "view", "written")
 
-    def __init__(self, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool,
+    def __init__(self, arena: Arena, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool,
                  beside: Sequence[np.ndarray[Any, Any]] = ()) -> None:
         self.view, self.key, self.read, self.written = view, key, read, written
         self.redone = redone
-        self.copy = view.copy()
-        self.beside = [Version(one, key, read, written, redone) for one in beside]
+        self.copy = arena.copy(view)
+        self.beside = [Version(arena, one, key, read, written, redone) for one in beside]
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """Which elements these are."""
+        return self.view.__array_interface__["data"][0], self.view.shape, self.view.strides
+
+    def present(self, arena: Arena) -> Version:
+        """The same elements as they are now."""
+        return Version(arena, self.view, self.key, self.read, self.written, self.redone, [one.view for one in self.beside])
+
+    def give_back(self) -> None:
+        """Let memory hold the kept elements."""
+        self.view[...] = self.copy
+        for one in self.beside:
+            one.give_back()
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
         memory = self.view.copy()
         self.view[...] = self.copy
-        self.copy = memory
+        self.copy[...] = memory
         for one in self.beside:
             one.exchange()
+
+
+class WayBack:
+    """Memory on its way back through versions, and at the `end` as it was.
+
+    Of an array of which the same elements are kept again and again, what memory holds is copied once; elsewhere versions are
+    exchanged with memory, and need no more of it.
+    """
+
+    def __init__(self, versions: Iterable[Version]) -> None:
+        self._arena = Arena()
+        self._undo: list[Callable[[], None]] = []
+        self._copied: set[tuple[Any, ...]] = set()
+        places: dict[Key, dict[tuple[Any, ...], int]] = {}
+        total: dict[Key, int] = {}
+        for version in versions:
+            places.setdefault(version.key, {})[version.place] = version.copy.nbytes
+            total[version.key] = total.get(version.key, 0) + version.copy.nbytes
+        self._again = {key for key, found in places.items() if 2 * sum(found.values()) <= total[key]}
+
+    def give_back(self, version: Version) -> None:
+        """Let memory hold what a version kept."""
+        if version.key not in self._again:
+            version.exchange()
+            self._undo.append(version.exchange)
+            return
+        if version.place not in self._copied:
+            self._copied.add(version.place)
+            self._undo.append(version.present(self._arena).give_back)
+        version.give_back()
+
+    def end(self) -> None:
+        """Let memory hold what it held at first."""
+        for undo in reversed(self._undo):
+            undo()
 
 
 class Versions:
@@ -57,6 +108,7 @@ class Versions:
         self.needed: dict[Key, dict[str, Region]] = {}
         self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
         self.arrays: dict[Key, np.ndarray[Any, Any]] = {}  # array arguments of launches inside a call
+        self._arena = Arena()
 
     def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.
@@ -88,7 +140,8 @@ class Versions:
         return saved
 
     def _version(self, view: np.ndarray[Any, Any], box: Box, key: Key, read: str, written: str, redone: bool) -> Version:
-        return Version(part(view, box), key, read, written, redone, [part(one, box) for one in self.beside(key)])
+        beside = [part(one, box) for one in self.beside(key)]
+        return Version(self._arena, part(view, box), key, read, written, redone, beside)
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now on."""

@@ -9,6 +9,7 @@ import pytest
 from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
+from mlirad.ad.arena import Arena
 
 pytestmark = pytest.mark.usefixtures("f64")
 N, STEPS = 6, 8
@@ -414,3 +415,49 @@ def test_a_copy_after_the_tape_was_closed() -> None:
     x.copy_from(y)
     with pytest.raises(ti.TaichiRuntimeError, match="after the tape was closed"):
         tape.grad()
+
+
+@pytest.mark.parametrize("boxes", [
+    [(0, 6), (2, 8), (0, 6), (0, 8), (2, 8), (0, 6)],  # the same again and again: copied once at the end
+    [(0, 3), (3, 6), (2, 5), (1, 8), (0, 8)],  # each once: exchanged
+    [(0, 6), (0, 6), (1, 3), (0, 6), (2, 4)]])
+def test_parts_that_overlap(boxes: list[tuple[int, int]]) -> None:
+    x, y, loss = variable(8, seed=3), variable(8, seed=4), scalar()
+
+    @ti.kernel
+    def square(first: int, last: int):
+        for i in range(first, last):
+            x[i] = x[i] * x[i] * y[i] + 0.5 * x[i]
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i] * y[i]
+
+    def run() -> None:
+        for first, last in boxes:
+            square(first, last)
+        total()
+
+    check(run, [x, y], loss)
+    with ti.ad.Tape(loss) as tape:
+        run()
+    left, found = State([x, y], loss), [x.grad.to_numpy(), y.grad.to_numpy()]
+    for _ in range(2):
+        tape.grad()
+        left.check_same(loss)
+        for field, gradient in zip((x, y), found):
+            np.testing.assert_array_equal(field.grad.to_numpy(), gradient)
+
+
+def test_copies_of_many_sizes_lie_in_one_arena() -> None:
+    arena, random = Arena(), np.random.default_rng(5)
+    arrays = [random.standard_normal(shape) for shape in [(3,), (), (100, 7), (5000,), (200_000,), (1, 2, 3)] * 3]
+    arrays += [arrays[2].astype(np.float32)[::2, 1:4], np.zeros((0, 3)), np.arange(9, dtype=np.int8)]
+    copies = [arena.copy(array) for array in arrays]
+    expected = [array.copy() for array in arrays]
+    for array in arrays:
+        array.fill(0)
+    for copy, array in zip(copies, expected):
+        assert copy.dtype == array.dtype and copy.ctypes.data % 64 == 0
+        np.testing.assert_array_equal(copy, array)

@@ -1,0 +1,26 @@
+"""The memory of what a tape keeps: few large blocks, which are given back with the last array in them."""
+from __future__ import annotations
+
+import numpy as np
+
+Array = np.ndarray
+_FIRST, _LARGEST, _ALIGNMENT = 1 << 14, 1 << 25, 64
+
+
+class Arena:
+    """Copies of arrays, one behind the other in blocks that double in size, so that few pages are asked for anew."""
+
+    def __init__(self) -> None:
+        self._block = np.empty(0, np.uint8)
+        self._used = 0
+
+    def copy(self, values: Array) -> Array:
+        """A copy of an array, of its shape and type."""
+        start = -(-self._used // _ALIGNMENT) * _ALIGNMENT
+        if start + values.nbytes > self._block.nbytes:
+            size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
+            self._block, start = np.empty(max(size, values.nbytes), np.uint8), 0
+        self._used = start + values.nbytes
+        found = self._block[start:self._used].view(values.dtype).reshape(values.shape)
+        found[...] = values
+        return found
