@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 Array = np.ndarray
-_FIRST, _LARGEST, _ALIGNMENT = 1 << 14, 1 << 25, 64
+_FIRST, _LARGEST, _ALIGNMENT = 1 << 14, 1 << 25, 16
 
 
 class Arena:
