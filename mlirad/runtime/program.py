@@ -73,6 +73,11 @@ class Program:
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 
+    def end(self) -> None:
+        """Let go of compiled code, which kernels would keep until they are launched in another program."""
+        for compiled in list(self.compiled):
+            compiled.discard()
+
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
         while self.pending:
@@ -92,6 +97,7 @@ def program() -> Program:
 def start(config: Config) -> Program:
     """Begin a new program; the memory of the last one goes with its fields."""
     generation = _current[0].generation + 1 if _current else 0
+    stop()
     _current[:] = [Program(config)]
     _current[0].generation = generation
     return _current[0]
@@ -104,4 +110,6 @@ def is_started() -> bool:
 
 def stop() -> None:
     """End the current program."""
+    for ended in _current:
+        ended.end()
     _current.clear()

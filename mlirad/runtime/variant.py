@@ -188,9 +188,13 @@ class Variant:
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
         if symbol in self.symbols:
-            self.compiled, self._derivatives, self.is_stale = {}, {}, True
-            for note in self.when_stale:
-                note()
+            self.discard()
+
+    def discard(self) -> None:
+        """Drop compiled code: it is not run again."""
+        self.compiled, self._derivatives, self.is_stale = {}, {}, True
+        for note in self.when_stale:
+            note()
 
     def launch(self, mode: str, values: Sequence[Any]) -> None:
         """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""

@@ -1,7 +1,9 @@
 """Fields: how they are laid out and asked for gradients, in every mixture, and what Python reads and writes."""
 from __future__ import annotations
 
+import gc
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.runtime import program as current
 
 SHAPE = (6, 8)
 
@@ -430,3 +433,23 @@ def test_a_field_of_an_ended_program() -> None:
     ti.init()
     with pytest.raises(ti.TaichiRuntimeError, match="ended"):
         x[0]
+
+
+def test_a_new_program_frees_the_code_of_the_last() -> None:
+    x, loss = ti.field(ti.f64, 3, needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i]
+
+    with ti.ad.Tape(loss) as tape:
+        total()
+    found = [weakref.ref(code) for variant in current.program().compiled for code in variant.compiled.values()]
+    assert len(found) == 2
+    ti.init(default_fp=ti.f64)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"a program that ti\.init\(\) or ti\.reset\(\) ended"):
+        tape.grad()
+    del tape
+    gc.collect()
+    assert [code() for code in found] == [None, None]
