@@ -34,6 +34,20 @@ def scalar(dtype: Any = ti.f64) -> Any:
     return ti.field(dtype, shape=(), needs_grad=True)
 
 
+def integers(*values: int) -> Any:
+    """A field of integers."""
+    f = ti.field(ti.i32, shape=len(values))
+    f.from_numpy(np.array(values, np.int32))
+    return f
+
+
+@ti.kernel
+def total(a: ti.template(), loss: ti.template()):
+    """Add up the squares of a field."""
+    for i in ti.grouped(a):
+        loss[None] += a[i] ** 2
+
+
 def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *, rel: float = 1e-6,
           forward: bool = True) -> list[np.ndarray[Any, Any]]:
     """Differentiate `loss`, as `run` computes it, in every element of `inputs`; compare; return the gradients.

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradients import check, scalar, scatter, variable
+from gradients import check, integers, scalar, scatter, total, variable
 
 import mlirad as ti
 
@@ -29,18 +29,6 @@ def array(*shape: int, seed: int = 0) -> Any:
     a = ti.ndarray(ti.f64, shape=shape, needs_grad=True)
     scatter(a, seed=seed)
     return a
-
-
-def integers(*values: int) -> Any:
-    f = ti.field(ti.i32, shape=len(values))
-    f.from_numpy(np.array(values, np.int32))
-    return f
-
-
-@ti.kernel
-def total(a: ti.template(), loss: ti.template()):
-    for i in ti.grouped(a):
-        loss[None] += a[i] ** 2
 
 
 # Arrays as arguments.

@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-from gradients import check, scalar, scatter, variable
+from gradients import check, integers, scalar, scatter, total, variable
 
 import mlirad as ti
 from mlirad.runtime.program import program
@@ -21,18 +20,6 @@ def double() -> Iterator[None]:
     program().config.thread_worth = 0
     yield
     ti.reset()
-
-
-def integers(*values: int) -> Any:
-    f = ti.field(ti.i32, shape=len(values))
-    f.from_numpy(np.array(values, np.int32))
-    return f
-
-
-@ti.kernel
-def total(a: ti.template(), loss: ti.template()):
-    for i in ti.grouped(a):
-        loss[None] += a[i] ** 2
 
 
 def test_lu_in_place() -> None:
