@@ -44,6 +44,28 @@ class Overwrites:
         on the order otherwise.
         """
         common = self._common_loops(load, write)
+        found = self._distances(load, write, common)
+        if found is None:
+            return None
+        distances, all_known = found
+        where = self._later(load, write, common, distances, all_known)
+        if where != "another":
+            return where
+        loop = next(loop for loop in common if loop.name == "scf.parallel")
+        if not self.guards.exclude(load, write, loop, distances):
+            return where
+        within = {self.graph.values[number]: 0 for number in _induction(loop)}
+        if any(distances.get(iv) for iv in within):
+            return None
+        return self._later(load, write, common, {**distances, **within}, all_known)
+
+    def is_undecided(self, load: Node, write: Node) -> bool:
+        """Whether indices leave open which iterations meet."""
+        found = self._distances(load, write, self._common_loops(load, write))
+        return found is not None and not found[1]
+
+    def _distances(self, load: Node, write: Node, common: list[Node]) -> tuple[dict[ir.Value, int], bool] | None:
+        """The distances of the loops around two accesses, and whether all axes are known; None if nothing meets."""
         ivs = [self.graph.values[v] for loop in common for v in _induction(loop)]
         distances: dict[ir.Value, int] = {}
         all_known = True
@@ -60,16 +82,7 @@ class Overwrites:
             iv, steps = distance
             if iv is not None and distances.setdefault(iv, steps) != steps:
                 return None
-        where = self._later(load, write, common, distances, all_known)
-        if where != "another":
-            return where
-        loop = next(loop for loop in common if loop.name == "scf.parallel")
-        if not self.guards.exclude(load, write, loop, distances):
-            return where
-        within = {self.graph.values[number]: 0 for number in _induction(loop)}
-        if any(distances.get(iv) for iv in within):
-            return None
-        return self._later(load, write, common, {**distances, **within}, all_known)
+        return distances, all_known
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = _owners(load)

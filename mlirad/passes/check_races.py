@@ -1,9 +1,10 @@
 """Refuse kernels to differentiate whose parallel iterations feed one another, or overwrite each other's results.
 
 Refused are accesses whose affine indices show that different iterations meet in one element, where a derivative
-passes. Conditions and loops around them are taken to run in both iterations, unless they exclude one another
-(`_guards`); a loop whose length is not known while compiling is taken to be long enough. The kernel itself gives then
-what the order of iterations makes it give, and a gradient would be that of another order.
+passes; or, where indices have other forms, of which some iterations that were tried do (`_witness`). Conditions and
+loops around them are taken to run in both iterations, unless they exclude one another (`_guards`); a loop whose length
+is not known while compiling is taken to be long enough. The kernel itself gives then what the order of iterations makes
+it give, and a gradient would be that of another order.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from mlirad.passes._location import source_location
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._remarks import shown_array
 from mlirad.passes._walk import constant_integer, functions
+from mlirad.passes._witness import Iteration, Witness
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 
@@ -36,15 +38,19 @@ class _Check:
     def __init__(self, graph: Graph, activity: Activity) -> None:
         self.graph, self.activity = graph, activity
         self.overwrites = Overwrites(graph)
+        self.witness = Witness(graph)
 
     def loop(self, loop: Node) -> None:
         """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another iteration."""
         shared = [node for node in loop.walk() if node.array is not None and self._is_shared(node, loop)]
         for node in shared:
             for write in shared:
-                if node.array == write.array and write.name != "field.load" and self._carries(node, write) \
-                        and self.overwrites.meeting(node, write) == "another":
+                if node.array != write.array or write.name == "field.load" or not self._carries(node, write):
+                    continue
+                if self.overwrites.meeting(node, write) == "another":
                     _refuse(node, write, all(_is_certain(one, loop) for one in (node, write)))
+                if self.overwrites.is_undecided(node, write) and (found := self.witness.find(node, write, loop)) is not None:
+                    _refuse(node, write, True, found)
 
     def _carries(self, node: Node, write: Node) -> bool:
         """Whether a derivative passes where two accesses meet."""
@@ -70,16 +76,21 @@ def _is_certain(node: Node, loop: Node) -> bool:
     return True
 
 
+def _shown(iteration: Iteration) -> str:
+    return str(iteration[0]) if len(iteration) == 1 else str(iteration)
+
+
 def _has_trips(loop: Node) -> bool:
     low, high = (constant_integer(loop.op.operands[k]) for k in (0, 1))
     return low is not None and high is not None and low < high
 
 
-def _refuse(node: Node, write: Node, is_certain: bool) -> NoReturn:
+def _refuse(node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None) -> NoReturn:
     may = "" if is_certain else "may be "
     reason = f"is read here and {may}written by another iteration of the same parallel loop" if node.name == "field.load" \
         else f"is written here without an atomic, and {may}by another iteration of the same parallel loop as well"
-    message = f"{shown_array(node.array)} {reason}, so its gradient is not defined: {_CURE}"
+    example = "" if found is None else f" (iterations {_shown(found[0])} and {_shown(found[1])})"
+    message = f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {_CURE}"
     known = [place for one in (node, write) if (place := source_location(one.op.location)) is not None]
     if len(known) == 2 and known[0] == known[1]:
         known.pop()
