@@ -46,6 +46,8 @@ class FwdMode:
         self.loss = [_differentiable(one, "loss") for one in _listed(loss)]
         several = isinstance(param, list | tuple)
         self.param = [_differentiable(one, "param") for one in _listed(param)]
+        if len({id(one) for one in self.param}) < len(self.param):
+            raise TaichiTypeError("`param` of FwdMode has a field twice: add up its seeds")
         if several and seed is not None and len(seed) != len(self.param):
             raise TaichiTypeError(f"{len(seed)} seeds for {len(self.param)} parameters")
         given = list(seed) if several and seed is not None else [seed] * len(self.param)

@@ -49,6 +49,9 @@ class ProgramFunction:
         self.outputs, self.several_outputs = _listed(output)
         for one, role in [*((i, "input") for i in self.inputs), *((o, "output") for o in self.outputs)]:
             _check(what, one, role)
+        for given, role in ((self.inputs, "inputs"), (self.outputs, "outputs")):
+            if len({id(one) for one in given}) < len(given):
+                raise TaichiTypeError(f"{what}: a field is among the {role} twice")
 
     def gradient(self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]) -> tuple[Any, Any]:
         """The outputs, and the adjoints of the inputs from those of the outputs."""

@@ -203,6 +203,8 @@ def _fields(wrt: Any) -> tuple[list[Field], bool]:
     for field in fields:
         if not isinstance(field, Field) or not field.dtype.is_float or field.primal is not None:
             raise TaichiTypeError(f"derivatives are taken in float fields, not in {field!r}")
+    if len({id(field) for field in fields}) < len(fields):
+        raise TaichiTypeError("derivatives are taken in a field once: it is in the list twice")
     return fields, several
 
 

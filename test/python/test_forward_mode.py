@@ -309,6 +309,8 @@ def test_bad_requests() -> None:
         ti.ad.FwdMode(y, [x, y], [np.ones(3)])
     with pytest.raises(ti.TaichiTypeError, match=r"seeds of \[1, 2\] directions"):
         ti.ad.FwdMode(y, [x, y], [np.ones(3), np.ones(2)])
+    with pytest.raises(ti.TaichiTypeError, match="a field twice"):
+        ti.ad.FwdMode(y, [x, x], [np.ones(3), np.ones(3)])
     for wrong in (k, 3.0, x.grad):
         with pytest.raises(ti.TaichiTypeError, match="is a float field"):
             ti.ad.FwdMode(wrong, y)

@@ -296,3 +296,8 @@ def test_an_error_in_the_program_leaves_fields_alone(chain: Any) -> None:
         ti.ad.grad(run, inputs=chain.inputs, output=chain.y, head=np.ones(3))(x, w)
     assert list(chain.x.to_numpy()) == list(before[0])
     assert chain.steps[None] == before[1]
+
+
+def test_a_field_given_twice(chain: Any) -> None:
+    assert "among the inputs twice" in refused(ti.ad.grad, chain.run, inputs=[chain.x, chain.x], output=chain.y)
+    assert "among the outputs twice" in refused(ti.ad.vjp, chain.run, inputs=chain.x, output=[chain.y, chain.y])

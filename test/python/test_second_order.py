@@ -291,6 +291,8 @@ def test_bad_requests() -> None:
         ti.ad.hvp(f, loss, x, [1.0, 2.0])
     with pytest.raises(ti.TaichiTypeError, match="derivatives are taken in float fields"):
         ti.ad.hvp(f, loss, k, np.ones(3))
+    with pytest.raises(ti.TaichiTypeError, match="in the list twice"):
+        ti.ad.hvp(f, loss, [x, x], [np.ones(3), np.ones(3)])
     with pytest.raises(ti.TaichiTypeError, match="1 vectors for 2 fields"):
         ti.ad.hvp(f, loss, [x, loss], [np.ones(3)])
     with pytest.raises(ti.TaichiTypeError, match="the loss of a Hessian"):
