@@ -131,20 +131,33 @@ class _Check:
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
 
     def _stays_in_one_loop(self, array: Any, needed: Needed) -> None:
-        """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it."""
+        """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it.
+
+        Loops in front of the only one that writes it need what was there before.
+        """
         values = {value for value, _ in needed.keys}
         writes = self.writes[array]
+        loops = {_parallel_loop(write) for write in writes}
         accesses = [n for n in self.graph.nodes() if n.array is not None and n.array == array]
         reads = [n for n in accesses if self._later_writes(n, needed, values)]
         for read in reads:
             for write in writes:
-                if _parallel_loop(read) is not _parallel_loop(write):
+                loop = _parallel_loop(write)
+                if _parallel_loop(read) is not loop and not (
+                        len(loops) == 1 and loop is not None and _top(read).position < _top(write).position):
                     _refuse(read, write, "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps it, but "
                                          "not of a kernel that returns a value (put its loops into kernels)", SplitError)
 
 
 def _kind(node: Node) -> str:
     return ir.StringAttr(node.op.attributes["kind"]).value
+
+
+def _top(node: Node) -> Node:
+    """The op of the function's body that a node is in."""
+    while node.block.owner is not None:
+        node = node.block.owner
+    return node
 
 
 def _parallel_loop(node: Node) -> Node | None:

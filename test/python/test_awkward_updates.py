@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -267,3 +268,87 @@ def test_arguments_in_ranges_of_loops_that_are_cut() -> None:
             x[i] = ti.sin(x[i])
 
     check(lambda: (step(2, 0.9), step(3, 1.1), total(x, loss)), [x], loss)
+
+
+def test_sums_over_what_a_later_loop_overwrites() -> None:
+    """Loops in front of the only one that writes an array need it as it was before the launch."""
+    x, y, w, loss = variable(6), variable(6, seed=1), variable(6, seed=2), scalar()
+
+    @ti.kernel
+    def normalise():
+        s = 0.0
+        for i in x:
+            s += x[i] * x[i]
+        for i in x:
+            x[i] = ti.sin(x[i]) / ti.sqrt(s)
+        for i in y:
+            y[i] = y[i] * s
+
+    @ti.kernel
+    def softmax():
+        most = -1e9
+        for i in x:
+            ti.atomic_max(most, x[i])
+        z = 0.0
+        for i in x:
+            z += ti.exp(x[i] - most)
+        for i in x:
+            x[i] = ti.exp(x[i] - most) / z
+
+    @ti.kernel
+    def relax():
+        first = x[0]
+        s = 0.0
+        for i in x:
+            s += x[i] * x[i]
+        for i in x:
+            for _ in range(3):
+                x[i] = ti.sin(x[i] * s) + first * x[i]
+
+    @ti.kernel
+    def returning() -> ti.f64:
+        s = 0.0
+        for i in x:
+            w[i] = x[i] ** 2 * y[i]
+        for i in y:
+            y[i] = y[i] * y[i]
+        for i in y:
+            s += w[i]
+        return s
+
+    @ti.kernel
+    def add_up():
+        for i in x:
+            loss[None] += x[i] ** 2 * (i + 1) + y[i] * x[i] + w[i]
+
+    for step in (normalise, softmax, relax, returning):
+        def run(step: Any = step) -> None:
+            step()
+            step()
+            add_up()
+
+        check(run, [x, y, w], loss)
+        assert kept_bytes(run, loss) <= 4 * 6 * 8
+
+
+def test_what_a_loop_left_and_a_later_one_needs_with_a_local_is_refused() -> None:
+    x, loss = variable(6), scalar()
+
+    @ti.kernel
+    def run():
+        s = 0.0
+        for i in x:
+            s += x[i] * x[i]
+        for i in x:
+            x[i] *= s
+        for i in x:
+            loss[None] += x[i] * x[i] * s
+
+    with pytest.raises(ti.TaichiCompilationError, match="put the loops into kernels of their own"), ti.ad.Tape(loss):
+        run()
+
+
+def kept_bytes(run: Any, loss: Any) -> int:
+    with ti.ad.Tape(loss) as tape:
+        run()
+    return tape.explain().bytes
