@@ -643,7 +643,7 @@ class TestRefused:
         def store():
             for i in p.x:
                 p.v[i] = p.x[i]
-        self.refuse(p, rf"kernel 'step' reads field '{p.v.symbol}' at .*py:\d+:\d+, to which steps add", state=[p.x])
+        self.refuse(p, rf"kernel 'step' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither", state=[p.x])
         self.refuse(p, rf"kernel 'store' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither", lambda t: store(),
                     state=[p.x])
 
