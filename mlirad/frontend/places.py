@@ -125,32 +125,31 @@ class VariablePlace(Place):
         return value
 
     def store(self, value: Any) -> None:
-        self._each(value, lambda k, v: self.variable.write_entry(k, v))
+        if isinstance(self.position, int):
+            self.variable.write_entry(self.position, value)
+        elif self.position is not None:
+            self._change(None, None, value)
+        else:
+            self.variable.store(value)
 
     def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
-        before = self.load()
-        self._each(value, lambda k, v: self.variable.update_entry(k, operator, kind, v), operator)
-        return before
-
-    def _each(self, value: Any, write: Callable[[int, Any], None],
-              operator: Callable[[Any, Any], Any] | None = None) -> None:
-        variable = self.variable
+        before, variable = self.load(), self.variable
         if isinstance(self.position, int):
-            write(self.position, value)
-        elif self.position is not None:  # every entry is rewritten; only the one at `position` changes
-            for k in range(len(variable.slots)):
-                old = variable.read_entry(k)
-                changed = value if operator is None else operator(old, value)
-                variable.write_entry(k, ex.select(self.position == k, ex.cast(changed, old.dtype), old))
-        elif operator is None:
-            variable.store(value)
+            variable.update_entry(self.position, operator, kind, value)
+        elif self.position is not None:
+            self._change(operator, kind, value)
         else:
             count = len(variable.slots)
             values = value.entries if isinstance(value, Matrix) else [value] * count
             if len(values) != count:
                 raise TaichiCompilationError(f"{len(values)} values for a variable of {count} entries")
             for k, entry in enumerate(values):
-                write(k, entry)
+                variable.update_entry(k, operator, kind, entry)
+        return before
+
+    def _change(self, operator: Callable[[Any, Any], Any] | None, kind: str | None, value: Any) -> None:
+        for k in range(len(self.variable.slots)):
+            self.variable.change_where(self.position == k, k, operator, kind, value)
 
     @property
     def shape(self) -> tuple[int, ...]:

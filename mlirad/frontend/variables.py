@@ -12,6 +12,7 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import constant, current, emit, emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.regions import if_op
 from mlirad.types import DataType
 
 
@@ -91,6 +92,13 @@ class Variable:
         """Read, combine and write entry `k`."""
         self.write_entry(k, operator(self.read_entry(k), value))
 
+    def change_where(self, condition: Expr, k: int, operator: Callable[[Any, Any], Any] | None, kind: str | None,
+                     value: Any) -> None:
+        """Set entry `k`, or update it with an operator, where a condition holds."""
+        old = self.read_entry(k)
+        changed = value if operator is None else operator(old, value)
+        self.write_entry(k, ex.select(condition, ex.cast(changed, old.dtype), old))
+
 
 class SharedVariable(Variable):
     """A local of the kernel that the iterations of a parallel loop update: a cell of memory of this launch."""
@@ -109,6 +117,17 @@ class SharedVariable(Variable):
             super().update_entry(k, operator, kind, value)
             return
         atomic(self.slots[k], [], self.dtypes[k], kind, value)
+
+    def change_where(self, condition: Expr, k: int, operator: Callable[[Any, Any], Any] | None, kind: str | None,
+                     value: Any) -> None:
+        """The same; other iterations may change the other entries, so these are not written again."""
+        def change() -> None:
+            if operator is None:
+                self.write_entry(k, value)
+            else:
+                self.update_entry(k, operator, kind, value)
+
+        if_op(condition.value, change)
 
 
 def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any) -> Expr:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlirad as ti
+from mlirad.runtime import program as current
 
 RANDOM = np.random.default_rng(7)
 
@@ -422,3 +423,30 @@ def test_functions_of_ti_math() -> None:
     n, d = ti.math.normalize(ti.math.vec2(0.0, 2.0)), ti.math.vec2(1.0, -1.0)
     assert ti.math.reflect(d, n).to_list() == [1.0, 1.0]
     assert (ti.math.rotation2d(np.pi / 2) @ ti.math.vec2(1.0, 0.0)).to_list() == pytest.approx([0, 1])
+
+
+def test_iterations_write_different_entries_of_a_local_vector() -> None:
+    """None of them reads and writes back the others' entries, which on several threads would lose some."""
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
+    current.program().config.thread_worth = 0
+    vector = ti.types.vector(8, ti.i32)
+
+    @ti.kernel
+    def numbers() -> vector:
+        found = vector(0)
+        for i in range(8):
+            found[i] = i
+        return found
+
+    @ti.kernel
+    def counts() -> vector:
+        found = vector(0)
+        for i in range(1000):
+            found[i % 8] += 1
+        return found
+
+    assert list(numbers()) == list(range(8))
+    assert list(counts()) == [125] * 8
+    loop = numbers.ir().partition("scf.parallel")[2].partition("scf.reduce")[0]
+    assert loop.count('"field.store"') == loop.count("scf.if") == 8
+    assert '"field.load"' not in loop
