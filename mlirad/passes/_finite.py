@@ -71,17 +71,10 @@ class Finiteness:
 
     def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
         while block is not outer and block.owner is not None:
-            if block.owner.name != "scf.parallel" and not self._runs(block.owner):
+            if block.owner.name != "scf.parallel" and not block.owner.has_trips:
                 return True
             block = block.owner.block
         return False
-
-    def _runs(self, loop: Node) -> bool:
-        """Whether a loop is known to run at least once."""
-        bounds = [self.graph.defined[v] for v in loop.operands[:2]] if loop.name == "scf.for" else []
-        numbers = [ir.IntegerAttr(node.op.attributes["value"]).value for node in bounds
-                   if isinstance(node, Node) and node.name == "arith.constant"]
-        return len(numbers) == 2 and numbers[0] < numbers[1]
 
     def _has_pole(self, node: Node) -> bool:
         if node.name == "arith.divf":

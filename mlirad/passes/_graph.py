@@ -7,7 +7,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
 from mlirad.passes._build import is_float
-from mlirad.passes._walk import array_root
+from mlirad.passes._walk import array_root, constant_integer
 
 ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
 
@@ -34,6 +34,41 @@ class Node:
     def array_value(self) -> int:
         """The array operand of an access."""
         return self.operands[ACCESSES[self.name]]
+
+    @property
+    def owners(self) -> list[Node]:
+        """The ops around this one, outermost first."""
+        found: list[Node] = []
+        owner = self.block.owner
+        while owner is not None:
+            found.append(owner)
+            owner = owner.block.owner
+        return found[::-1]
+
+    def owners_within(self, outer: Node) -> list[Node]:
+        """The ops around this one inside another, outermost first."""
+        found = self.owners
+        return found[found.index(outer) + 1:]
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Where this stands in the program: its position, behind those of the ops around it."""
+        return tuple([node.position for node in (*self.owners, self)])
+
+    @property
+    def induction(self) -> list[int]:
+        """The indices of a `for` or a parallel loop; none for other ops."""
+        if self.name == "scf.parallel":
+            return self.blocks[0].arguments
+        return self.blocks[0].arguments[:1] if self.name == "scf.for" else []
+
+    @property
+    def has_trips(self) -> bool:
+        """Whether this is a `for` that is known to run at least once."""
+        if self.name != "scf.for":
+            return False
+        low, high = (constant_integer(self.op.operands[k]) for k in (0, 1))
+        return low is not None and high is not None and low < high
 
     def walk(self) -> Iterator[Node]:
         """The nodes nested in this one, in order."""

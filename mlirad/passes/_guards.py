@@ -69,7 +69,7 @@ class _Side:
     def _bounds(self, loop: Node) -> list[Fact]:
         """The indices of a loop lie between its bounds."""
         graph = self.guards.graph
-        arguments = loop.blocks[0].arguments if loop.name == "scf.parallel" else loop.blocks[0].arguments[:1]
+        arguments = loop.induction
         facts = []
         for position, argument in enumerate(arguments):
             index = self._sum(graph.values[argument])

@@ -107,7 +107,7 @@ class Needed:
         for node in self.graph.nodes():
             if node.name in ("field.store", "field.atomic") and node.array in self.arrays:
                 self.redone.add(node)
-                around = [owner for owner in _owners(node) if owner.name != "scf.parallel"]
+                around = [owner for owner in reversed(node.owners) if owner.name != "scf.parallel"]
                 self.redone.update(around)
                 base, deepest = base_depth(node), self._reversed_blocks(node)
                 for inner in [node, *around]:
@@ -117,7 +117,7 @@ class Needed:
     def _reversed_blocks(self, node: Node) -> int:
         """How many of the blocks around a node run reversed at most: one that holds nothing to reverse runs forward."""
         count = 1
-        for owner in reversed(_owners(node)):
+        for owner in node.owners:
             if owner not in self.work:
                 break
             count += 1
@@ -201,8 +201,7 @@ class Needed:
                 self.replayed.add(node)
                 for operand in node.operands:
                     self._need(operand, 1, load)
-                owner = node.block.owner
-                while owner is not None:
+                for owner in reversed(node.owners):
                     self.replayed.add(owner)
                     if owner.name == "scf.while":
                         self._need_condition(owner, 1, load)
@@ -211,23 +210,12 @@ class Needed:
                     else:
                         for bound in self._bounds(owner):
                             self._need(bound, 1, load)
-                    owner = owner.block.owner
-
-
-def _owners(node: Node) -> list[Node]:
-    """The structured ops around a node, innermost first."""
-    found: list[Node] = []
-    owner = node.block.owner
-    while owner is not None:
-        found.append(owner)
-        owner = owner.block.owner
-    return found
 
 
 def base_depth(node: Node) -> int:
     """The depth of the block that a node's iteration of a parallel loop, or else the function, begins with."""
-    inside = [owner for owner in _owners(node) if owner.name == "scf.parallel"]
-    return inside[0].block.depth + 1 if inside else 0
+    inside = [owner for owner in node.owners if owner.name == "scf.parallel"]
+    return inside[-1].block.depth + 1 if inside else 0
 
 
 def _is_add(node: Node) -> bool:

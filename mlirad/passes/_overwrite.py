@@ -34,6 +34,8 @@ class Overwrites:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.guards = Guards(graph)
+        self._forms: dict[int, Affine] = {}
+        self._intervals: dict[int, Interval] = {}
 
     def meeting(self, load: Node, write: Node) -> str | None:
         """Where `write` may hit the element of `load` after it: in the same "iteration" of the parallel loop around
@@ -43,35 +45,34 @@ class Overwrites:
         that they do not meet another iteration's is the program's promise, since the kernel's own result would depend
         on the order otherwise.
         """
+        return self.judge(load, write)[0]
+
+    def judge(self, load: Node, write: Node) -> tuple[str | None, bool]:
+        """`meeting`, and whether the indices decide which iterations meet."""
         common = self._common_loops(load, write)
         found = self._distances(load, write, common)
         if found is None:
-            return None
+            return None, True
         distances, all_known = found
         where = self._later(load, write, common, distances, all_known)
         if where != "another":
-            return where
+            return where, all_known
         loop = next(loop for loop in common if loop.name == "scf.parallel")
         if not self.guards.exclude(load, write, loop, distances):
-            return where
-        within = {self.graph.values[number]: 0 for number in _induction(loop)}
+            return where, all_known
+        within = {self.graph.values[number]: 0 for number in loop.induction}
         if any(distances.get(iv) for iv in within):
-            return None
-        return self._later(load, write, common, {**distances, **within}, all_known)
-
-    def is_undecided(self, load: Node, write: Node) -> bool:
-        """Whether indices leave open which iterations meet."""
-        found = self._distances(load, write, self._common_loops(load, write))
-        return found is not None and not found[1]
+            return None, all_known
+        return self._later(load, write, common, {**distances, **within}, all_known), all_known
 
     def _distances(self, load: Node, write: Node, common: list[Node]) -> tuple[dict[ir.Value, int], bool] | None:
         """The distances of the loops around two accesses, and whether all axes are known; None if nothing meets."""
-        ivs = [self.graph.values[v] for loop in common for v in _induction(loop)]
+        ivs = [self.graph.values[v] for loop in common for v in loop.induction]
         distances: dict[ir.Value, int] = {}
         all_known = True
         for mine, other in zip(load.indices, write.indices):
-            left, right = affine(self.graph.values[mine]), affine(self.graph.values[other])
-            if not self._interval(left).meets(self._interval(right)):
+            left, right = self._form(mine), self._form(other)
+            if not self._intervals[mine].meets(self._intervals[other]):
                 return None
             distance = self._distance(left, right, ivs, common)
             if distance == "never":
@@ -85,8 +86,8 @@ class Overwrites:
         return distances, all_known
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
-        around = _owners(load)
-        return [owner for owner in _owners(write) if owner in around]
+        around = load.owners
+        return [owner for owner in write.owners if owner in around]
 
     def _distance(self, left: Affine, right: Affine, ivs: list[ir.Value],
                   common: list[Node]) -> tuple[ir.Value | None, int] | str | None:
@@ -115,7 +116,7 @@ class Overwrites:
                 continue
             if loop.name == "scf.while":
                 return "iteration"
-            for number in _induction(loop):
+            for number in loop.induction:
                 distance = distances.get(self.graph.values[number])
                 is_parallel = loop.name == "scf.parallel"
                 if distance is None and (_single_trip(loop, number, self.graph) or (is_parallel and not all_known)):
@@ -127,7 +128,14 @@ class Overwrites:
                         return "another" if all_known else None
                     step = constant_integer(loop.op.operands[2])
                     return "iteration" if step is None or distance > 0 else None
-        return "iteration" if _position(load) < _position(write) else None
+        return "iteration" if load.order < write.order else None
+
+    def _form(self, index: int) -> Affine:
+        """An index as a sum, looked at once; with it, the values that it may take."""
+        if index not in self._forms:
+            self._forms[index] = affine(self.graph.values[index])
+            self._intervals[index] = self._interval(self._forms[index])
+        return self._forms[index]
 
     def _interval(self, form: Affine) -> Interval:
         low: int | None = form.constant
@@ -155,22 +163,6 @@ class Overwrites:
         return Interval(low, None if high is None else high - 1)
 
 
-def _owners(node: Node) -> list[Node]:
-    """The structured ops around a node, outermost first."""
-    found: list[Node] = []
-    owner = node.block.owner
-    while owner is not None:
-        found.insert(0, owner)
-        owner = owner.block.owner
-    return found
-
-
-def _induction(loop: Node) -> list[int]:
-    if loop.name == "scf.parallel":
-        return loop.blocks[0].arguments
-    return loop.blocks[0].arguments[:1] if loop.name == "scf.for" else []
-
-
 def _single_trip(loop: Node, number: int, graph: Graph) -> bool:
     position = loop.blocks[0].arguments.index(number)
     count = len(loop.blocks[0].arguments) if loop.name == "scf.parallel" else 1
@@ -185,13 +177,3 @@ def _branch(owner: Node, node: Node) -> BlockNode:
         assert block.owner is not None
         block = block.owner.block
     return block
-
-
-def _position(node: Node) -> tuple[int, ...]:
-    """Where a node stands in program order."""
-    path: list[int] = []
-    current: Node | None = node
-    while current is not None:
-        path.insert(0, current.position)
-        current = current.block.owner
-    return tuple(path)

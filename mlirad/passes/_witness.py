@@ -6,15 +6,17 @@ certain: conditions and inner loops around an access are computed too, and where
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mlirad.bindings import ir
 from mlirad.passes._graph import Graph, Node
-from mlirad.passes._walk import is_inside, owner_operation
+from mlirad.passes._walk import constant_integer, is_inside, owner_operation
 
 POINTS = 300  # iterations tried for an access
 Number = tuple[frozenset[tuple[ir.Value, int]], int]  # multiples of values from outside of the loop, and the rest
 Iteration = tuple[int, ...]
+Elements = dict[tuple[Number, ...], set[Iteration]]
+Step = tuple[Node, int]  # a loop with one of its axes, or a branch with one of its sides
 
 
 class Unknown(Exception):
@@ -26,14 +28,11 @@ class Witness:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._touched: dict[int, dict[tuple[Number, ...], set[Iteration]]] = {}
+        self._touched: dict[Node, Elements] = {}
 
     def find(self, node: Node, write: Node, loop: Node) -> tuple[Iteration, Iteration] | None:
         """Iterations, not the same, of which one runs `node` and the other `write` on one element; None if none is found."""
-        try:
-            mine, other = self._elements(node, loop), self._elements(write, loop)
-        except Unknown:
-            return None
+        mine, other = self._elements(node, loop), self._elements(write, loop)
         for element, iterations in mine.items():
             for second in sorted(other.get(element, ())):
                 first = next((iteration for iteration in sorted(iterations) if iteration != second), None)
@@ -41,47 +40,39 @@ class Witness:
                     return first, second
         return None
 
-    def _elements(self, node: Node, loop: Node) -> dict[tuple[Number, ...], set[Iteration]]:
-        """The elements that an access touches, with the iterations that do."""
-        if id(node) not in self._touched:
-            found: dict[tuple[Number, ...], set[Iteration]] = {}
-            owners = _owners(node, loop)
-            levels = sum(len(_induction(owner)) for owner in owners)
-            each = max(2, int(POINTS ** (1 / max(levels, 1))))
-            for point in self._points(owners, 0, _Point(self.graph, loop), each, node):
-                element = tuple(point.number(self.graph.values[index]) for index in node.indices)
-                iteration = tuple(point.known[self.graph.values[v]][1] for v in _induction(loop))
-                found.setdefault(element, set()).add(iteration)
-            self._touched[id(node)] = found
-        return self._touched[id(node)]
+    def _elements(self, node: Node, loop: Node) -> Elements:
+        """The elements that an access touches, with the iterations that do; none where something is not known."""
+        if node not in self._touched:
+            try:
+                self._touched[node] = self._tried(node, loop)
+            except Unknown:
+                self._touched[node] = {}
+        return self._touched[node]
 
-    def _points(self, owners: list[Node], depth: int, point: _Point, each: int, node: Node) -> Iterator[_Point]:
-        """Some of the points at which a node runs, from the ops around it, outermost first."""
-        if depth == len(owners):
+    def _tried(self, node: Node, loop: Node) -> Elements:
+        found: Elements = {}
+        steps = list(_steps(node, loop))
+        each = max(2, int(POINTS ** (1 / max(1, sum(owner.name != "scf.if" for owner, _ in steps)))))
+        for point in self._points(steps, _Point(self.graph, loop), each):
+            element = tuple(point.number(self.graph.values[index]) for index in node.indices)
+            iteration = tuple(point.known[self.graph.values[v]][1] for v in loop.induction)
+            found.setdefault(element, set()).add(iteration)
+        return found
+
+    def _points(self, steps: Sequence[Step], point: _Point, each: int) -> Iterator[_Point]:
+        """Some of the points that steps lead to."""
+        if not steps:
             yield point
             return
-        owner = owners[depth]
+        (owner, number), *rest = steps
         if owner.name == "scf.if":
-            condition = point.integer(self.graph.values[owner.operands[0]]) != 0
-            inner = owners[depth + 1].block if depth + 1 < len(owners) else node.block
-            if condition == (inner is owner.blocks[0]):
-                yield from self._points(owners, depth + 1, point, each, node)
+            if point.integer(self.graph.values[owner.operands[0]]) == number:
+                yield from self._points(rest, point, each)
             return
-        if owner.name not in ("scf.parallel", "scf.for"):
-            raise Unknown
-        rank = len(_induction(owner))
-        yield from self._along(owner, 0, rank, owners, depth, point, each, node)
-
-    def _along(self, owner: Node, axis: int, rank: int, owners: list[Node], depth: int, point: _Point, each: int,
-               node: Node) -> Iterator[_Point]:
-        if axis == rank:
-            yield from self._points(owners, depth + 1, point, each, node)
-            return
-        low, high, step = (self.graph.values[owner.operands[k * rank + axis]] for k in range(3))
+        index = self.graph.values[owner.induction[number]]
+        low, high, step = (self.graph.values[v] for v in owner.operands[number:3 * len(owner.induction):len(owner.induction)])
         for value in _ends(self._range(point, low, high, step, each), each):
-            yield from self._along(owner, axis + 1, rank, owners, depth,
-                                   point.where(self.graph.values[_induction(owner)[axis]], value), each, node)
-
+            yield from self._points(rest, point.where(index, value), each)
 
     def _range(self, point: _Point, low: ir.Value, high: ir.Value, step: ir.Value, each: int) -> range:
         """The values of an index; of a length that is not known while compiling, enough."""
@@ -116,12 +107,12 @@ class _Point:
 
     def _computed(self, value: ir.Value) -> Number:
         if not is_inside(owner_operation(value), self.loop.op):
-            constant = _constant(value)
+            constant = constant_integer(value)
             return (frozenset({(value, 1)}), 0) if constant is None else (frozenset(), constant)
         if isinstance(value, ir.BlockArgument):
             raise Unknown
         op = value.owner.operation
-        constant = _constant(value)
+        constant = constant_integer(value)
         if constant is not None:
             return frozenset(), constant
         if op.name in _CASTS:
@@ -147,15 +138,6 @@ class _Point:
         return frozenset(), rule(left, right)
 
 
-def _constant(value: ir.Value) -> int | None:
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
-        return None
-    attribute = value.owner.operation.attributes["value"]
-    if not isinstance(attribute, ir.IntegerAttr):
-        return None
-    return abs(attribute.value) if str(value.type) == "i1" else int(attribute.value)
-
-
 def _fitting(number: int, width: int) -> int:
     if not -(1 << (width - 1)) <= number < 1 << (width - 1):
         raise Unknown
@@ -179,19 +161,16 @@ def _ends(values: range, count: int) -> list[int]:
     return [*values[:count - count // 2], *values[len(values) - count // 2:]]
 
 
-def _owners(node: Node, loop: Node) -> list[Node]:
-    found = [loop]
-    owner = node.block.owner
-    while owner is not None and owner is not loop:
-        found.insert(1, owner)
-        owner = owner.block.owner
-    return found
-
-
-def _induction(loop: Node) -> list[int]:
-    if loop.name == "scf.parallel":
-        return loop.blocks[0].arguments
-    return loop.blocks[0].arguments[:1] if loop.name == "scf.for" else []
+def _steps(node: Node, loop: Node) -> Iterator[Step]:
+    """What leads to a node: the indices of loops, from `loop` inwards, and the sides of branches (1 for `then`)."""
+    owners = [loop, *node.owners_within(loop)]
+    for owner, inner in zip(owners, [*owners[1:], node]):
+        if owner.name == "scf.if":
+            yield owner, int(inner.block is owner.blocks[0])
+        elif owner.induction:
+            yield from ((owner, axis) for axis in range(len(owner.induction)))
+        else:
+            raise Unknown
 
 
 def _quotient(left: int, right: int) -> int:

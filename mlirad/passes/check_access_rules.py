@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 
 from mlirad.bindings import ir
 from mlirad.errors import SplitError, TaichiCompilationError, located
-from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
+from mlirad.passes._footprint import named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._needed import Needed
@@ -57,7 +57,7 @@ class _Check:
         for array in redone:
             self._stays_in_one_loop(array, needed)
         if redone:
-            marks = [self._mark(array) for array in redone]
+            marks = [named_array(array) for array in redone]
             self.function.attributes["grad.redone"] = ir.ArrayAttr.get(marks)
             verdicts = [ir.StringAttr.get(_message(load, write)) for load, write in redone.values()]
             self.function.attributes["grad.verdicts"] = ir.ArrayAttr.get(verdicts)
@@ -78,11 +78,6 @@ class _Check:
             else:
                 verdict = "safe, the kernel does not write it"
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
-
-    def _mark(self, array: Any) -> ir.Attribute:
-        if isinstance(array, str):
-            return ir.FlatSymbolRefAttr.get(array)
-        return ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(array).arg_number)
 
     def _unsafe(self, needed: Needed, redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
         values = {value for value, _ in needed.keys}
@@ -144,7 +139,7 @@ class _Check:
             for write in writes:
                 loop = _parallel_loop(write)
                 if _parallel_loop(read) is not loop and not (
-                        len(loops) == 1 and loop is not None and _top(read).position < _top(write).position):
+                        len(loops) == 1 and loop is not None and read.order[0] < write.order[0]):
                     _refuse(read, write, "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps it, but "
                                          "not of a kernel that returns a value (put its loops into kernels)", SplitError)
 
@@ -153,18 +148,9 @@ def _kind(node: Node) -> str:
     return ir.StringAttr(node.op.attributes["kind"]).value
 
 
-def _top(node: Node) -> Node:
-    """The op of the function's body that a node is in."""
-    while node.block.owner is not None:
-        node = node.block.owner
-    return node
-
-
 def _parallel_loop(node: Node) -> Node | None:
-    owner = node.block.owner
-    while owner is not None and owner.name != "scf.parallel":
-        owner = owner.block.owner
-    return owner
+    return next((owner for owner in reversed(node.owners) if owner.name == "scf.parallel"), None)
+
 
 
 def _message(load: Node, write: Node) -> str:

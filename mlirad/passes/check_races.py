@@ -17,7 +17,7 @@ from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._remarks import shown_array
-from mlirad.passes._walk import constant_integer, functions
+from mlirad.passes._walk import functions
 from mlirad.passes._witness import Iteration, Witness
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
@@ -47,9 +47,10 @@ class _Check:
             for write in shared:
                 if node.array != write.array or write.name == "field.load" or not self._carries(node, write):
                     continue
-                if self.overwrites.meeting(node, write) == "another":
+                where, is_decided = self.overwrites.judge(node, write)
+                if where == "another":
                     _refuse(node, write, all(_is_certain(one, loop) for one in (node, write)))
-                if self.overwrites.is_undecided(node, write) and (found := self.witness.find(node, write, loop)) is not None:
+                if not is_decided and (found := self.witness.find(node, write, loop)) is not None:
                     _refuse(node, write, True, found)
 
     def _carries(self, node: Node, write: Node) -> bool:
@@ -68,21 +69,11 @@ class _Check:
 
 def _is_certain(node: Node, loop: Node) -> bool:
     """Whether an access runs in every iteration."""
-    owner = node.block.owner
-    while owner is not None and owner is not loop:
-        if owner.name != "scf.for" or not _has_trips(owner):
-            return False
-        owner = owner.block.owner
-    return True
+    return all(owner.has_trips for owner in node.owners_within(loop))
 
 
 def _shown(iteration: Iteration) -> str:
     return str(iteration[0]) if len(iteration) == 1 else str(iteration)
-
-
-def _has_trips(loop: Node) -> bool:
-    low, high = (constant_integer(loop.op.operands[k]) for k in (0, 1))
-    return low is not None and high is not None and low < high
 
 
 def _refuse(node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None) -> NoReturn:
