@@ -8,6 +8,7 @@ import numpy as np
 
 from mlirad.ad.entries import Entry, HostWrite, Launch
 from mlirad.ad.snapshot import Snapshot
+from mlirad.ad.targets import listed
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field import Field
@@ -21,7 +22,7 @@ Array = np.ndarray[Any, Any]
 
 def fields_of(wrt: Any, what: str) -> list[Field]:
     """One field or several, each with a gradient. Raises TaichiTypeError for anything else."""
-    found = list(wrt) if isinstance(wrt, list | tuple) else [wrt]
+    found = listed(wrt)[0]
     for field in found:
         if not isinstance(field, Field) or not field.has("grad"):
             name = f"field '{field.symbol}' without one" if isinstance(field, Field) else f"a {type(field).__name__}"

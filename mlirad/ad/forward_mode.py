@@ -11,6 +11,7 @@ import numpy as np
 from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.places import caller
+from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field, dual_kind
@@ -43,10 +44,10 @@ class FwdMode:
     validates = False
 
     def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
-        self.loss = [_differentiable(one, "loss") for one in _listed(loss)]
-        several = isinstance(param, list | tuple)
-        self.param = [_differentiable(one, "param") for one in _listed(param)]
-        if len({id(one) for one in self.param}) < len(self.param):
+        self.loss = [_differentiable(one, "loss") for one in listed(loss)[0]]
+        params, several = listed(param)
+        self.param = [_differentiable(one, "param") for one in params]
+        if has_twice(self.param):
             raise TaichiTypeError("`param` of FwdMode has a field twice: add up its seeds")
         if several and seed is not None and len(seed) != len(self.param):
             raise TaichiTypeError(f"{len(seed)} seeds for {len(self.param)} parameters")
@@ -218,10 +219,6 @@ def clear_all_tangents() -> None:
     current.materialize()
     for memory in current.tangents.values():
         memory.fill(0)
-
-
-def _listed(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list | tuple) else [given]
 
 
 def _differentiable(one: Any, what: str) -> Any:

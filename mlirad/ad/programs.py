@@ -13,6 +13,7 @@ from mlirad.ad.overrides import place_overrides
 from mlirad.ad.seeds import check_seeds, name_of
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape import Tape
+from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.matrix import Matrix
 from mlirad.lang.field import Field
@@ -45,12 +46,12 @@ class ProgramFunction:
         if inputs is None or output is None:
             raise TaichiTypeError(f"{what} of a program takes inputs= and output=, fields with gradients")
         self.what, self.run = what, run
-        self.inputs, self.several_inputs = _listed(inputs)
-        self.outputs, self.several_outputs = _listed(output)
+        self.inputs, self.several_inputs = listed(inputs)
+        self.outputs, self.several_outputs = listed(output)
         for one, role in [*((i, "input") for i in self.inputs), *((o, "output") for o in self.outputs)]:
             _check(what, one, role)
         for given, role in ((self.inputs, "inputs"), (self.outputs, "outputs")):
-            if len({id(one) for one in given}) < len(given):
+            if has_twice(given):
                 raise TaichiTypeError(f"{what}: a field is among the {role} twice")
 
     def gradient(self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]) -> tuple[Any, Any]:
@@ -140,11 +141,6 @@ def _parts(value: Any, count: int, *, several: bool, what: str) -> list[Any]:
     if not isinstance(value, list | tuple) or len(value) != count:
         raise TaichiTypeError(f"{what} is a list of {count} arrays")
     return list(value)
-
-
-def _listed(given: Any) -> tuple[list[Any], bool]:
-    several = isinstance(given, list | tuple)
-    return (list(given) if several else [given]), several
 
 
 def _check(what: str, one: Any, role: str) -> None:

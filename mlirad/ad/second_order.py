@@ -14,6 +14,7 @@ from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.forward_mode import clear_all_tangents, floats
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape import Tape
+from mlirad.ad.targets import has_twice, listed
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field import Field, dual_kind
@@ -198,12 +199,11 @@ class TangentTape(Tape):
 
 
 def _fields(wrt: Any) -> tuple[list[Field], bool]:
-    several = isinstance(wrt, list | tuple)
-    fields = list(wrt) if several else [wrt]
+    fields, several = listed(wrt)
     for field in fields:
         if not isinstance(field, Field) or not field.dtype.is_float or field.primal is not None:
             raise TaichiTypeError(f"derivatives are taken in float fields, not in {field!r}")
-    if len({id(field) for field in fields}) < len(fields):
+    if has_twice(fields):
         raise TaichiTypeError("derivatives are taken in a field once: it is in the list twice")
     return fields, several
 

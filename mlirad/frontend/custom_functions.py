@@ -1,7 +1,7 @@
 """Calls of functions with derivatives of their own: one op, with regions for the value and for its derivatives."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
-from mlirad.frontend.leaves import kind_of, leaves, like
+from mlirad.frontend.leaves import kind_of, leaves, like, widest
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef, Place
 from mlirad.frontend.source import FunctionSource
@@ -51,7 +51,7 @@ class _Arguments:
                 self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
         self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
         self.integers = [name for name in self.dtypes if name not in self.floats]
-        self.dtype = _widest(dtype for name in self.floats for dtype in self.dtypes[name])
+        self.dtype = widest(dtype for name in self.floats for dtype in self.dtypes[name]) if self.floats else i64
         self.operands = [ex.cast(leaf, self.dtype).value for name in self.floats for leaf in operands[name]]
         self.count = len(self.operands)
         self.operands += [ex.cast(leaf, i64).value for name in self.integers for leaf in operands[name]]
@@ -82,7 +82,7 @@ class _Result:
         if not all(leaf.dtype.is_float for leaf in self.leaves):
             raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
                                   f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}")
-        self.dtype = _widest(leaf.dtype for leaf in self.leaves)
+        self.dtype = widest(leaf.dtype for leaf in self.leaves)
 
     def from_block(self, values: Sequence[ir.Value]) -> Any:
         """The result, as values of a block."""
@@ -240,7 +240,3 @@ def _is_at_run_time(value: Any) -> bool:
         return any(_is_at_run_time(entry) for entry in value.entries)
     return isinstance(value, Expr | float) or (ex.is_scalar(value) and not isinstance(value, int)
                                                and ex.dtype_of(value).is_float)
-
-
-def _widest(dtypes: Iterable[DataType]) -> DataType:
-    return max(dtypes, key=lambda dtype: dtype.bits, default=i64)

@@ -33,7 +33,7 @@ def emit_jvp(t: Translator, what: str, primals: Sequence[Expr], directions: Sequ
     `what` begins messages. Raises TaichiTypeError where the result holds anything but floats, TaichiCompilationError
     where the body does more than compute its result.
     """
-    dtype = widest(primals)
+    dtype = widest(primal.dtype for primal in primals)
     type_ = mlir_type(dtype)
     draft = ir.Operation.create("grad.jvp", [], [], regions=1)
     block = ir.Block.create_at_start(draft.regions[0], [type_] * len(primals), [draft.location] * len(primals))
@@ -44,7 +44,7 @@ def emit_jvp(t: Translator, what: str, primals: Sequence[Expr], directions: Sequ
         finally:
             t.depth -= 1
         scalars = float_leaves(value, f"{what}: its result")
-        result = widest(scalars)
+        result = widest(scalar.dtype for scalar in scalars)
         emit_effect("grad.yield", [ex.cast(scalar, result).value for scalar in scalars])
     _refuse_side_effects(t, what, block)
     operands = [ex.cast(v, dtype).value for values in (primals, *directions) for v in values]

@@ -55,6 +55,6 @@ def kind_of(value: Any) -> str:
     return "a scalar" if ex.is_scalar(value) else f"a {type(value).__name__}"
 
 
-def widest(values: Iterable[Expr]) -> DataType:
-    """The float type that holds all of some floats."""
-    return max((value.dtype for value in values), key=lambda dtype: dtype.bits)
+def widest(dtypes: Iterable[DataType]) -> DataType:
+    """The one of some float types that holds all numbers of the others."""
+    return max(dtypes, key=lambda dtype: dtype.bits)

@@ -22,7 +22,6 @@ from mlirad.frontend.variables import Variable
 
 Bindings = dict[str, tuple[Any, bool]]
 _EXTRA = {"jvp": "tangent", "vjp": "adjoint"}  # what a transform takes behind the arguments of its function
-KINDS = ("grad", "value_and_grad", "jvp", "vjp", "jacobian", "forward")
 
 
 class Transform(Special):

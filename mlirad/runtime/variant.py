@@ -31,7 +31,6 @@ from mlirad.types import DataType
 
 MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
 RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
-PRIMALS = ("primal", "validation", "anomaly", "validation-anomaly")
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
 
@@ -151,8 +150,7 @@ class Variant:
         found = self._derivatives.get(mode)
         if found is None:
             code = self.code(mode)
-            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(),
-                                                              tangents_of(mode))
+            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(), tangents_of(mode))
         return found
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
