@@ -20,6 +20,7 @@ from mlirad.frontend import builder as fb
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
 from mlirad.frontend.regions import fill_array
+from mlirad.lang.component_field import ComponentField
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
@@ -360,64 +361,6 @@ class Field:
                                                       field=ir.FlatSymbolRefAttr.get(self.symbol))
         return ArrayRef(builder.arrays[self.symbol], self.dtype, memory.layout.index_shape, self.element_shape,
                         self.offset, self.symbol)
-
-
-class ComponentField:
-    """One component of a field of vectors or matrices, seen as a field of scalars."""
-
-    def __init__(self, whole: Field, position: tuple[int, ...]) -> None:
-        if len(position) == 2 and len(whole.element_shape) == 1:
-            position = position[:1]
-        if len(position) != len(whole.element_shape):
-            raise TaichiIndexError(f"{len(position)} indices for a component of shape {whole.element_shape}")
-        self.whole, self.position = whole, position
-        self.dtype = whole.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Cells along each index axis."""
-        return self.whole.shape
-
-    @property
-    def grad(self) -> ComponentField | None:
-        """The same component of the adjoints."""
-        return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
-
-    def put_into(self, node: SNode, offset: Any) -> None:
-        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
-                                 " place the whole field")
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.whole[key][self.position]
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.whole[key][self.position] = value
-
-    def fill(self, value: Any) -> None:
-        """Set the component of every element."""
-        self.from_numpy(np.full(self.shape, value))
-
-    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
-        """A copy of the component of every element."""
-        where: tuple[Any, ...] = (..., *self.position)
-        return self.whole.to_numpy(dtype=dtype)[where]
-
-    def from_numpy(self, values: Any) -> None:
-        """Set the component of every element."""
-        array = np.asarray(values)
-        if array.shape != self.shape:
-            raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
-        memory = self.whole.located()
-        where: tuple[Any, ...] = (..., *self.position)
-        values = memory.read()
-        values[where] = array
-        self.whole.note_write((*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position))
-        memory.write(values)
-
-    def __kernel_ref__(self) -> ArrayRef:
-        array = self.whole.__kernel_ref__()
-        array.component = self.position
-        return array
 
 
 def dual_kind(number: int) -> str:

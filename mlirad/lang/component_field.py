@@ -1,0 +1,71 @@
+"""Components of fields of vectors and matrices."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlirad.errors import TaichiIndexError, TaichiRuntimeError
+from mlirad.frontend.places import ArrayRef
+
+if TYPE_CHECKING:
+    from mlirad.lang.field import Field
+    from mlirad.lang.snode import SNode
+
+
+class ComponentField:
+    """One component of a field of vectors or matrices, seen as a field of scalars."""
+
+    def __init__(self, whole: Field, position: tuple[int, ...]) -> None:
+        if len(position) == 2 and len(whole.element_shape) == 1:
+            position = position[:1]
+        if len(position) != len(whole.element_shape):
+            raise TaichiIndexError(f"{len(position)} indices for a component of shape {whole.element_shape}")
+        self.whole, self.position = whole, position
+        self.dtype = whole.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        return self.whole.shape
+
+    @property
+    def grad(self) -> ComponentField | None:
+        """The same component of the adjoints."""
+        return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
+
+    def put_into(self, node: SNode, offset: Any) -> None:
+        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
+                                 " place the whole field")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.whole[key][self.position]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.whole[key][self.position] = value
+
+    def fill(self, value: Any) -> None:
+        """Set the component of every element."""
+        self.from_numpy(np.full(self.shape, value))
+
+    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """A copy of the component of every element."""
+        where: tuple[Any, ...] = (..., *self.position)
+        return self.whole.to_numpy(dtype=dtype)[where]
+
+    def from_numpy(self, values: Any) -> None:
+        """Set the component of every element."""
+        array = np.asarray(values)
+        if array.shape != self.shape:
+            raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
+        memory = self.whole.located()
+        where: tuple[Any, ...] = (..., *self.position)
+        values = memory.read()
+        values[where] = array
+        self.whole.note_write((*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position))
+        memory.write(values)
+
+    def __kernel_ref__(self) -> ArrayRef:
+        array = self.whole.__kernel_ref__()
+        array.component = self.position
+        return array
