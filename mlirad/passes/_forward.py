@@ -18,6 +18,7 @@ from mlirad.passes._finite import Finiteness
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._recompute import Environment, parallel_like
+from mlirad.passes._rounding import round_like
 from mlirad.passes._rules import RULES
 from mlirad.passes._terms import Values, convert_float, emit, guarded
 from mlirad.passes._walk import attributes_of, is_zero
@@ -175,7 +176,7 @@ class Forward:
         type_ = self.graph.values[node.results[0]].type
         place = self._element(node, self.env[node.array_value])
         old, value = b.make("field.load", type_, place), self.env[node.operands[0]]
-        b.effect("field.store", [b.combine(kind, old, value), *place])
+        b.effect("field.store", [round_like(b.combine(kind, old, value), node.op), *place])
         self.env[node.results[0]] = old
         found = []
         for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0])):

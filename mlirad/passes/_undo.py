@@ -18,6 +18,7 @@ from mlirad.dialect.grad import log_type, stack_type
 from mlirad.passes import _build as b
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._needed import Needed, base_depth
+from mlirad.passes._rounding import round_like
 
 Environment = dict[int, ir.Value]
 Marks = list[ir.Value]
@@ -61,7 +62,7 @@ class Undo:
         else:
             b.effect("grad.record", [old, self.logs[node.array][0], *place[1:]])
         if node.name == "field.atomic":
-            value = b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value)
+            value = round_like(b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value), node.op)
             env[node.results[0]] = old
         b.effect("field.store", [value, *place])
 

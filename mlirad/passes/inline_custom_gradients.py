@@ -1,10 +1,11 @@
 """Put the bodies of functions with derivatives of their own in place of their calls.
 
 Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions whose derivatives are
-still to come (`grad.jvp`) keep theirs.
+still to come (`grad.jvp`) keep theirs. The bodies are exact (`_rounding.py`), as they are where they are still one op.
 """
 from mlirad.bindings import ir
 from mlirad.passes._custom import PRIMAL, move_out
+from mlirad.passes._rounding import mark_exact
 from mlirad.passes._walk import block_operations
 
 
@@ -19,6 +20,7 @@ def _inline(ops: list[ir.Operation]) -> None:
     """Replace calls among some ops, and in what they hold; a function may call others."""
     for op in ops:
         if op.name == "grad.custom":
+            mark_exact(op.regions[PRIMAL])
             body = block_operations(op.regions[PRIMAL].blocks[0])[:-1]
             for result, value in zip(op.results, move_out(op, PRIMAL, list(op.operands))):
                 result.replace_all_uses_with(value)

@@ -1,17 +1,19 @@
-"""Let LLVM reassociate sums into lanes, contract products into FMAs and use reciprocal estimates."""
+"""Let LLVM reassociate sums into lanes, contract products into FMAs and use reciprocal estimates.
+
+A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode; those of derivatives are not.
+"""
 from mlirad.bindings import ir
-from mlirad.passes._build import is_float
+from mlirad.passes._rounding import EXACT, rounds
 from mlirad.passes._walk import operations
 
 
 def insert_fast_math(module: ir.Operation, *, flags: str = "reassoc+contract+arcp+afn+nsz") -> None:
-    """Give every float operation fast-math flags; NaN and infinity keep their meaning."""
+    """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their meaning."""
     everything = flags.split("+")
     fast, no_powi, no_estimate = (_attribute([f for f in everything if f not in without])
                                   for without in ((), ("afn",), ("afn", "arcp")))
     for op in operations(module):
-        if op.name.startswith(("arith.", "math.")) and op.results and is_float(op.results[0].type) \
-                and op.name not in ("arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"):
+        if rounds(op) and EXACT not in op.attributes:
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.
             op.attributes["fastmath"] = no_powi if op.name == "math.powf" else \
                 no_estimate if _needs_infinity(op) else fast

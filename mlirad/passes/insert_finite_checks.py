@@ -5,6 +5,7 @@ The bits are looked at, since arithmetic may assume that there are neither NaNs 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access, word_type
 from mlirad.passes import _build as b
+from mlirad.passes._rounding import round_like
 from mlirad.passes._walk import accesses, array_root, before, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
@@ -31,7 +32,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     with before(place), op.location:
         value = op.operands[0]
         if op.name == "field.atomic":
-            value = b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value)
+            value = round_like(b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value), op)
         root = array_root(split_access(op)[0])
         what = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""

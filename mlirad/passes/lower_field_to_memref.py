@@ -16,6 +16,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._descriptor import memref_at, pointer_of, pointer_type, strided_type
 from mlirad.passes._location import source_location
+from mlirad.passes._rounding import round_like
 from mlirad.passes._walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
 
 
@@ -232,14 +233,14 @@ def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
     value = op.operands[0]
     if "field.plain" in op.attributes:
         old = b.read(memref, indices)
-        b.write(b.combine(kind, old, value), memref, indices)
+        b.write(round_like(b.combine(kind, old, value), op), memref, indices)
     else:
         name = _ATOMIC_KINDS[kind][0 if b.is_float(value.type) else 1]
         if name and kind != "mul" and kind != "xor":
             old = b.make("memref.atomic_rmw", value.type, [value, memref, *indices],
                          kind=ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64"))
         else:
-            old = _compare_and_swap(memref, indices, kind, value)
+            old = _compare_and_swap(memref, indices, op)
     if has_uses(op.results[0]):
         op.results[0].replace_all_uses_with(old)
     op.erase()
@@ -250,13 +251,14 @@ _RMW_NUMBERS = {"addf": 0, "addi": 1, "andi": 2, "assign": 3, "maximumf": 4, "ma
                 "minimumf": 8, "minnumf": 9, "mins": 10, "minu": 11, "mulf": 12, "muli": 13, "ori": 14, "xori": 15}
 
 
-def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], kind: str, value: ir.Value) -> ir.Value:
+def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], update: ir.Operation) -> ir.Value:
     """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value before."""
+    kind, value = ir.StringAttr(update.attributes["kind"]).value, update.operands[0]
     type_ = value.type
     op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
     block = b.block(op, 0, [type_])
     with ir.InsertionPoint(block):
-        b.effect("memref.atomic_yield", [b.combine(kind, block.arguments[0], value)])
+        b.effect("memref.atomic_yield", [round_like(b.combine(kind, block.arguments[0], value), update)])
     return op.results[0]
 
 

@@ -7,6 +7,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
+from mlirad.passes._rounding import EXACT, LOOSE, round_like
 from mlirad.passes._walk import (
     array_root,
     at_end,
@@ -57,6 +58,15 @@ class _Reduction:
                     "xor": 0}
         return b.number(integers[self.kind], self.type)
 
+    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """The update, rounded as the program's is."""
+        return round_like(b.combine(self.kind, left, right), self.updates[0])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the order of the updates matters, because decisions are made of what they leave."""
+        return any(EXACT in op.attributes for op in self.updates)
+
 
 class _Split:
     def __init__(self, module: ir.Operation, function: ir.Operation, loop: ir.Operation, name: str, threads: int,
@@ -95,7 +105,9 @@ class _Split:
             for reduction, total in zip(self.reductions, totals):
                 ir.Operation.create("field.atomic", [reduction.type], [
                     total, self._visible(reduction.array), *map(self._visible, reduction.indices)], {
-                        "kind": ir.StringAttr.get(reduction.kind), "field.plain": ir.UnitAttr.get()})
+                        "kind": ir.StringAttr.get(reduction.kind), "field.plain": ir.UnitAttr.get(),
+                        **{name: reduction.updates[0].attributes[name] for name in (EXACT, LOOSE)
+                           if name in reduction.updates[0].attributes}})
         self.loop.erase()
 
     def _visible(self, value: ir.Value) -> ir.Value:
@@ -145,7 +157,7 @@ class _Split:
 
     def _join(self, outer: list[ir.Value], inner: list[ir.Value]) -> None:
         for reduction, into, part in zip(self.reductions, outer, inner):
-            b.write(b.combine(reduction.kind, b.read(into), b.read(part)), into)
+            b.write(reduction.combine(b.read(into), b.read(part)), into)
 
     def _nest(self, low: ir.Value, high: ir.Value, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
         axes = [self.axis, *(a for a in range(self.rank) if a != self.axis)]
@@ -236,11 +248,15 @@ class _Split:
     def _total(self, reduction: _Reduction, part: ir.Value) -> ir.Value:
         values = [b.read(part, [b.index(k), b.index(0)]) for k in range(self.threads)]
         while len(values) > 1:
-            paired = [b.combine(reduction.kind, x, y) for x, y in zip(values[::2], values[1::2])]
+            paired = [reduction.combine(x, y) for x, y in zip(values[::2], values[1::2])]
             values = paired + values[len(paired) * 2:]
         return values[0]
 
     def _cost(self) -> int:
+        """The operations of an iteration along the axis; a fixed number where the order of a sum must be that of every
+        other mode, whose loops hold more or less beside it."""
+        if any(reduction.is_exact for reduction in self.reductions):
+            return UNKNOWN_TRIPS
         others = [_known_difference(self.lower[a], self.upper[a]) or UNKNOWN_TRIPS
                   for a in range(self.rank) if a != self.axis]
         return max(1, _block_cost(self.body) * prod(others))
@@ -284,7 +300,7 @@ def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value],
         reduction, slot = slots[op]
         value = mapping.get(op.operands[0], op.operands[0])
         with op.location:
-            b.write(b.combine(reduction.kind, b.read(slot), value), slot)
+            b.write(reduction.combine(b.read(slot), value), slot)
         return
     if op.name == "field.chunk":
         return

@@ -1,7 +1,8 @@
 """The pipelines, as text that `mlirad-opt` replays. Each stage's input is what the stage before leaves."""
 from __future__ import annotations
 
-NORMALISE = "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse"
+NORMALISE = ("func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
+             "mark-rounding")
 REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
 FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
@@ -17,7 +18,7 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
               "reconcile-unrealized-casts,mark-disjoint-accesses")
-FAST = "insert-fast-math,"
+FAST = "merge-products,insert-fast-math,"
 
 LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
               "mark-private-updates{every-axis=true},"
@@ -27,7 +28,7 @@ TARGET_CUDA = ("{fast}arith-expand,lower-math-to-intrinsics,convert-math-to-func
                "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
                "canonicalize,cse,reconcile-unrealized-casts),"
                "hoist-allocas,mark-relaxed-atomics")
-FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
+FAST_CUDA = "merge-products,insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 
 STAGES = ("field", "normal", "derived", "memref", "target")
 

@@ -3,7 +3,7 @@
 // CHECK-LABEL: func.func @value
 // CHECK-NOT: grad.custom
 // CHECK: %[[S:.*]] = scf.for
-// CHECK: %[[V:.*]] = math.sin %{{.*}} : f32
+// CHECK: %[[V:.*]] = math.sin %{{.*}} {field.exact} : f32
 // CHECK-NOT: math.cos
 // CHECK: scf.yield %[[V]]
 // CHECK: return %[[S]]
@@ -27,7 +27,7 @@ func.func @value(%x: f32, %n: index) -> f32 {
 }
 
 // CHECK-LABEL: func.func @nested(%arg0: f32) -> (f32, f32)
-// CHECK-NEXT: %[[Y:.*]] = math.exp %arg0 : f32
+// CHECK-NEXT: %[[Y:.*]] = math.exp %arg0 {field.exact} : f32
 // CHECK-NEXT: return %[[Y]], %arg0
 func.func @nested(%x: f32) -> (f32, f32) {
   %r:2 = "grad.custom"(%x) ({

@@ -1,0 +1,43 @@
+"""How the float ops of a program round, as attributes that every copy of an op keeps.
+
+`field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that uses it adds it.
+`field.loose`: a step of a sum over a loop, or what only such sums are made of: in any order, by estimates. `field.decision`:
+what it gives jumps where an operand passes some value. An op without any of the first three is a derivative's.
+"""
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.passes._walk import block_operations, operations
+
+EXACT, FUSED, LOOSE, DECISION = "field.exact", "field.fused", "field.loose", "field.decision"
+_KEPT = frozenset({"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"})
+
+
+def is_marked(op: ir.Operation) -> bool:
+    """Whether how an op rounds is settled."""
+    return any(name in op.attributes for name in (EXACT, FUSED, LOOSE))
+
+
+def rounds(op: ir.Operation) -> bool:
+    """Whether an op computes a float that fast-math flags could change."""
+    return op.name.startswith(("arith.", "math.")) and op.name not in _KEPT and len(op.results) == 1 \
+        and isinstance(op.results[0].type, ir.FloatType)
+
+
+def round_like(value: ir.Value, op: ir.Operation) -> ir.Value:
+    """Let what an update leaves in memory round as the update is marked to."""
+    if not isinstance(value, ir.BlockArgument):
+        made = value.owner.operation
+        for name in (EXACT, LOOSE):
+            if name in op.attributes and rounds(made):
+                made.attributes[name] = ir.UnitAttr.get()
+    return value
+
+
+def mark_exact(region: ir.Region) -> None:
+    """Mark all float ops of a region as exact."""
+    for block in region.blocks:
+        for child in block_operations(block):
+            for op in (child, *operations(child)):
+                if rounds(op) and not is_marked(op):
+                    op.attributes[EXACT] = ir.UnitAttr.get()

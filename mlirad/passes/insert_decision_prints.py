@@ -1,0 +1,23 @@
+"""Print every decision of a program, to compare those of its modes.
+
+Assumes `mark-rounding`, before anything is differentiated. A line names the decision by its place in the program's source,
+and has the bits of the floats that it is made of.
+"""
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._location import source_location
+from mlirad.passes._rounding import DECISION
+from mlirad.passes._walk import before, operations
+
+
+def insert_decision_prints(module: ir.Operation) -> None:
+    """Print `decision`, its op and place, and the bits of its operands, for every decision marked."""
+    for op in [op for op in operations(module) if DECISION in op.attributes and not len(op.regions)]:
+        place = source_location(op.location)
+        floats = [value for value in op.operands if isinstance(value.type, ir.FloatType)]
+        if op.name == "field.atomic":
+            floats = floats[:1]
+        text = f"decision {op.name} {place.line}:{place.column}" + " {u}" * len(floats) + "\n"
+        with before(op):
+            bits = [b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value]) for value in floats]
+            b.effect("field.print", bits, format=ir.StringAttr.get(text))

@@ -1,0 +1,38 @@
+"""Fuse products with the sums that use them, where `mark-rounding` said so.
+
+Assumes a target with a fused multiply-add, and that nothing but sums uses a product marked `field.fused`. Afterwards no op
+is marked so.
+"""
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._rounding import EXACT, FUSED
+from mlirad.passes._walk import before, has_uses, operations
+
+
+def merge_products(module: ir.Operation) -> None:
+    """Make a product and the sum that uses it one op, `math.fma`, which rounds once."""
+    for product in [op for op in operations(module) if FUSED in op.attributes]:
+        for use in list(product.results[0].uses):
+            user = use.owner.operation
+            if user.name in ("arith.addf", "arith.subf") and EXACT in user.attributes:
+                _merge(product, user, use.operand_number)
+        if has_uses(product.results[0]):
+            del product.attributes[FUSED]
+            product.attributes[EXACT] = ir.UnitAttr.get()
+        else:
+            product.erase()
+
+
+def _merge(product: ir.Operation, user: ir.Operation, position: int) -> None:
+    type_ = user.results[0].type
+    exact = {EXACT: ir.UnitAttr.get()}
+    left, right = product.operands
+    other = user.operands[1 - position]
+    with before(user):
+        if user.name == "arith.subf" and position == 0:
+            other = b.make("arith.negf", type_, [other], **exact)
+        elif user.name == "arith.subf":
+            left = b.make("arith.negf", type_, [left], **exact)
+        value = b.make("math.fma", type_, [left, right, other], **exact)
+    user.results[0].replace_all_uses_with(value)
+    user.erase()
