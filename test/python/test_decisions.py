@@ -25,10 +25,10 @@ def dtype(request: pytest.FixtureRequest) -> Iterator[Any]:
     ti.reset()
 
 
-def write(seed: int, folder: Path, dtype: Any, fast_math: bool, threads: int = 1) -> ModuleType:
+def write(seed: int, folder: Path, dtype: Any, *, fast_math: bool = True, longest_sum: int = 3) -> ModuleType:
     """A tied program, in a program of its own."""
-    ti.init(default_fp=dtype, fast_math=fast_math, cpu_max_num_threads=threads)
-    return load(TiedWriter(Random(seed)).program(), folder)
+    ti.init(default_fp=dtype, fast_math=fast_math, cpu_max_num_threads=1)
+    return load(TiedWriter(Random(seed), longest_sum).program(), folder)
 
 
 def gradients(program: ModuleType, seed: int) -> dict[str, np.ndarray[Any, Any]]:
@@ -53,7 +53,7 @@ def compare(seed: int, folder: Path, dtype: Any) -> None:
     """Gradients with and without `fast_math`, forward mode beside reverse."""
     tolerance = 2e-4 if dtype is ti.f32 else 1e-11
     plain = gradients(write(seed, folder, dtype, fast_math=False), seed)
-    program = write(seed, folder, dtype, fast_math=True)
+    program = write(seed, folder, dtype)
     found = gradients(program, seed)
     for name, expected in plain.items():
         size = 1.0 + np.abs(expected).max()
@@ -82,7 +82,7 @@ def test_decisions_of_all_modes(seed: int, tmp_path: Path, dtype: Any, monkeypat
                                 capfd: pytest.CaptureFixture[str]) -> None:
     """A decision has the same operands, to the bit, in every mode that makes it."""
     monkeypatch.setattr(pipelines, "LOWER_CPU", f"insert-decision-prints,{pipelines.LOWER_CPU}")
-    program = write(seed, tmp_path, dtype, fast_math=True)
+    program = write(seed, tmp_path, dtype, longest_sum=20)
     fill(program, seed)
     program.run()
     primal = decisions(capfd)

@@ -30,10 +30,13 @@ def fill(program: object, seed: int) -> None:
 
 
 class TiedWriter:
-    """Writes one program: two or three kernels, the later ones of which read what the earlier ones stored."""
+    """Writes one program: two or three kernels, the later ones of which read what the earlier ones stored.
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    A sum of more than eight terms may be rounded in another order with `fast_math`, so that a later kernel decides otherwise.
+    """
+
+    def __init__(self, random: Random, longest_sum: int = 3) -> None:
+        self.random, self.longest_sum = random, longest_sum
         self.lines: list[str] = []
         self.locals: list[str] = []
         self.counter = 0
@@ -72,7 +75,7 @@ class TiedWriter:
         self.emit(depth, f"{name} = {self.value(2)}")
         kind = self.random.randrange(5)
         if kind == 0:
-            self.emit(depth, f"for k in range({self.random.choice((3, 20))}):")
+            self.emit(depth, f"for k in range({self.random.choice((3, self.longest_sum))}):")
             self.emit(depth + 1, f"{name} += {self.random.choice('xy')}[(i + k) % {SIZE}] * {self.value(0)}")
         elif kind == 1:
             trips = f"n{name}"
