@@ -1,6 +1,7 @@
 """From which arrays the floats that a kernel writes into an array come."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.passes._activity import flows, is_stopped
@@ -8,11 +9,17 @@ from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES
 
 
-class ArrayFlows:
-    """`into[array]` holds the arrays whose elements reach it differentiably, with the node that writes it first."""
+MARKED = object()
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+
+class ArrayFlows:
+    """`into[array]` holds the arrays whose elements reach it differentiably, with the node that writes it first.
+
+    Results of nodes that a test holds for count as coming from `MARKED`, too.
+    """
+
+    def __init__(self, graph: Graph, is_marked: Callable[[Node], bool] = lambda node: False) -> None:
+        self.graph, self.is_marked = graph, is_marked
         self.sources: dict[int, frozenset[Any]] = {}
         self.into: dict[Any, set[Any]] = {}
         self.writer: dict[Any, Node] = {}
@@ -28,7 +35,7 @@ class ArrayFlows:
         return changed
 
     def _node(self, node: Node) -> bool:
-        changed = False
+        changed = self.is_marked(node) and self._add(node.results, frozenset({MARKED}))
         if node.name in ("field.store", "field.atomic"):
             found = self._of(node.operands[0]) - self.into.setdefault(node.array, set())
             if found:
@@ -44,7 +51,7 @@ class ArrayFlows:
                 changed |= self._add(targets, self._of(source))
             return changed
         if node.name == "grad.custom" or any(term is not None for term in RULES.get(node.name, ())):
-            return self._add(node.results, frozenset().union(*map(self._of, node.operands)))
+            return self._add(node.results, frozenset().union(*map(self._of, node.operands))) or changed
         return changed
 
     def _of(self, value: int) -> frozenset[Any]:

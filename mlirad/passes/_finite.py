@@ -2,15 +2,19 @@
 
 A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it is made of has the
 adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)` at x = 0. Numbers in memory count as
-finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`. What cannot be 0 by its form may be
-divided by (`_intervals.py`).
+finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`; and except those of arrays marked
+`field.infinite`, which some kernel or the host gave infinities (`mark-poles`). What cannot be 0 by its form may be divided
+by (`_intervals.py`).
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect.snode import places
 from mlirad.passes._activity import flows
+from mlirad.passes._build import OGE, OGT, OLE, OLT, ONE
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._intervals import Intervals
 from mlirad.passes._rules import RULES, primal_reads
@@ -24,8 +28,8 @@ _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": 
 class Finiteness:
     """Answers for the values and rules of one function."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, infinite: Collection[Any] = ()) -> None:
+        self.graph, self.infinite = graph, infinite
         self.intervals = Intervals(graph)
         self.unbounded = self._made_of(self._has_pole)
         self.stored = self._made_of(lambda node: node.name in ("field.load", "field.atomic"))
@@ -76,7 +80,14 @@ class Finiteness:
             block = block.owner.block
         return False
 
+    def gives_infinities(self, node: Node) -> bool:
+        """Whether a node is expected to give infinite numbers: not a division that a comparison keeps from 0, though what it
+        divides by may be too small to."""
+        return self._has_pole(node) and not (node.name == "arith.divf" and self._is_kept_from_zero(node, node.operands[1]))
+
     def _has_pole(self, node: Node) -> bool:
+        if node.name in ("field.load", "field.atomic"):
+            return node.array in self.infinite
         if node.name == "arith.divf":
             return not self.intervals.is_away_from_zero(node.operands[1])
         if node.name == "math.sqrt":
@@ -86,6 +97,31 @@ class Finiteness:
         if node.name == "math.exp":
             return not self.intervals.exponential_is_finite(node.operands[0])
         return node.name in _POLES
+
+    def _is_kept_from_zero(self, node: Node, value: int) -> bool:
+        """Whether a node runs only under a comparison that a value of 0 fails."""
+        block: BlockNode | None = node.block
+        while block is not None and block.owner is not None:
+            owner = block.owner
+            if owner.name == "scf.if" and block is owner.blocks[0] and self._excludes_zero(owner.operands[0], value):
+                return True
+            block = owner.block
+        return False
+
+    def _excludes_zero(self, condition: int, value: int) -> bool:
+        test = self.graph.defined[condition]
+        if isinstance(test, BlockNode):
+            return False
+        if test.name == "arith.andi":
+            return any(self._excludes_zero(part, value) for part in test.operands)
+        if test.name != "arith.cmpf" or value not in test.operands:
+            return False
+        left = test.operands[0] == value
+        kind = ir.IntegerAttr(test.op.attributes["predicate"]).value
+        low, high = self.intervals.of(test.operands[1 if left else 0])
+        above, below = ((OGT, OGE), (OLT, OLE)) if left else ((OLT, OLE), (OGT, OGE))
+        return (kind == above[0] and low >= 0.0) or (kind == above[1] and low > 0.0) or \
+            (kind == below[0] and high <= 0.0) or (kind == below[1] and high < 0.0) or (kind == ONE and low == high == 0.0)
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
         """Whether the derivative of an op in one operand may be infinite or NaN."""
@@ -115,3 +151,15 @@ class Finiteness:
         if isinstance(divisor, Result):
             return not self.intervals.is_away_from_zero(node.results[0])
         return not (isinstance(divisor, Operand) and self.intervals.is_away_from_zero(node.operands[divisor.position]))
+
+
+INFINITE = "field.infinite"
+
+
+def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Any]:
+    """The arrays that may hold infinities: fields whose placement says so, and all arguments where the module does."""
+    found: set[Any] = {ir.StringAttr(place.attributes["sym_name"]).value for place in places(module)
+                       if INFINITE in place.attributes}
+    if INFINITE in module.attributes:
+        found.update(graph.values[v] for v in graph.body.arguments)
+    return found

@@ -59,6 +59,11 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     return None if bound is None else (bound[0] - 1 if upper else bound[0], bound[1])
 
 
+def is_named(array: object) -> bool:
+    """Whether an array is a field or an argument, and not local to a launch."""
+    return isinstance(array, str | ir.BlockArgument)
+
+
 def named_array(array: object) -> ir.Attribute:
     """An array as a symbol, or as the number of an argument."""
     if isinstance(array, str):

@@ -1,7 +1,7 @@
 """The reverse sweep: adjoints of operands from adjoints of results, ops last to first."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from mlirad.bindings import ir
@@ -25,15 +25,16 @@ Adjoints = dict[int, ir.Value]
 class Reverse:
     """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in `arrays`.
 
-    Code that is differentiated `again` keeps its derivatives where an adjoint is 0.
+    `infinite` are the arrays whose numbers may be infinite. Code that is differentiated `again` keeps its derivatives where
+    an adjoint is 0.
     """
 
     def __init__(self, graph: Graph, activity: Activity, needed: Needed, recompute: Recompute,
-                 arrays: dict[Any, ir.Value], *, again: bool = False) -> None:
+                 arrays: dict[Any, ir.Value], *, infinite: Collection[Any] = (), again: bool = False) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
         self.arrays = arrays
         self.undo = recompute.undo
-        self.finiteness, self.again = Finiteness(graph), again
+        self.finiteness, self.again = Finiteness(graph, infinite), again
 
     def function(self, env: Environment) -> None:
         """The reverse of the whole function."""

@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
+from mlirad.passes._finite import infinite_arrays
 from mlirad.passes._graph import Graph
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Recompute
@@ -50,7 +51,8 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     with ir.InsertionPoint(entry), function.location:
         _get_arrays(graph, activity, environment, adjoints)
         recompute = Recompute(graph, activity, needed)
-        Reverse(graph, activity, needed, recompute, adjoints, again=again).function(environment)
+        infinite = infinite_arrays(module, graph)
+        Reverse(graph, activity, needed, recompute, adjoints, infinite=infinite, again=again).function(environment)
         ir.Operation.create("func.return", [], [])
     function.erase()
 

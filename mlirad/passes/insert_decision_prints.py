@@ -14,10 +14,11 @@ def insert_decision_prints(module: ir.Operation) -> None:
     """Print `decision`, its op and place, and the bits of its operands, for every decision marked."""
     for op in [op for op in operations(module) if DECISION in op.attributes and not len(op.regions)]:
         place = source_location(op.location)
+        where = "" if place is None else f" {place.line}:{place.column}"
         floats = [value for value in op.operands if isinstance(value.type, ir.FloatType)]
         if op.name == "field.atomic":
             floats = floats[:1]
-        text = f"decision {op.name} {place.line}:{place.column}" + " {u}" * len(floats) + "\n"
+        text = f"decision {op.name}{where}" + " {u}" * len(floats) + "\n"
         with before(op):
             bits = [b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value]) for value in floats]
             b.effect("field.print", bits, format=ir.StringAttr.get(text))

@@ -1,7 +1,7 @@
 """Note in `field.flows` which arrays get floats made of others: the array, its place in the source, and the others."""
 from mlirad.bindings import ir
 from mlirad.passes._array_flows import ArrayFlows
-from mlirad.passes._footprint import named_array
+from mlirad.passes._footprint import is_named, named_array
 from mlirad.passes._graph import Graph
 from mlirad.passes._walk import functions
 
@@ -16,9 +16,5 @@ def mark_flows(module: ir.Operation) -> None:
 def _flows(function: ir.Operation) -> list[ir.Attribute]:
     found = ArrayFlows(Graph(function))
     return [ir.ArrayAttr.get([named_array(target), ir.StringAttr.get(str(found.writer[target].op.location)),
-                              *map(named_array, sorted(filter(_is_named, sources), key=str))])
-            for target, sources in found.into.items() if sources and _is_named(target)]
-
-
-def _is_named(array: object) -> bool:
-    return isinstance(array, str | ir.BlockArgument)
+                              *map(named_array, sorted(filter(is_named, sources), key=str))])
+            for target, sources in found.into.items() if sources and is_named(target)]

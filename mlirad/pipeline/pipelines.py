@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 NORMALISE = ("func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
-             "mark-rounding")
+             "mark-rounding,mark-poles")
 REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
 FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"

@@ -6,6 +6,7 @@
     "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
     "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
     "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "w", element = f32, component_shape = [], field.infinite} : () -> ()
   }) {axes = [0], extents = [16]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
@@ -52,5 +53,31 @@ func.func @too_small(%i: index) {
   %sum = arith.addf %square, %soft : f32
   %inverse = arith.divf %one, %sum : f32
   "field.store"(%inverse, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// Numbers in memory are finite, and a product with one is not tested, but for those of an array that may hold infinities.
+// CHECK-LABEL: func.func @finite_factor
+// CHECK-NOT: arith.cmpf
+func.func @finite_factor(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  %product = arith.mulf %v, %v : f32
+  "field.store"(%product, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func @factor_that_may_be_infinite
+// CHECK: arith.cmpf oeq
+// CHECK: arith.select
+func.func @factor_that_may_be_infinite(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %w = "field.get"() {field = @w} : () -> !field.array<f32, [16]>
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  %factor = "field.load"(%w, %i) : (!field.array<f32, [16]>, index) -> f32
+  %product = arith.mulf %v, %factor : f32
+  "field.store"(%product, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
   return
 }

@@ -1,0 +1,24 @@
+"""Note in `field.poles` which arrays may be given infinities: the array, whether it is by a division or its like, and the
+arrays that what it is given is made of.
+
+Assumes that locals are values. Numbers in memory count as finite, but for arrays marked `field.infinite`.
+"""
+from mlirad.bindings import ir
+from mlirad.passes._array_flows import MARKED, ArrayFlows
+from mlirad.passes._finite import Finiteness, infinite_arrays
+from mlirad.passes._footprint import is_named, named_array
+from mlirad.passes._graph import Graph
+from mlirad.passes._walk import functions
+
+
+def mark_poles(module: ir.Operation) -> None:
+    """Note which arrays may be given infinities, and through which arrays infinities pass."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            graph = Graph(function)
+            finiteness = Finiteness(graph, infinite_arrays(module, graph))
+            flows = ArrayFlows(graph, finiteness.gives_infinities)
+            module.attributes["field.poles"] = ir.ArrayAttr.get([
+                ir.ArrayAttr.get([named_array(target), ir.BoolAttr.get(MARKED in sources),
+                                  *map(named_array, sorted(filter(is_named, sources), key=str))])
+                for target, sources in flows.into.items() if sources and is_named(target)])
