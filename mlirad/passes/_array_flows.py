@@ -8,7 +8,6 @@ from mlirad.passes._activity import flows, is_stopped
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES
 
-
 MARKED = object()
 
 
