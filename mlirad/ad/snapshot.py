@@ -10,7 +10,7 @@ class Snapshot:
     def __init__(self, program: Program, *, with_gradients: bool = False) -> None:
         self.program, self.launches = program, program.launches
         kept = program.fields if with_gradients else program.primals()
-        self.copies = {name: memory.view.copy() for name, memory in kept.items()}
+        self.copies = {name: memory.view.copy() for name, memory in list(kept.items())}
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""

@@ -266,8 +266,7 @@ class Field:
             self.program.recorder.host_write(self, index)
 
     def _count_write(self) -> None:
-        self.program.changes += 1
-        self.program.written[self.symbol] = self.program.changes
+        self.program.written[self.symbol] = self.program.count_change()
 
     def _note_read(self) -> None:
         if self.program.recorder is not None and self.primal is None:
