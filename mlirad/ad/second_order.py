@@ -72,14 +72,16 @@ def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
 def _products(computation: Callable[[], Any], loss: Field, fields: Sequence[Field],
               directions: Sequence[Array]) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
-    start = Snapshot(program())
-    tape = TangentTape(loss, fields, directions)
-    with tape:
-        computation()
-    value = loss.to_numpy()
-    start.restore()
-    loss.from_numpy(value)
-    return tape.products()
+    current = program()
+    with current.alone:
+        start = Snapshot(current)
+        tape = TangentTape(loss, fields, directions)
+        with tape:
+            computation()
+        value = loss.to_numpy()
+        start.restore()
+        loss.from_numpy(value)
+        return tape.products()
 
 
 class TangentTape(Tape):

@@ -121,7 +121,7 @@ class Kernel:
         current.changes = variant.launched_at = current.changes + 1
         if current.watchers:
             own = current.own
-            own.changed = current.changes
+            own.changed, own.changes = current.changes, own.changes + 1
             if own.recorder is not None:
                 variant.launched_at = RECORDED
                 return own.recorder.launch(self, variant, args, ())

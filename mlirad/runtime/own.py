@@ -16,6 +16,7 @@ class Own:
         self.thread: Thread = current_thread()
         self.recorder: Any = None  # a tape, a forward mode, or what records the steps of a loop
         self.changed = 0  # the program's count of changes at this thread's last one, while anything watches
+        self.changes = 0  # by this thread, while anything watches
         self.checks: dict[str, Allocation] = {}  # which elements were read, by the name of the field
         self.seeds: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of the last launches, by variant
 

@@ -3,10 +3,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from threading import RLock
 from typing import Any
 from weakref import WeakSet, finalize
 
 from mlirad.dialect.turn import compiling, in_turn
+from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
 from mlirad.runtime.own import OfThread, Own
@@ -39,7 +41,8 @@ class Program:
         self.root: Any = None
         self.generation = 0
         self.of_thread = OfThread()
-        self.watchers: dict[int, None] = {}  # what recorded and is alive: while there is any, threads note their changes
+        self.alone = RLock()  # held by what puts all fields back
+        self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
         self.users: dict[str, Own] = {}  # whose recorder used a gradient or dual last, by its name
 
     @property
@@ -54,16 +57,32 @@ class Program:
 
     @recorder.setter
     def recorder(self, recorder: Any) -> None:
-        if recorder is not None and id(recorder) not in self.watchers:
-            self.watchers[id(recorder)] = None
-            finalize(recorder, self.watchers.pop, id(recorder), None).atexit = False
+        if recorder is not None:
+            self.watch(recorder)
         self.of_thread.own.recorder = recorder
+
+    def watch(self, watcher: Any) -> None:
+        """Have threads note their changes, and look for their recorders, as long as an object lives."""
+        if id(watcher) not in self.watchers:
+            self.watchers[id(watcher)] = None
+            finalize(watcher, self.watchers.pop, id(watcher), None).atexit = False
+
+    def others_changes(self) -> int:
+        """A number that grows with every change by another thread than the calling one, while anything watches."""
+        return self.changes - self.own.changes
+
+    def check_alone_since(self, others_changes: int) -> None:
+        """Raise TaichiRuntimeError where another thread has changed memory since there were so many."""
+        if self.others_changes() != others_changes:
+            raise TaichiRuntimeError("another thread launched a kernel or wrote to a field while this one took derivatives of "
+                                     "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape")
 
     def count_change(self) -> int:
         """Count a launch or a write from Python by the calling thread; the number of changes so far."""
         self.changes = count = self.changes + 1
         if self.watchers:
-            self.of_thread.own.changed = count
+            own = self.of_thread.own
+            own.changed, own.changes = count, own.changes + 1
         return count
 
     def next_seed(self) -> int:
