@@ -17,6 +17,7 @@ from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.read_only import check_writeable
 from mlirad.runtime.cpu import CompiledKernel
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
@@ -163,6 +164,7 @@ class Kernel:
 
     def _run(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
+        check_writeable(variant, buffers, reverse=mode == "reverse" or current.recorder is not None)
         if variant.kernel.uses_seed:
             seeds = current.own.seeds
             if mode == "primal" or variant not in seeds:  # a reverse repeats the draws of the thread's last launch
@@ -175,8 +177,8 @@ class Kernel:
                 found = recorder.launch(self, variant, values, buffers)
             else:
                 found = variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
-            for buffer in buffers:
-                if buffer.back is not None:
+            for position, buffer in enumerate(buffers):
+                if buffer.back is not None and position in variant.written_arrays():
                     buffer.back()
             if self._ready is None:
                 self._note_ready(variant)

@@ -11,10 +11,11 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SplitError, TaichiRuntimeError
+from mlirad.errors import SourceLocation, SplitError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
-from mlirad.passes._walk import functions
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import accesses, functions
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
@@ -62,6 +63,7 @@ class Variant:
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._flows: tuple[Flow, ...] | None = None
+        self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
@@ -73,6 +75,22 @@ class Variant:
         types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
         arrays = [k for k, type_ in enumerate(types) if is_array(type_)]
         return number in arrays and self.array_needs_grad[arrays.index(number)]
+
+    def written_arrays(self) -> dict[int, SourceLocation | None]:
+        """The array arguments that a launch writes to, by their position among these, and where."""
+        found = self._written_arrays
+        return found if found is not None else self._find_written_arrays()
+
+    @in_turn
+    def _find_written_arrays(self) -> dict[int, SourceLocation | None]:
+        function = functions(self.kernel.module.operation)[0]
+        arrays = [value for value in function.regions[0].blocks[0].arguments if is_array(value.type)]
+        found: dict[int, SourceLocation | None] = {}
+        for op, array, _ in accesses(function):
+            if op.name != "field.load" and array in arrays:
+                found.setdefault(arrays.index(array), source_location(op.location))
+        self._written_arrays = found
+        return found
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
