@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
+from mlirad.dialect.turn import in_turn
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import array_root, functions, has_uses, operations
 from mlirad.runtime.variant import Variant
@@ -22,6 +23,7 @@ class Accesses:
     added: dict[Array, str] = field(default_factory=dict)
 
 
+@in_turn
 def accesses_of(variant: Variant) -> Accesses:
     """The accesses of a kernel, or of a piece of one."""
     found = Accesses()

@@ -48,7 +48,7 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
         if entry.writes_arrays():
             raise TaichiRuntimeError(f"gradients are checked where only fields are written, and {entry} writes to an array "
                                      "argument")
-    end, changes = Snapshot(start.program, with_gradients=True), start.program.changes
+    end, changed = Snapshot(start.program, with_gradients=True), start.program.own.changed
     written = dict(start.program.written)
     recorded = _value(loss)
 
@@ -75,7 +75,7 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
                     raise TaichiAssertionError(_message(field, direction, found, slopes, rel, entries, start, loss))
     finally:
         end.restore()
-        start.program.changes, start.program.written = changes, written
+        start.program.own.changed, start.program.written = changed, written
 
 
 def repeat(entries: Sequence[Entry]) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.chains import chain, next_on_the_way
+from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.places import caller
 from mlirad.ad.targets import has_twice, listed
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field, dual_kind
@@ -77,8 +79,11 @@ class FwdMode:
             if isinstance(one, Field):
                 self._give(one.symbol)
         self.program.materialize()
+        self.claims = Claims(self.program)
         if self.clear_gradients:
-            clear_all_tangents()
+            self.claims.clear(self.program.tangents)
+        self.claims.use([one.symbol for one in [*self.loss, *self.param] if isinstance(one, Field)])
+        if self.clear_gradients:
             for one in [*self.loss, *self.param]:
                 if isinstance(one, Ndarray):
                     for number in range(self.count):
@@ -113,17 +118,19 @@ class FwdMode:
         kind = "constant" if self.is_constant else "forward"
         return kind if self.count == 1 else f"{kind}{self.count}"
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
-        """Launch a kernel with tangents."""
+    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+        """Launch a kernel with tangents; what it returns."""
         if self._versions.get(id(variant)) != self.program.tangent_version:
             self._give_duals(variant)
             self._versions[id(variant)] = self.program.tangent_version
+        self.claims.use_variant(variant)
         if not self.is_constant:
             self._flows[id(variant)] = variant.flows()
         self.calls.append(kernel)
         self.modes.append(AutodiffMode.FORWARD)
-        variant.launch(self._mode, flat_values(values, buffers, variant, reverse=False, tangents=self.count))
+        return variant.launch(self._mode, flat_values(values, buffers, variant, reverse=False, tangents=self.count))
 
+    @in_turn
     def _give_duals(self, variant: Variant) -> None:
         """Give duals to the fields of a kernel to which derivatives pass, and as many as there are directions."""
         duals = self.program.duals
@@ -209,16 +216,9 @@ class FwdMode:
                 self.hidden[target.symbol] = caller()
             self._give(target.symbol)
             self.program.materialize()
+        self.claims.use([target.symbol, source.symbol])
         for number in range(self.count):
             self._tangent(target, number).from_numpy(self._tangent(source, number).to_numpy())
-
-
-def clear_all_tangents() -> None:
-    """Set every field of tangents to 0."""
-    current = program()
-    current.materialize()
-    for memory in current.tangents.values():
-        memory.fill(0)
 
 
 def _differentiable(one: Any, what: str) -> Any:
@@ -252,4 +252,4 @@ def floats(values: Any) -> Array:
     return given if given.dtype.kind == "f" else given.astype(np.float64)
 
 
-__all__ = ["FwdMode", "clear_all_tangents", "floats"]
+__all__ = ["FwdMode", "floats"]

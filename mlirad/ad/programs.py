@@ -60,13 +60,14 @@ class ProgramFunction:
         current = program()
         seeds = dict(zip(self.outputs, [head for head, _ in map(_as_array, heads)]))
         check_seeds(seeds, current)
-        with self._at(values):
-            with Tape() as tape:
-                self.run()
-            place_overrides(tape, overrides)
-            tape.grad(seeds)
-            found = [one.to_numpy() for one in self.outputs]
-        adjoints = [one.grad.to_numpy() for one in self.inputs]
+        with current.alone:
+            with self._at(values):
+                with Tape() as tape:
+                    self.run()
+                place_overrides(tape, overrides)
+                tape.grad(seeds)
+                found = [one.to_numpy() for one in self.outputs]
+            adjoints = [one.grad.to_numpy() for one in self.inputs]
         return self._given(found, kind, several=self.several_outputs), \
             self._given(adjoints, kind, several=self.several_inputs)
 
@@ -74,11 +75,12 @@ class ProgramFunction:
         """The outputs, and their tangents from those of the inputs."""
         values, kind = self._fitting(arrays, "argument")
         directions = self._fitting(tangents, "tangent")[0]
-        with self._at(values):
-            with _Tangents(self.outputs, self.inputs, directions) as mode:
-                self.run()
-            found = [one.to_numpy() for one in self.outputs]
-        along = [mode.tangents(one)[0] for one in self.outputs]
+        with program().alone:
+            with self._at(values):
+                with _Tangents(self.outputs, self.inputs, directions) as mode:
+                    self.run()
+                found = [one.to_numpy() for one in self.outputs]
+            along = [mode.tangents(one)[0] for one in self.outputs]
         return self._given(found, kind, several=self.several_outputs), self._given(along, kind, several=self.several_outputs)
 
     @contextmanager

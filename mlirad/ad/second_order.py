@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.forward_mode import clear_all_tangents, floats
+from mlirad.ad.forward_mode import floats
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape import Tape
 from mlirad.ad.targets import has_twice, listed
@@ -72,14 +72,16 @@ def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
 def _products(computation: Callable[[], Any], loss: Field, fields: Sequence[Field],
               directions: Sequence[Array]) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
-    start = Snapshot(program())
-    tape = TangentTape(loss, fields, directions)
-    with tape:
-        computation()
-    value = loss.to_numpy()
-    start.restore()
-    loss.from_numpy(value)
-    return tape.products()
+    current = program()
+    with current.alone:
+        start = Snapshot(current)
+        tape = TangentTape(loss, fields, directions)
+        with tape:
+            computation()
+        value = loss.to_numpy()
+        start.restore()
+        loss.from_numpy(value)
+        return tape.products()
 
 
 class TangentTape(Tape):
@@ -98,7 +100,8 @@ class TangentTape(Tape):
         self.program.materialize()
         self._give([field.symbol for field in (*self.fields, self.loss)])
         super().__enter__()
-        clear_all_tangents()
+        self.claims.clear(self.program.tangents)
+        self.claims.use([field.symbol for field in (*self.fields, self.loss)])
         for field, rows in zip(self.fields, self.directions):
             for number, row in enumerate(rows):
                 field.derivative(dual_kind(number)).from_numpy(row)
@@ -140,11 +143,11 @@ class TangentTape(Tape):
         return {buffer.address: buffer.owner for entry in self.entries for buffer in entry.arrays()
                 if isinstance(buffer.owner, Ndarray)}
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
-        """Launch a kernel with tangents. Raises TaichiRuntimeError where it cannot be differentiated so."""
+    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+        """Launch a kernel with tangents; what it returns. Raises TaichiRuntimeError where it cannot be differentiated so."""
         if self.is_replacing:
             self._give_duals([variant])
-        super().launch(kernel, variant, values, buffers)
+        return super().launch(kernel, variant, values, buffers)
 
     def pieces(self, variant: Variant) -> Sequence[Variant]:
         """The launches of a kernel, whose fields have duals then."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.claims import Claims
 from mlirad.ad.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.matrix import Matrix
@@ -85,7 +86,7 @@ def _as_array(seed: Any) -> Array:
 class Adjoints:
     """The memory of all gradients that a reverse may add to: of fields, of recorded array arguments, of outputs."""
 
-    def __init__(self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any]) -> None:
+    def __init__(self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims) -> None:
         arrays: dict[int, Array] = {}
         for output in outputs:
             if isinstance(output, Ndarray) and output.grad is not None:
@@ -94,7 +95,8 @@ class Adjoints:
             for buffer in entry.arrays():
                 if buffer.grad is not None:
                     arrays[buffer.grad.address] = buffer.grad.array()
-        self.views = [*(memory.view for memory in current.gradients.values()), *arrays.values()]
+        gradients = [memory.view for name, memory in list(current.gradients.items()) if claims.may_clear(name)]
+        self.views = [*gradients, *arrays.values()]
 
     def copies(self) -> list[Array]:
         """What they hold."""
@@ -113,6 +115,6 @@ class Adjoints:
 
 def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     """A number for the contents of every primal field and of every recorded array argument."""
-    views = [memory.view for name, memory in current.fields.items() if name not in current.gradients]
+    views = [memory.view for name, memory in list(current.fields.items()) if name not in current.gradients]
     views += [buffer.array() for entry in entries for buffer in entry.arrays()]
     return [zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views]

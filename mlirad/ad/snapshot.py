@@ -5,15 +5,21 @@ from mlirad.runtime.program import Program
 
 
 class Snapshot:
-    """Copies of all fields but gradients, or of all (`with_gradients`); `restore` puts them back."""
+    """Copies of all fields but gradients, or of all (`with_gradients`); `restore` puts them back.
+
+    Putting them back raises TaichiRuntimeError where another thread changed memory meanwhile.
+    """
 
     def __init__(self, program: Program, *, with_gradients: bool = False) -> None:
         self.program, self.launches = program, program.launches
+        program.watch(self)
+        self.others_changes = program.others_changes()
         kept = program.fields if with_gradients else program.primals()
-        self.copies = {name: memory.view.copy() for name, memory in kept.items()}
+        self.copies = {name: memory.view.copy() for name, memory in list(kept.items())}
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
+        self.program.check_alone_since(self.others_changes)
         self.program.launches = self.launches
         for name, copy in self.copies.items():
             self.program.fields[name].view[...] = copy

@@ -121,29 +121,30 @@ class StepRecorder:
         """Whether launches check Taichi's rule for accesses."""
         return self.tape.validates
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
-        """Launch a kernel and record it. Raises TaichiRuntimeError where it writes what was not declared."""
+    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
+        """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes what was not declared."""
         self.finish_write()
         shared = self._shared(buffers)
         if self.is_replacing:
             self.note(kernel, variant, values, shared)
             self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
             self.tape.versions.note_buffers(buffers)
-            variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
-            return
+            return variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+        found = None
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
             self.log.pieces[piece] = None
             if self.taped:
-                self.tape.record(kernel, piece, values, buffers)
+                found = self.tape.record(kernel, piece, values, buffers)
                 continue
             if shared:
                 sums = checksums(shared)
-                self.tape.run(piece, values, buffers)
+                found = self.tape.run(piece, values, buffers)
                 self.step.append((LaunchOnArrays(kernel, piece), (*values, shared, sums)))
             else:
-                self.tape.run(piece, values, buffers)
+                found = self.tape.run(piece, values, buffers)
                 self.step.append((LaunchAgain(kernel, piece), tuple(values)))
+        return found
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
                  keywords: dict[str, Any]) -> Any:

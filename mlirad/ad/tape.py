@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from mlirad.ad.chains import chain, next_on_the_way
+from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
@@ -14,6 +15,7 @@ from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.versions import Version, Versions, WayBack
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
@@ -31,7 +33,10 @@ class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their reverses.
 
     `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
-    `clear_gradients`, every gradient field is cleared. Raises RuntimeError for a loss that cannot be differentiated.
+    `clear_gradients`, every gradient field is cleared, but for those that a tape of another thread used last: such a one is
+    cleared when this tape uses it. Raises RuntimeError for a loss that cannot be differentiated.
+
+    A tape records what the thread launches that entered it, and is left in that thread.
     Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs with their seeds.
 
     Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
@@ -76,10 +81,12 @@ class Tape:
         if self.grad_check is not None:
             check_loss_type(self.loss)
         self.entered = True
+        self.claims = Claims(self.program)
         if self.clear_gradients:
-            clear_all_gradients()
-        for symbol in self.program.hidden:
-            self.program.gradients[self.program.adjoints[symbol]].fill(0)
+            self.claims.clear(self.program.gradients)
+        hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
+        self.claims.clear({name: self.program.gradients[name] for name in hidden})
+        self.claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
         if self.grad_check:
             self.start = Snapshot(self.program)
         if self.loss is not None:
@@ -96,7 +103,7 @@ class Tape:
     def _start_validation(self) -> None:
         if not self.program.config.debug:
             warnings.warn(_NO_DEBUG, stacklevel=3)
-        for allocation in self.program.checks.values():
+        for allocation in self.program.own.checks.values():
             allocation.data.fill(0)
 
     @property
@@ -118,6 +125,8 @@ class Tape:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
                  trace: TracebackType | None) -> None:
+        if self.program.own is not self.claims.own:
+            raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
         while self.program.recorder is not self:  # a loop that was left without its end
             self.program.recorder.close()
         self.program.recorder, self.is_recording = None, False
@@ -149,39 +158,47 @@ class Tape:
         return [AutodiffMode.VALIDATION if checked and isinstance(kernel, Kernel) else AutodiffMode.NONE
                 for kernel, _ in self.calls]
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
-        """Launch a kernel, keeping what it overwrites of what reverses read.
+    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+        """Launch a kernel, keeping what it overwrites of what reverses read; what it returns.
 
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         self.finish_write()
+        self.claims.use_variant(variant)
         if self.is_replacing:
             self.versions.note_buffers(buffers)
-            self.run(variant, values, buffers)
-            return
+            return self.run(variant, values, buffers)
+        found = None
         for piece in self.pieces(variant):
-            self.record(kernel, piece, values, buffers)
+            found = self.record(kernel, piece, values, buffers)
+        return found
 
     def pieces(self, variant: Variant) -> Sequence[Variant]:
         """What is launched, and differentiated, one after the other for a variant of a kernel."""
         if variant.gradient_version != self.program.gradient_version:
-            variant.refresh()
-            self._give_gradients(variant)
-            variant.gradient_version = self.program.gradient_version
+            self._look_at_gradients(variant)
+        self.claims.use_variant(variant)
         return variant.parts() if self.rules == "save" else [variant]
 
-    def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
-        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read."""
+    @in_turn
+    def _look_at_gradients(self, variant: Variant) -> None:
+        variant.refresh()
+        self._give_gradients(variant)
+        variant.gradient_version = self.program.gradient_version
+
+    def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read; what it returns."""
         derivative = piece.derivative(self._reverse_mode)
         saved = self.versions.before_launch(piece, values, buffers)
-        self.run(piece, values, buffers)
+        found = self.run(piece, values, buffers)
         self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
         self.versions.after_launch(piece, values, buffers)
+        return found
 
-    def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
-        """Launch one of the pieces of a kernel without recording it."""
+    def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+        """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self._primal_mode
-        piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
+        return piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
 
     def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
         """Do recorded actions once more, as on a tape of their own; its entries."""
@@ -230,6 +247,7 @@ class Tape:
             self._hide(missing)
             variant.refresh()
 
+    @in_turn
     def _hide(self, missing: dict[str, str]) -> None:
         """Give fields a hidden gradient, for the places that pass derivatives to them."""
         for symbol in missing:
@@ -286,6 +304,7 @@ class Tape:
         carries = target.dtype.is_float and source.symbol in adjoints
         if carries and target.symbol not in adjoints:
             self._hide({target.symbol: caller()})
+        self.claims.use([target.symbol, source.symbol])
         return carries
 
     def explain(self) -> Explanation:
@@ -316,13 +335,17 @@ class Tape:
         assert self.entered, "Before evaluating gradients tape must be entered."
         if self.is_broken_off:
             raise TaichiRuntimeError("an exception ended the block of this tape: what it had kept is gone")
-        if self.closed_at != self.program.changes:
+        if self._has_changed():
             raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
                                      "would not belong to what it recorded")
-        changes, before = self.program.changes, self._fingerprint()
+        before = self._fingerprint()
         self._seed_and_reverse(seeds, self.clear_gradients if clear_gradients is None else clear_gradients)
-        if self.program.changes != changes and before is not None and before == self._fingerprint():
+        if self._has_changed() and before is not None and before == self._fingerprint():
             self.closed_at = self.program.changes  # given gradients launched kernels, which wrote to gradients only
+
+    def _has_changed(self) -> bool:
+        """Whether the thread that recorded, or the one that asks, changed memory after the tape was closed."""
+        return max(self.claims.own.changed, self.program.own.changed) > self.closed_at
 
     def _fingerprint(self) -> list[int] | None:
         """What tells whether gradients that were given for functions wrote to primal memory; None without any."""
@@ -331,11 +354,13 @@ class Tape:
 
     def _seed_and_reverse(self, seeds: Mapping[Any, Any] | None, clear_gradients: bool) -> None:
         if seeds is None and self.loss is None:
-            self._reverse([symbol for symbol, name in self.program.adjoints.items() if self.program.fields[name].view.any()])
+            self._reverse([symbol for symbol, name in list(self.program.adjoints.items())
+                           if self.program.fields[name].view.any()])
             return
         given = [(self.loss, ones_like(self.loss))] if seeds is None else check_seeds(seeds, self.program)
         outputs = [output for output, _ in given]
-        adjoints = Adjoints(self.program, self.entries, outputs)
+        self.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
+        adjoints = Adjoints(self.program, self.entries, outputs, self.claims)
         before = None if clear_gradients else adjoints.copies()
         adjoints.clear()
         for output, seed in given:
@@ -369,5 +394,5 @@ def clear_all_gradients() -> None:
     """Set every gradient field to 0."""
     current = program()
     current.materialize()
-    for memory in current.gradients.values():
+    for memory in list(current.gradients.values()):
         memory.fill(0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import get_ident
 from typing import Any
 
 from mlirad.bindings import ir
@@ -24,6 +25,7 @@ class Builder:
         self.launch_seed: ir.Value | None = None
         self.custom: str | None = None  # the function with derivatives of its own that is being translated
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
+        self.thread = get_ident()
 
     def at_entry(self) -> ir.InsertionPoint:
         """The start of the kernel, which dominates everything in it."""
@@ -73,14 +75,14 @@ def building(builder: Builder) -> Iterator[Builder]:
 
 def current() -> Builder:
     """The kernel under construction. Raises TaichiRuntimeError outside one."""
-    if not _active:
+    if not in_kernel():
         raise TaichiRuntimeError("this can only be used inside a @ti.kernel or @ti.func")
     return _active[-1]
 
 
 def in_kernel() -> bool:
-    """Whether a kernel is under construction."""
-    return bool(_active)
+    """Whether this thread has a kernel under construction; only one thread at a time has."""
+    return bool(_active) and any(builder.thread == get_ident() for builder in _active)
 
 
 @lru_cache(maxsize=64)

@@ -51,6 +51,8 @@ class ArrayBuffer:
     grad: ArrayBuffer | None
     owner: Any
     back: Callable[[], None] | None = None
+    name: str = ""  # of the parameter
+    is_read_only: bool = False
 
     def array(self) -> np.ndarray[Any, Any]:
         """The elements, as a view."""
@@ -100,14 +102,16 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
         grad = array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
         return ArrayBuffer(value.address, value.dims, grad, value)
     if isinstance(value, np.ndarray):
-        if value.flags.c_contiguous:
-            return ArrayBuffer(value.ctypes.data, value.shape, None, value)
+        flags = value.flags
+        is_read_only = not flags.writeable
+        if flags.c_contiguous:
+            return ArrayBuffer(value.ctypes.data, value.shape, None, value, None, name, is_read_only)
         copy = np.ascontiguousarray(value)
 
         def back() -> None:
             value[...] = copy
 
-        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back)
+        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back, name, is_read_only)
     if _torch_like(value):
         array = value.detach().numpy()
         if not array.flags.c_contiguous:
@@ -118,7 +122,7 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
             if value.grad is None:
                 value.grad = value.data.clone().zero_()
             grad = array_buffer(value.grad, name, False)
-        return ArrayBuffer(array.ctypes.data, array.shape, grad, value)
+        return ArrayBuffer(array.ctypes.data, array.shape, grad, value, None, name, not array.flags.writeable)
     raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import (
     TaichiAssertionError,
     TaichiCompilationError,
@@ -62,6 +63,7 @@ class Field:
             self.offset = self.primal.offset
         self.placed_in = node
 
+    @in_turn
     def want(self, kind: str) -> None:
         """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ..., "grad.dual" ..."""
         if self.dtype.is_float and self.primal is None:
@@ -107,6 +109,11 @@ class Field:
         first, _, rest = kind.partition(".")
         if rest:
             return self.derivative(first).derivative(rest)
+        found = self.derived.get(kind)
+        return found if found is not None else self._derive(kind)
+
+    @in_turn
+    def _derive(self, kind: str) -> Field:
         if kind not in self.derived:
             self.derived[kind] = Field(self.program, self.dtype, self.element_shape, f"{self.symbol}.{kind}", self)
         return self.derived[kind]
@@ -266,8 +273,7 @@ class Field:
             self.program.recorder.host_write(self, index)
 
     def _count_write(self) -> None:
-        self.program.changes += 1
-        self.program.written[self.symbol] = self.program.changes
+        self.program.written[self.symbol] = self.program.count_change()
 
     def _note_read(self) -> None:
         if self.program.recorder is not None and self.primal is None:

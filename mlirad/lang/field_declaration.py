@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Any
 
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.lang.field import Field
@@ -56,6 +57,7 @@ def create(dtype: Any, element_shape: tuple[int, ...], shape: Any, needs_grad: b
     return field
 
 
+@in_turn
 def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) -> None:
     """Put a field into a dense block of its own."""
     root: Root = field.program.root

@@ -4,9 +4,11 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mlirad.dialect import context
+from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.annotations import Template, evaluate_annotations
 from mlirad.frontend.builder import Builder, in_kernel
@@ -15,9 +17,29 @@ from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.read_only import check_writeable
+from mlirad.runtime.cpu import CompiledKernel
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant, declare_trees
+
+
+class _Variants:
+    """The variants of a kernel in one program. A thread that came from the last program never puts one here."""
+
+    def __init__(self, program: Program | None) -> None:
+        self.program = program
+        self.by_key: dict[Any, Variant] = {}
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What is launched without looking arguments up, where they are numbers of these types and in these ranges."""
+
+    program: Program
+    variant: Variant
+    code: CompiledKernel
+    ranges: Sequence[tuple[type, float, float]]
 
 
 class Kernel:
@@ -33,10 +55,8 @@ class Kernel:
         self._source: FunctionSource | None = None
         self._parameters: list[arg.Parameter] | None = None
         self._return_type: Any = None
-        self._variants: dict[Any, Variant] = {}
-        self._program: Program | None = None
-        self._ready: Variant | None = None
-        self._ranges: list[tuple[type, float, float]] = []
+        self._variants = _Variants(None)
+        self._ready: _Ready | None = None
 
     # Declaration.
 
@@ -80,6 +100,11 @@ class Kernel:
         if owner is None:
             return self
         cache = owner.__dict__.setdefault("_mlirad_kernels", {})
+        bound: Kernel | None = cache.get(self.__name__)
+        return bound if bound is not None and bound._shared is self else self._bound(owner, cache)
+
+    @in_turn
+    def _bound(self, owner: Any, cache: dict[str, Kernel]) -> Kernel:
         bound = cache.get(self.__name__)
         if bound is None or bound._shared is not self:
             bound = cache[self.__name__] = Kernel(self.function, owner, self)
@@ -89,36 +114,32 @@ class Kernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = program()
-        variant = self._ready
-        if variant is None or kwargs or self._program is not current or current.pending or not self._takes(args):
+        ready = self._ready
+        if ready is None or kwargs or ready.program is not current or current.pending \
+                or not _takes(args, ready.ranges):
             return self._launch(current, args, kwargs, "primal")
+        variant = ready.variant
         current.changes = variant.launched_at = current.changes + 1
-        recorder = current.recorder
-        if recorder is None:
-            variant.compiled["primal"].launch(args)
-        else:
-            variant.launched_at = RECORDED
-            recorder.launch(self, variant, args, ())
-        return variant.result() if variant.kernel.results else None
-
-    def _takes(self, args: tuple[Any, ...]) -> bool:
-        """Whether arguments are numbers that need no conversion."""
-        if len(args) != len(self._ranges):
-            return False
-        for value, (kind, low, high) in zip(args, self._ranges):
-            if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
-                return False
-        return not in_kernel()
+        if current.watchers:
+            own = current.own
+            own.changed, own.changes = current.changes, own.changes + 1
+            if own.recorder is not None:
+                variant.launched_at = RECORDED
+                return own.recorder.launch(self, variant, args, ())
+        found = ready.code.launch(args)
+        return variant.shaped(found) if found else None
 
     def _note_ready(self, variant: Variant) -> None:
         """From now on launch without looking arguments up, where all of them are numbers."""
         numbers = [p for p in self.parameters if p.kind == arg.SCALAR]
         others = len(self.parameters) - len(numbers) - (self.owner is not None)
-        if others or variant.kernel.uses_seed or "primal" not in variant.compiled or variant.messages["primal"]:
-            return
-        self._ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
-        self._ready = variant
-        variant.when_stale.append(self._forget_ready)
+        with compiling:  # in which nothing becomes stale
+            code = variant.compiled.get("primal")
+            if others or variant.kernel.uses_seed or code is None or code.messages:
+                return
+            ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
+            self._ready = _Ready(variant.program, variant, code, ranges)
+            variant.when_stale.append(self._forget_ready)
 
     def _forget_ready(self) -> None:
         self._ready = None
@@ -143,23 +164,25 @@ class Kernel:
 
     def _run(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
+        check_writeable(variant, buffers, reverse=mode == "reverse" or current.recorder is not None)
         if variant.kernel.uses_seed:
-            if mode == "primal" or variant.seed is None:  # a reverse repeats the draws of the last launch
-                variant.seed = current.next_seed()
-            values.append(variant.seed)
+            seeds = current.own.seeds
+            if mode == "primal" or variant not in seeds:  # a reverse repeats the draws of the thread's last launch
+                seeds[variant] = current.next_seed()
+            values.append(seeds[variant])
         if mode == "primal":
-            current.changes += 1
-            variant.launched_at = RECORDED if current.recorder is not None else current.changes
-            if current.recorder is not None:
-                current.recorder.launch(self, variant, values, buffers)
+            count, recorder = current.count_change(), current.recorder
+            variant.launched_at = RECORDED if recorder is not None else count
+            if recorder is not None:
+                found = recorder.launch(self, variant, values, buffers)
             else:
-                variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
-            for buffer in buffers:
-                if buffer.back is not None:
+                found = variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            for position, buffer in enumerate(buffers):
+                if buffer.back is not None and position in variant.written_arrays():
                     buffer.back()
             if self._ready is None:
                 self._note_ready(variant)
-            return variant.result() if variant.kernel.results else None
+            return found
         arrays = [number for number, value in enumerate(values) if value is _ARRAY]
         variant.check_unwritten(flat_values(values, buffers, variant, reverse=False),
                                 dict(zip(arrays, [buffer.address for buffer in buffers])))
@@ -175,8 +198,10 @@ class Kernel:
         """
         if current.pending:
             current.materialize()
-        if self._program is not current:
-            self._variants, self._program, self._ready = {}, current, None
+        variants = self._variants
+        if variants.program is not current:
+            variants, self._ready = _Variants(current), None
+            self._variants = variants
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
@@ -184,9 +209,9 @@ class Kernel:
         same = arg.same_arrays(arrays) if len(arrays) > 1 else {}
         if same:
             key = (*key, *same.items())
-        variant = self._variants.get(key)
+        variant = variants.by_key.get(key)
         if variant is None or variant.is_stale:
-            variant = self._variants[key] = self._build(current, parameters, given, same)
+            variant = self._variant(variants, key, lambda: self._build(current, parameters, given, same))
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == arg.SCALAR:
@@ -222,6 +247,13 @@ class Kernel:
                                         f"'{self.__name__}'")
             bound.setdefault(p.name, default)
         return [bound[name] for name in names]
+
+    @in_turn
+    def _variant(self, variants: _Variants, key: Any, build: Callable[[], Variant]) -> Variant:
+        found = variants.by_key.get(key)
+        if found is None or found.is_stale:
+            found = variants.by_key[key] = build()
+        return found
 
     def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any],
                same: dict[str, str]) -> Variant:
@@ -269,6 +301,16 @@ def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:
             trace = trace.tb_next
         cause.__traceback__ = trace
     return error.with_traceback(None)
+
+
+def _takes(args: tuple[Any, ...], ranges: Sequence[tuple[type, float, float]]) -> bool:
+    """Whether arguments are numbers that need no conversion, and this is no kernel."""
+    if len(args) != len(ranges):
+        return False
+    for value, (kind, low, high) in zip(args, ranges):
+        if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
+            return False
+    return not in_kernel()
 
 
 _ARRAY = object()

@@ -69,8 +69,7 @@ class Ndarray:
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
         if self.is_gradient:
             return
-        self.program.changes += 1
-        self.program.written[self.address] = self.program.changes
+        self.program.written[self.address] = self.program.count_change()
         if self.program.recorder is not None:
             self.program.recorder.host_write(self, index)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
 from mlirad.runtime.memory import allocate
@@ -52,6 +53,7 @@ class SNode:
         self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
         self.children: list[SNode | Field] = []
 
+    @in_turn
     def dense(self, axes_: Axes | Sequence[Axes], dimensions: Any) -> SNode:
         """A dense block over some axes. `dimensions` is one extent for all of them, or one for each."""
         numbers = axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
@@ -74,6 +76,7 @@ class SNode:
     def dynamic(self, *_: Any) -> SNode:
         raise TaichiRuntimeError("sparse layouts (dynamic) are not supported yet")
 
+    @in_turn
     def place(self, *fields: Any, offset: Any = None) -> SNode:
         """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
         from_user = [f for item in fields for f in (item if isinstance(item, list | tuple) else [item])]
@@ -196,9 +199,8 @@ class Root(SNode):
         """Allocate the trees that are new, and gradients asked for and not placed, each beside its primal's tree."""
         self.scheduled = False
         for child in list(self.children):
-            if id(child) not in self.done:
+            if id(child) not in self.done and self._allocate(child, lambda field: field):
                 self.done.add(id(child))
-                self._allocate(child, lambda field: field)
         for kind in sorted({kind for field in self.fields() for kind in field.wanted}):
             self._allocate_twins(kind)
 
@@ -206,12 +208,13 @@ class Root(SNode):
         for child in list(self.children):
             self._allocate(child, lambda field: field.missing(kind), kind)
 
-    def _allocate(self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = "") -> None:
+    def _allocate(self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = "") -> bool:
+        """Allocate a tree with the chosen fields only; whether there are any."""
         found: list[Field] = []
         number = self.program.trees
         _declare(tree, choose, found)
         if not found:
-            return
+            return False
         self.program.trees += 1
         members = set(found)
 
@@ -226,6 +229,7 @@ class Root(SNode):
         memory = allocate(declare(), {field.symbol: field.dtype.numpy for field in found})
         for field in found:
             field.attach(memory[field.symbol], declare)
+        return True
 
 
 def _declare(node: SNode | Field, choose: Callable[[Field], Field | None], found: list[Field]) -> str:
@@ -255,6 +259,7 @@ class FieldsBuilder:
             raise AttributeError(name)
         return getattr(self._root, name)
 
+    @in_turn
     def finalize(self, raise_warning: bool = True) -> Trees:
         """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing placed."""
         if self._finalized:
@@ -272,6 +277,7 @@ class Trees:
     def __init__(self, root: Root) -> None:
         self._root: Root | None = root
 
+    @in_turn
     def destroy(self) -> None:
         """Free the memory; the fields cannot be used any more. Raises TaichiRuntimeError when called twice."""
         if self._root is None:

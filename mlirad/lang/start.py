@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from mlirad.dialect.turn import in_turn
 from mlirad.lang.snode import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
@@ -17,6 +18,7 @@ _CPUS = (cpu, arm64)
 _warned: set[str] = set()
 
 
+@in_turn
 def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, debug: bool | None = None,
          **options: Any) -> None:
     """Start a program; fields and compiled kernels of the last one are gone.

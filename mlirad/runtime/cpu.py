@@ -4,18 +4,25 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import sysconfig
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from struct import Struct
+from typing import Any, Protocol
 
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.errors import TaichiRuntimeError
+from mlirad.passes.insert_access_checks import CHECK
+from mlirad.passes.lower_field_assert import RECORD, RECORD_SIZE
+from mlirad.runtime.failures import raise_recorded
+from mlirad.types import DataType
 
 _CTYPES = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64, "i32": ctypes.c_int32,
            "i16": ctypes.c_int16, "i8": ctypes.c_int8, "i1": ctypes.c_bool, "index": ctypes.c_int64,
            "f16": ctypes.c_uint16, "!llvm.ptr": ctypes.c_void_p}
+_WORDS = {"f64": "d", "f32": "f4x", "f16": "e6x", "u1": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q",
+          "u8": "B7x", "u16": "H6x", "u32": "I4x", "u64": "Q"}  # results, of 8 bytes each
 
 
 @dataclass(frozen=True)
@@ -59,33 +66,89 @@ def openmp_library() -> str:
     raise TaichiRuntimeError("no OpenMP runtime found: install 'intel-openmp', or use ti.init(cpu_max_num_threads=1)")
 
 
-class CompiledKernel:
-    """Machine code of one kernel, with its packed arguments laid out once."""
+class Memory(Protocol):
+    """What has an address."""
 
-    def __init__(self, module: ir.Module, name: str, parameters: Sequence[Parameter],
-                 address_of: Callable[[str], int], *, result_count: int = 0, opt_level: int = 3,
+    @property
+    def address(self) -> int:
+        """Where it is."""
+
+
+class Frame:
+    """The arguments of one launch, packed: the values that it sets, what it returns, what it found wrong.
+
+    `checks` are the bits of `insert-access-checks`, which belong to the thread: they follow the values.
+    """
+
+    def __init__(self, parameters: Sequence[Parameter], memory: Mapping[str, Memory], result_count: int) -> None:
+        self.values: list[Any] = []
+        self.results: Any = None
+        self.record: Any = None
+        self.owners: list[Any] = []
+        self.packed = (ctypes.c_void_p * max(1, len(parameters)))()
+        checks = []
+        for position, parameter in enumerate(parameters):
+            slot: Any = _CTYPES[parameter.type]()
+            if parameter.is_results:
+                self.results = (ctypes.c_int64 * max(1, result_count))()
+                slot.value = ctypes.addressof(self.results)
+            elif parameter.symbol == RECORD:
+                self.record = (ctypes.c_int64 * RECORD_SIZE)()
+                slot.value = ctypes.addressof(self.record)
+            elif parameter.symbol is None:
+                self.values.append(slot)
+            elif parameter.symbol.startswith(CHECK):
+                checks.append(slot)
+            else:
+                slot.value = memory[parameter.symbol].address
+            self.owners.append(slot)
+            self.packed[position] = ctypes.addressof(slot)
+        self.values += checks
+
+
+class CompiledKernel:
+    """Machine code of one kernel. Any number of threads may launch it: each launch has a frame to itself."""
+
+    def __init__(self, module: ir.Module, name: str, parameters: Sequence[Parameter], find: Callable[[str], Memory], *,
+                 results: Sequence[DataType] = (), messages: Sequence[str] = (), opt_level: int = 3,
                  parallel: bool = True) -> None:
         libraries = [openmp_library()] if parallel else []
         self.engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self.function: Callable[[Any], None] = self.engine.lookup(name)
-        self.values: list[Any] = []
-        self.results: Any = None
-        self.owners: list[Any] = []
-        self.packed = (ctypes.c_void_p * max(1, len(parameters)))()
-        for position, parameter in enumerate(parameters):
-            slot: Any = _CTYPES[parameter.type]()
-            if parameter.symbol is not None:
-                slot.value = address_of(parameter.symbol)
-            elif parameter.is_results:
-                self.results = (ctypes.c_int64 * max(1, result_count))()
-                slot.value = ctypes.addressof(self.results)
-            else:
-                self.values.append(slot)
-            self.owners.append(slot)
-            self.packed[position] = ctypes.addressof(slot)
+        self.parameters, self.messages = parameters, messages
+        symbols = [p.symbol for p in parameters if p.symbol is not None and p.symbol != RECORD]
+        self.checks = [symbol.removeprefix(CHECK) for symbol in symbols if symbol.startswith(CHECK)]
+        self.memory = {symbol: find(symbol) for symbol in symbols if not symbol.startswith(CHECK)}  # as long as the code
+        self._results = Struct("=" + "".join(_WORDS[dtype.name] for dtype in results)) if results else None
+        self._result_count = len(results)
+        self._ended = bool(messages) or any(p.is_results for p in parameters)
+        self._idle = [self._frame()]  # the one of the launch that ended last is the last
 
-    def launch(self, values: Sequence[Any]) -> None:
-        """Run with the values of this launch, in the order of the kernel's parameters."""
-        for slot, value in zip(self.values, values):
+    def _frame(self) -> Frame:
+        return Frame(self.parameters, self.memory, self._result_count)
+
+    def launch(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """Run with the values of this launch, in the order of the kernel's parameters; what the kernel returns.
+
+        Raises TaichiAssertionError where an assertion or an index check failed.
+        """
+        try:
+            frame = self._idle.pop()
+        except IndexError:  # as many launches as there were at once run now
+            frame = self._frame()
+        for slot, value in zip(frame.values, values):
             slot.value = value
-        self.function(self.packed)
+        self.function(frame.packed)
+        found = self._end(frame) if self._ended else ()
+        self._idle.append(frame)
+        return found
+
+    def _end(self, frame: Frame) -> tuple[Any, ...]:
+        if frame.record is not None and frame.record[0]:
+            raise_recorded(self.messages, frame.record)  # and the frame is not used again
+        return () if frame.results is None or self._results is None else self._results.unpack_from(frame.results)
+
+    def ran_last_with(self, values: Sequence[Any]) -> bool:
+        """Whether the launch that ended last had the same values."""
+        frame = next(iter(self._idle[-1:]), None)
+        return frame is not None and all(type(slot)(value).value == slot.value for slot, value in zip(frame.values, values))

@@ -11,6 +11,7 @@ from mlirad import types
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.snode import FieldLayout, layouts, root_sizes
+from mlirad.dialect.turn import in_turn
 
 ALIGNMENT = 64
 LARGE = 1 << 16
@@ -86,6 +87,7 @@ class FieldMemory:
             self.contiguous.fill(value)
 
 
+@in_turn
 def allocate(tree: str, dtypes: dict[str, Any]) -> dict[str, FieldMemory]:
     """Allocate the trees declared by textual IR; the memory of every field, by name."""
     with context():

@@ -1,15 +1,17 @@
-"""The program that `ti.init` starts: its options, its memory, its random seed, the tape that is recording."""
+"""The program that `ti.init` starts: its options, its memory, its random seed, what each thread records with."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from threading import RLock
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakSet, finalize
 
+from mlirad.dialect.turn import compiling, in_turn
+from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
-
-ERROR_SLOTS = 32
+from mlirad.runtime.own import OfThread, Own
 
 
 class Program:
@@ -31,22 +33,65 @@ class Program:
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
         self.give_derivative: dict[str, Callable[[str], None]] = {}  # places one of a kind, by name of the field
-        self.recorder: Any = None
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
         self.variants = 0  # of kernels, built so far
         self.names: dict[str, int] = {}
-        self.errors = Allocation(8 * ERROR_SLOTS)
-        self.checks: dict[str, Allocation] = {}  # which elements were read, by the name of the field
         self.pending: list[Callable[[], None]] = []
         self.root: Any = None
         self.generation = 0
+        self.of_thread = OfThread()
+        self.alone = RLock()  # held by what puts all fields back
+        self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
+        self.users: dict[str, Own] = {}  # whose recorder used a gradient or dual last, by its name
+
+    @property
+    def own(self) -> Own:
+        """What belongs to the calling thread."""
+        return self.of_thread.own
+
+    @property
+    def recorder(self) -> Any:
+        """What records the launches of the calling thread, or None."""
+        return self.of_thread.own.recorder if self.watchers else None
+
+    @recorder.setter
+    def recorder(self, recorder: Any) -> None:
+        if recorder is not None:
+            self.watch(recorder)
+        self.of_thread.own.recorder = recorder
+
+    def watch(self, watcher: Any) -> None:
+        """Have threads note their changes, and look for their recorders, as long as an object lives."""
+        if id(watcher) not in self.watchers:
+            self.watchers[id(watcher)] = None
+            finalize(watcher, self.watchers.pop, id(watcher), None).atexit = False
+
+    def others_changes(self) -> int:
+        """A number that grows with every change by another thread than the calling one, while anything watches."""
+        return self.changes - self.own.changes
+
+    def check_alone_since(self, others_changes: int) -> None:
+        """Raise TaichiRuntimeError where another thread has changed memory since there were so many."""
+        if self.others_changes() != others_changes:
+            raise TaichiRuntimeError("another thread launched a kernel or wrote to a field while this one took derivatives of "
+                                     "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape")
+
+    def count_change(self) -> int:
+        """Count a launch or a write from Python by the calling thread; the number of changes so far."""
+        self.changes = count = self.changes + 1
+        if self.watchers:
+            own = self.of_thread.own
+            own.changed, own.changes = count, own.changes + 1
+        return count
 
     def next_seed(self) -> int:
         """A different number for every launch, the same in every run of a program with the same seed."""
-        self.launches += 1
-        return ((self.config.random_seed + 1) * 0x9E3779B97F4A7C15 + self.launches * 0xD1B54A32D192ED03) % (1 << 63)
+        with compiling:
+            self.launches = count = self.launches + 1
+        return ((self.config.random_seed + 1) * 0x9E3779B97F4A7C15 + count * 0xD1B54A32D192ED03) % (1 << 63)
 
+    @in_turn
     def unique_name(self, wanted: str) -> str:
         """A name no other field has."""
         count = self.names.get(wanted, 0)
@@ -55,21 +100,23 @@ class Program:
 
     def primals(self) -> dict[str, FieldMemory]:
         """The memory of all fields that are no derivatives."""
-        return {name: memory for name, memory in self.fields.items()
+        return {name: memory for name, memory in list(self.fields.items())
                 if name not in self.gradients and name not in self.tangents}
 
     def check_bits(self, symbol: str) -> Allocation:
-        """A byte an element of a field, for `insert-access-checks`."""
-        if symbol not in self.checks:
-            self.checks[symbol] = Allocation(prod(self.fields[symbol].layout.shape))
-        return self.checks[symbol]
+        """A byte an element of a field, for `insert-access-checks` in the calling thread."""
+        checks = self.own.checks
+        if symbol not in checks:
+            checks[symbol] = Allocation(prod(self.fields[symbol].layout.shape))
+        return checks[symbol]
 
+    @in_turn
     def forget(self, symbol: str) -> None:
         """Let go of a field's memory; code that has its address is not run again."""
         self.fields.pop(symbol, None)
         self.gradients.pop(symbol, None)
         self.tangents.pop(symbol, None)
-        self.checks.pop(symbol, None)
+        self.own.checks.pop(symbol, None)
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 
@@ -78,6 +125,7 @@ class Program:
         for compiled in list(self.compiled):
             compiled.discard()
 
+    @in_turn
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
         while self.pending:
@@ -89,18 +137,21 @@ _current: list[Program] = []
 
 def program() -> Program:
     """The current program; starts one with default options where there is none."""
-    if not _current:
-        start(Config())
-    return _current[0]
+    for current in _current:
+        return current
+    with compiling:
+        return _current[0] if _current else start(Config())
 
 
+@in_turn
 def start(config: Config) -> Program:
     """Begin a new program; the memory of the last one goes with its fields."""
-    generation = _current[0].generation + 1 if _current else 0
-    stop()
-    _current[:] = [Program(config)]
-    _current[0].generation = generation
-    return _current[0]
+    started, earlier = Program(config), list(_current)
+    started.generation = earlier[0].generation + 1 if earlier else 0
+    _current[:] = [started]
+    for ended in earlier:
+        ended.end()
+    return started
 
 
 def is_started() -> bool:
@@ -108,8 +159,10 @@ def is_started() -> bool:
     return bool(_current)
 
 
+@in_turn
 def stop() -> None:
     """End the current program."""
-    for ended in _current:
-        ended.end()
+    earlier = list(_current)
     _current.clear()
+    for ended in earlier:
+        ended.end()

@@ -1,33 +1,28 @@
 """One choice of argument types of a kernel: its IR at every stage, and its compiled code, primal and derivative."""
 from __future__ import annotations
 
-import ctypes
 import re
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
-from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError, located
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import SourceLocation, SplitError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.passes._location import source_location
-from mlirad.passes._walk import functions
-from mlirad.passes.insert_access_checks import CHECK
+from mlirad.passes._walk import accesses, functions
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
+from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
 from mlirad.runtime.program import Program
-from mlirad.types import DataType
 
 MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
 RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
@@ -39,7 +34,6 @@ class Derivative:
     """The reverse of a kernel, for the gradients that fields had when it was asked for."""
 
     code: CompiledKernel
-    messages: list[str]
     footprints: Footprints
     tangents: int  # that it computes too
 
@@ -59,28 +53,44 @@ class Variant:
         self.program = program
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.compiled: dict[str, CompiledKernel] = {}
-        self.messages: dict[str, list[str]] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
         program.compiled.add(self)
-        self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._flows: tuple[Flow, ...] | None = None
+        self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
+    @in_turn
     def argument_needs_grad(self, number: int) -> bool:
         """Whether an argument of the kernel's function is an array with a gradient."""
         function = functions(self.kernel.module.operation)[0]
         types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
         arrays = [k for k, type_ in enumerate(types) if is_array(type_)]
         return number in arrays and self.array_needs_grad[arrays.index(number)]
+
+    def written_arrays(self) -> dict[int, SourceLocation | None]:
+        """The array arguments that a launch writes to, by their position among these, and where."""
+        found = self._written_arrays
+        return found if found is not None else self._find_written_arrays()
+
+    @in_turn
+    def _find_written_arrays(self) -> dict[int, SourceLocation | None]:
+        function = functions(self.kernel.module.operation)[0]
+        arrays = [value for value in function.regions[0].blocks[0].arguments if is_array(value.type)]
+        found: dict[int, SourceLocation | None] = {}
+        for op, array, _ in accesses(function):
+            if op.name != "field.load" and array in arrays:
+                found.setdefault(arrays.index(array), source_location(op.location))
+        self._written_arrays = found
+        return found
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
@@ -91,6 +101,7 @@ class Variant:
                           check_bounds=config.debug, check_access=mode.startswith("validation"),
                           check_finite="anomaly" in mode)
 
+    @in_turn
     def dump(self, stage: str, mode: str) -> str:
         """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
         names = [name for name, _ in self.stages(mode)]
@@ -100,6 +111,7 @@ class Variant:
             raise ValueError(f"unknown stage '{stage}' of mode '{mode}', expected one of field, {', '.join(names)}")
         return str(self._at_stage(stage, mode).operation.get_asm(enable_debug_info=True))
 
+    @in_turn
     def ptx(self, mode: str, chip: str) -> str:
         """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an unknown chip."""
         if mode not in MODES[:2]:
@@ -140,6 +152,11 @@ class Variant:
 
     def footprints(self) -> Footprints:
         """What a launch writes and what its reverse reads. Raises TaichiCompilationError where there is no reverse."""
+        found = self._footprints
+        return found if found is not None else self._find_footprints()
+
+    @in_turn
+    def _find_footprints(self) -> Footprints:
         if self._footprints is None:
             self.code("reverse")
             assert self._footprints is not None
@@ -148,10 +165,12 @@ class Variant:
     def derivative(self, mode: str) -> Derivative:
         """The compiled reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError where there is none."""
         found = self._derivatives.get(mode)
-        if found is None:
-            code = self.code(mode)
-            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(), tangents_of(mode))
-        return found
+        return found if found is not None else self._find_derivative(mode)
+
+    @in_turn
+    def _find_derivative(self, mode: str) -> Derivative:
+        found = Derivative(self.code(mode), self.footprints(), tangents_of(mode))
+        return self._derivatives.setdefault(mode, found)
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
         if not self.program.config.print_ir:
@@ -161,27 +180,27 @@ class Variant:
     def code(self, mode: str) -> CompiledKernel:
         """The compiled code of a mode, made once."""
         found = self.compiled.get(mode)
+        return found if found is not None else self._compile(mode)
+
+    @in_turn
+    def _compile(self, mode: str) -> CompiledKernel:
+        found = self.compiled.get(mode)
         if found is None:
             lowered = self._lower(mode)
             parallel = self.program.config.cpu_max_num_threads > 1
             with context():
-                found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._address,
-                                       result_count=len(self.kernel.results), parallel=parallel,
+                found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._memory,
+                                       results=self.kernel.results, messages=lowered.messages, parallel=parallel,
                                        opt_level=self.program.config.opt_level)
             self.compiled[mode] = found
-            self.messages[mode] = lowered.messages
         return found
 
-    def _address(self, symbol: str) -> int:
-        if symbol == "$errors":
-            return self.program.errors.address
-        if symbol.startswith(CHECK):
-            return self.program.check_bits(symbol.removeprefix(CHECK)).address
+    def _memory(self, symbol: str) -> Memory:
         memory = self.program.fields.get(symbol)
         if memory is None:
             raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses field '{symbol}' of a destroyed tree")
         self.symbols.add(symbol)
-        return memory.address
+        return memory
 
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
@@ -194,22 +213,18 @@ class Variant:
         for note in self.when_stale:
             note()
 
-    def launch(self, mode: str, values: Sequence[Any]) -> None:
-        """Run a mode. Raises TaichiAssertionError where an assertion or an index check of it failed."""
+    def launch(self, mode: str, values: Sequence[Any]) -> Any:
+        """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an index check failed."""
         code = self.code(mode)
-        code.launch(values)
-        if self.messages[mode]:
-            self._raise_recorded(self.messages[mode])
-        if self.kernel.results and mode != "primal" and not mode.endswith("reverse"):  # where `result` looks for them
-            ctypes.memmove(self.code("primal").results, code.results, ctypes.sizeof(code.results))
+        if code.checks:
+            values = [*values, *(self.program.check_bits(symbol).address for symbol in code.checks)]
+        return self.shaped(code.launch(values))
 
     def reverse(self, derivative: Derivative, values: Sequence[Any]) -> None:
         """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError where a field is gone."""
         if self.is_stale:
             raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses a field of a destroyed tree")
         derivative.code.launch(values)
-        if derivative.messages:
-            self._raise_recorded(derivative.messages)
 
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
@@ -225,8 +240,13 @@ class Variant:
 
     def flows(self) -> tuple[Flow, ...]:
         """Which arrays pass derivatives to which, also where there is no reverse."""
-        if self._footprints is not None:
-            return self._footprints.flows
+        footprints = self._footprints
+        if footprints is not None:
+            return footprints.flows
+        return self._flows if self._flows is not None else self._find_flows()
+
+    @in_turn
+    def _find_flows(self) -> tuple[Flow, ...]:
         if self._flows is None:
             with context(), self.kernel.module.operation.location:
                 module = _copy(self.kernel.module)
@@ -234,6 +254,7 @@ class Variant:
             self._flows = read_flows(module)
         return self._flows
 
+    @in_turn
     def refresh(self) -> None:
         """Look again at which fields have gradients and duals; code for derivatives is compiled anew where one was added."""
         gradients, duals = self._gradients(), self._duals()
@@ -273,6 +294,11 @@ class Variant:
 
         Raises TaichiCompilationError where the kernel cannot be differentiated.
         """
+        found = self._parts
+        return found if found is not None else self._find_parts()
+
+    @in_turn
+    def _find_parts(self) -> list[Variant]:
         if self._parts is None:
             try:
                 self.footprints()
@@ -305,10 +331,8 @@ class Variant:
         That launch is the last one, where it had the same `values`; `addresses` are those of its arrays, by the number
         of the argument.
         """
-        slots = self.compiled["primal"].values if "primal" in self.compiled else []
-        written, since = self.program.written, self.launched_at
-        if not any(at > since for at in written.values()) or \
-                any(type(slot)(value).value != slot.value for slot, value in zip(slots, values)):
+        written, since, code = self.program.written, self.launched_at, self.compiled.get("primal")
+        if not any(at > since for at in list(written.values())) or (code is not None and not code.ran_last_with(values)):
             return
         for footprint in self.footprints().needed:
             key = footprint.array if isinstance(footprint.array, str) else addresses[footprint.array]
@@ -325,27 +349,14 @@ class Variant:
                                      "use ti.ad.Tape, which keeps the values")
         self.reverse(self.derivative("reverse"), values)
 
-    def _raise_recorded(self, messages: list[str]) -> None:
-        record = self.program.errors.data.view(np.int64)
-        number = int(record[0])
-        if number == 0:
-            return
-        place, _, text = messages[number - 1].partition("\n")
-        filled = _filled(text, [int(v) for v in record[1:]])
-        record[:] = 0
-        source = source_location(place)
-        raise TaichiAssertionError(filled if source is None else located(filled, source))
-
-    def result(self) -> Any:
-        """What the last primal launch returned."""
+    def shaped(self, found: tuple[Any, ...]) -> Any:
+        """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or nothing."""
         kernel = self.kernel
-        if not kernel.results:
+        if not found:
             return None
-        memory = self.compiled["primal"].results
-        values = [_read(memory, k, dtype) for k, dtype in enumerate(kernel.results)]
         if kernel.result_shape is not None:
-            return Matrix.of_shape(kernel.result_shape, values)
-        return tuple(values) if kernel.result_count is not None else values[0]
+            return Matrix.of_shape(kernel.result_shape, list(found))
+        return found if kernel.result_count is not None else found[0]
 
 
 def tangents_of(mode: str) -> int:
@@ -368,25 +379,6 @@ def _copy(module: ir.Module) -> ir.Module:
     for op in module.body.operations:
         copy.body.append(op.operation.clone(ip=False))
     return copy
-
-
-def _filled(text: str, values: Sequence[int]) -> str:
-    """The text with recorded words in its holes; a format that ends in a letter of C's for floats reads a double."""
-    words = iter(values)
-
-    def one(match: re.Match[str]) -> str:
-        word, spec = next(words), match.group(1)
-        if spec[-1:] in tuple("eEfFgG"):
-            return format(struct.unpack("d", struct.pack("q", word))[0], spec)
-        return str(word % (1 << 64) if spec.endswith("u") else word)
-
-    return re.sub(r"\{([^}]*)\}", one, text).replace("\1", "{").replace("\2", "}")
-
-
-def _read(memory: Any, position: int, dtype: DataType) -> Any:
-    address = ctypes.addressof(memory) + 8 * position
-    raw = ctypes.string_at(address, dtype.size)
-    return np.frombuffer(raw, dtype.numpy)[0].item()
 
 
 __all__ = ["MODES", "STAGES", "Variant", "tangents_of"]

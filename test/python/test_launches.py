@@ -15,7 +15,7 @@ from mlirad.passes import _build as b
 from mlirad.passes._walk import at_end, before, block_operations, operations
 from mlirad.pipeline.pipelines import TARGET_CPU, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.cpu import CompiledKernel, parameters_of
+from mlirad.runtime.cpu import CompiledKernel, Memory, parameters_of
 from mlirad.runtime.memory import Allocation
 from mlirad.runtime.program import program
 
@@ -62,15 +62,15 @@ class Launches:
             name = self.variant.kernel.name
             parameters = parameters_of(module, name)
             run_pipeline(module.operation, f"builtin.module({TARGET_CPU.format(fast='')})")
-            self.code = CompiledKernel(module, name, parameters, self.address, parallel=False)
+            self.code = CompiledKernel(module, name, parameters, self.memory, parallel=False)
 
-    def address(self, symbol: str) -> int:
+    def memory(self, symbol: str) -> Memory:
         """Where the host would have the GPU keep a field: what launches share starts with rubbish."""
         if not symbol.startswith(("$launch", "$results")):
-            return program().fields[symbol].address
+            return program().fields[symbol]
         made = self.shared.setdefault(symbol, Allocation(4096))
         made.data[:] = 0x55
-        return made.address
+        return made
 
     def run(self) -> None:
         """One launch after the other."""

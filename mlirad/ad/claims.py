@@ -1,0 +1,51 @@
+"""Derivatives that threads share: a recorder leaves alone what another thread's used last, until it uses it itself."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mlirad.runtime.memory import FieldMemory
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+
+class Claims:
+    """The gradients and duals that one recorder clears and uses.
+
+    What is cleared when it begins are those that no other living thread's recorder used last; such a one is cleared when
+    this recorder comes to use it, and is then this thread's.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program, self.own = program, program.own
+        self._later: set[str] = set()
+        self._known: dict[Variant, tuple[int, int]] = {}
+
+    def may_clear(self, name: str) -> bool:
+        """Whether a derivative is this thread's, or nobody's."""
+        user = self.program.users.get(name, self.own)
+        return user is self.own or not user.is_alive
+
+    def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
+        """Set derivatives to 0, by name of their fields: now, or when they are used."""
+        for name, memory in list(derivatives.items()):
+            if self.may_clear(name):
+                memory.fill(0)
+            else:
+                self._later.add(name)
+
+    def use(self, symbols: Iterable[str]) -> None:
+        """Use the derivatives of some fields from now on."""
+        program = self.program
+        gradients = [program.adjoints[symbol] for symbol in symbols if symbol in program.adjoints]
+        for name in [*gradients, *(dual for one in (*symbols, *gradients) for dual in program.duals.get(one, ()))]:
+            program.users[name] = self.own
+            if name in self._later:
+                self._later.discard(name)
+                program.fields[name].fill(0)
+
+    def use_variant(self, variant: Variant) -> None:
+        """Use the derivatives of a kernel's fields."""
+        version = self.program.gradient_version, self.program.tangent_version
+        if self._known.get(variant) != version:
+            self._known[variant] = version
+            self.use(variant.kernel.fields)
