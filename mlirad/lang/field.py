@@ -262,7 +262,8 @@ class Field:
                 raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {self.element_shape}")
             memory.view[index] = values
         else:
-            memory.view[index] = wrapped(value, self.dtype)
+            memory.view[index] = values = wrapped(value, self.dtype)
+        self._note_values(values)
 
     def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
         """Count a write from Python and tell the tape: to everything, or to a place in the view of the memory."""
@@ -274,6 +275,10 @@ class Field:
 
     def _count_write(self) -> None:
         self.program.written[self.symbol] = self.program.count_change()
+
+    def _note_values(self, values: Any) -> None:
+        if self.primal is None and self.dtype.is_float:
+            self.program.poles.note_values(self.symbol, values)
 
     def _note_read(self) -> None:
         if self.program.recorder is not None and self.primal is None:
@@ -287,9 +292,11 @@ class Field:
         memory = self.located()
         self.note_write()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            memory.view[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+            value = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+            memory.view[...] = value
         else:
             memory.fill(value)
+        self._note_values(value)
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
@@ -309,6 +316,7 @@ class Field:
             raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
         self.note_write()
         memory.write(array)
+        self._note_values(array)
 
     def to_torch(self, device: Any = None) -> Any:
         """A copy as a torch tensor."""
@@ -337,6 +345,7 @@ class Field:
             if self.program.recorder is not None:
                 self.program.recorder.host_copy(self, other)
         memory.write(values)
+        self._note_values(values)
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -114,14 +114,23 @@ class Finiteness:
             return False
         if test.name == "arith.andi":
             return any(self._excludes_zero(part, value) for part in test.operands)
-        if test.name != "arith.cmpf" or value not in test.operands:
+        if test.name != "arith.cmpf" or not any(self._is_same(value, operand) for operand in test.operands):
             return False
-        left = test.operands[0] == value
+        left = self._is_same(value, test.operands[0])
         kind = ir.IntegerAttr(test.op.attributes["predicate"]).value
         low, high = self.intervals.of(test.operands[1 if left else 0])
         above, below = ((OGT, OGE), (OLT, OLE)) if left else ((OLT, OLE), (OGT, OGE))
         return (kind == above[0] and low >= 0.0) or (kind == above[1] and low > 0.0) or \
             (kind == below[0] and high <= 0.0) or (kind == below[1] and high < 0.0) or (kind == ONE and low == high == 0.0)
+
+    def _is_same(self, value: int, other: int) -> bool:
+        """Whether two values are one, or loads of one element that nothing around the later one writes."""
+        loads = self.graph.defined[value], self.graph.defined[other]
+        if value == other or any(isinstance(load, BlockNode) or load.name != "field.load" for load in loads):
+            return value == other
+        here, there = (load for load in loads if isinstance(load, Node))
+        return here.array == there.array and here.indices == there.indices and not any(
+            node.array == here.array and node.name != "field.load" for node in here.block.nodes)
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
         """Whether the derivative of an op in one operand may be infinite or NaN."""
@@ -157,9 +166,7 @@ INFINITE = "field.infinite"
 
 
 def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Any]:
-    """The arrays that may hold infinities: fields whose placement says so, and all arguments where the module does."""
+    """The arrays that may hold infinities: fields whose placement says so, and arguments, of whose numbers nothing is known."""
     found: set[Any] = {ir.StringAttr(place.attributes["sym_name"]).value for place in places(module)
                        if INFINITE in place.attributes}
-    if INFINITE in module.attributes:
-        found.update(graph.values[v] for v in graph.body.arguments)
-    return found
+    return found.union(graph.values[v] for v in graph.body.arguments if graph.is_array(v))

@@ -12,6 +12,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
 from mlirad.runtime.own import OfThread, Own
+from mlirad.runtime.poles import Poles
 
 
 class Program:
@@ -38,6 +39,7 @@ class Program:
         self.variants = 0  # of kernels, built so far
         self.names: dict[str, int] = {}
         self.pending: list[Callable[[], None]] = []
+        self.poles = Poles()
         self.root: Any = None
         self.generation = 0
         self.of_thread = OfThread()

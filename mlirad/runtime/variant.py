@@ -22,6 +22,7 @@ from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
+from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
 MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
@@ -62,6 +63,7 @@ class Variant:
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
+        self._poles_version, self._infinite = -1, frozenset[str]()
         self._flows: tuple[Flow, ...] | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
@@ -138,8 +140,11 @@ class Variant:
         stages = self.stages(mode)
         with context(), self.kernel.module.operation.location:
             module = _copy(self.kernel.module)
+            if mode.endswith("reverse"):
+                mark_infinite(module.operation, self._infinite)
             observer = self._printer(mode)
             run_pipeline(module.operation, join(stages[:-1]), observer=observer)
+            self.program.poles.note(module.operation)
             attributes = module.operation.attributes
             messages = []
             if "field.messages" in attributes:
@@ -164,8 +169,19 @@ class Variant:
 
     def derivative(self, mode: str) -> Derivative:
         """The compiled reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError where there is none."""
+        if self._poles_version != self.program.poles.version:
+            self._look_at_poles()
         found = self._derivatives.get(mode)
         return found if found is not None else self._find_derivative(mode)
+
+    @in_turn
+    def _look_at_poles(self) -> None:
+        """Compile reverses anew where a field that the kernel reads has come to hold infinities."""
+        self._poles_version = self.program.poles.version
+        infinite = self.program.poles.among(self.kernel.fields)
+        if infinite != self._infinite:
+            self._infinite = infinite
+            self._forget_modes([mode for mode in self.compiled if mode.endswith("reverse")])
 
     @in_turn
     def _find_derivative(self, mode: str) -> Derivative:

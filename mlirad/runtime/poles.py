@@ -1,0 +1,63 @@
+"""Which fields of a program may hold infinities: those that a kernel compiled so far, or Python, gives them, and those that
+they are passed on to. Beside their numbers a reverse keeps an adjoint of 0 at 0 by a test (`passes/_finite.py`).
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.dialect.snode import places
+from mlirad.passes._finite import INFINITE
+
+
+class Poles:
+    """`version` grows with `infinite`, the names of the fields."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.infinite: frozenset[str] = frozenset()
+        self._onwards: dict[str, set[str]] = {}  # the fields that numbers of a field are passed to
+
+    def note(self, module: ir.Operation) -> None:
+        """Take in what `mark-poles` found in a kernel."""
+        given = set()
+        for entry in ir.ArrayAttr(module.attributes["field.poles"]):
+            target, has_pole, *sources = ir.ArrayAttr(entry)
+            if isinstance(target, ir.FlatSymbolRefAttr):
+                if ir.BoolAttr(has_pole).value:
+                    given.add(target.value)
+                for source in sources:
+                    if isinstance(source, ir.FlatSymbolRefAttr):
+                        self._onwards.setdefault(source.value, set()).add(target.value)
+        self._give(given)
+
+    def note_values(self, symbol: str, values: Any) -> None:
+        """Take in what Python writes to a field of floats."""
+        if symbol not in self.infinite:
+            with np.errstate(all="ignore"):  # a sum is finite only where all of them are
+                if not np.isfinite(np.sum(values)):
+                    self._give({symbol})
+
+    def _give(self, symbols: set[str]) -> None:
+        found, pending = set(self.infinite), [*self.infinite, *symbols]
+        found.update(symbols)
+        while pending:
+            new = self._onwards.get(pending.pop(), set()) - found
+            found |= new
+            pending += new
+        if len(found) > len(self.infinite):
+            self.infinite, self.version = frozenset(found), self.version + 1
+
+    def among(self, symbols: Sequence[str]) -> frozenset[str]:
+        """Those of some fields that may hold infinities."""
+        return self.infinite.intersection(symbols)
+
+
+def mark_infinite(module: ir.Operation, symbols: frozenset[str]) -> None:
+    """Mark fields of a module as holding infinities."""
+    for place in places(module):
+        if ir.StringAttr(place.attributes["sym_name"]).value in symbols:
+            place.attributes[INFINITE] = ir.UnitAttr.get()

@@ -1,0 +1,160 @@
+"""An adjoint of exactly 0 contributes 0, also beside infinite numbers in memory, whoever put them there."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+SIZE = 8
+
+
+def divide(x: Any, w: Any) -> Callable[[], None]:
+    """A kernel that stores 1 / x."""
+
+    @ti.kernel
+    def run():
+        for i in x:
+            w[i] = 1.0 / x[i]
+
+    return run
+
+
+def multiply(w: Any, z: Any, v: Any) -> Callable[[], None]:
+    """A kernel that multiplies with what may be infinite."""
+
+    @ti.kernel
+    def run():
+        for i in w:
+            v[i] = w[i] * z[i]
+
+    return run
+
+
+def drop(x: Any, v: Any, loss: Any) -> Callable[[], None]:
+    """A kernel that uses only what is finite."""
+
+    @ti.kernel
+    def run():
+        for i in v:
+            loss[None] += ti.select(x[i] > 0.0, v[i], 0.0)
+
+    return run
+
+
+def fields(count: int) -> list[Any]:
+    return [ti.field(ti.f64, SIZE, needs_grad=True) for _ in range(count)]
+
+
+def test_a_division_by_zero_in_another_kernel(f64: int) -> None:
+    x, w, z, v = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    kernels = divide(x, w), multiply(w, z, v), drop(x, v, loss)
+    for epoch in range(2):  # in the second one, all kernels know
+        x.from_numpy(np.arange(SIZE, dtype=float))
+        z.fill(2.0)
+        with ti.ad.Tape(loss):
+            for kernel in kernels:
+                kernel()
+        given = np.arange(1, SIZE)
+        np.testing.assert_allclose(z.grad.to_numpy(), [0.0, *(1.0 / given)], err_msg=f"epoch {epoch}")
+        np.testing.assert_allclose(x.grad.to_numpy(), [0.0, *(-2.0 / given**2)])
+
+
+def test_infinities_from_a_launch_outside_the_tape(f64: int) -> None:
+    x, w, z, v = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    z.fill(2.0)
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    first, second, last = divide(x, w), multiply(w, z, v), drop(x, v, loss)
+    with ti.ad.Tape(loss):  # compiled while all is finite
+        second()
+        last()
+    first()
+    with ti.ad.Tape(loss):
+        second()
+        last()
+    np.testing.assert_allclose(z.grad.to_numpy(), [0.0, *(1.0 / np.arange(1, SIZE))])
+
+
+def test_infinities_that_are_passed_on(f64: int) -> None:
+    x, w, y, z, v = fields(5)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def pass_on():
+        for i in w:
+            y[i] = w[i] + 1.0
+
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    z.fill(2.0)
+    with ti.ad.Tape(loss):
+        for kernel in (divide(x, w), pass_on, multiply(y, z, v), drop(x, v, loss)):
+            kernel()
+    np.testing.assert_allclose(z.grad.to_numpy(), [0.0, *(1.0 / np.arange(1, SIZE) + 1.0)])
+    assert np.isfinite(x.grad.to_numpy()).all()
+
+
+@pytest.mark.parametrize("way", ["element", "fill", "array"])
+def test_infinities_from_python(f64: int, way: str) -> None:
+    x, w, z, v = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    z.fill(2.0)
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    second, last = multiply(w, z, v), drop(x, v, loss)
+    with ti.ad.Tape(loss):
+        second()
+        last()
+    if way == "element":
+        w[0] = np.inf
+    elif way == "fill":
+        w.fill(np.inf)
+        x.fill(-1.0)
+    else:
+        w.from_numpy(np.array([np.inf] + [0.0] * (SIZE - 1)))
+    with ti.ad.Tape(loss):
+        second()
+        last()
+    np.testing.assert_array_equal(z.grad.to_numpy(), np.zeros(SIZE))
+
+
+def test_infinities_in_an_array(f64: int) -> None:
+    x, z, v = fields(3)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def scale(w: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+        for i in z:
+            v[i] = w[i] * z[i]
+
+    z.fill(2.0)
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    factors = np.array([np.inf] + [3.0] * (SIZE - 1))
+    with ti.ad.Tape(loss):
+        scale(factors)
+        drop(x, v, loss)()
+    np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
+
+
+def test_finite_programs_are_not_compiled_again(f64: int) -> None:
+    """What divides only by what is not 0 gives no field infinities."""
+    x, w, z, v = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def soften():
+        for i in x:
+            if x[i] > 0.0:
+                w[i] = 1.0 / x[i]
+            v[i] = 1.0 / ti.sqrt(x[i] * x[i] + 1e-6)
+
+    x.fill(1.0)
+    z.fill(2.0)
+    with ti.ad.Tape(loss):
+        soften()
+        multiply(w, z, v)()
+        drop(x, v, loss)()
+    assert not x.program.poles.infinite
