@@ -81,9 +81,15 @@ class Finiteness:
         return False
 
     def gives_infinities(self, node: Node) -> bool:
-        """Whether a node is expected to give infinite numbers: not a division that a comparison keeps from 0, though what it
-        divides by may be too small to."""
-        return self._has_pole(node) and not (node.name == "arith.divf" and self._is_kept_from_zero(node, node.operands[1]))
+        """Whether a node is expected to give infinite numbers: not a division that a comparison, or a constant added to what
+        it divides by, is there to keep from 0."""
+        return self._has_pole(node) and not (node.name == "arith.divf" and (
+            self._is_kept_from_zero(node, node.operands[1]) or self._is_softened(node.operands[1])))
+
+    def _is_softened(self, value: int) -> bool:
+        made = self.graph.defined[value]
+        return isinstance(made, Node) and made.name == "arith.addf" and any(
+            low == high > 0.0 for low, high in map(self.intervals.of, made.operands))
 
     def _has_pole(self, node: Node) -> bool:
         if node.name in ("field.load", "field.atomic"):

@@ -23,7 +23,7 @@ func.func @quotient(%i: index, %a: f32) {
 
 // -----
 
-// What a condition keeps from 0 may be divided by.
+// What a condition, or a constant added to it, keeps from 0 may be divided by.
 // CHECK: module attributes {field.poles = {{.}}[@y, false, @x]]}
 "snode.root"() ({
   "snode.dense"() ({
@@ -38,7 +38,10 @@ func.func @guarded(%i: index, %a: f32) {
   %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
   %c = arith.cmpf ogt, %v, %zero : f32
   scf.if %c {
-    %q = arith.divf %a, %v : f32
+    %small = arith.constant 1.0e-10 : f32
+    %s = arith.addf %v, %small : f32
+    %p = arith.divf %a, %s : f32
+    %q = arith.divf %p, %v : f32
     "field.store"(%q, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
   }
   return
