@@ -52,7 +52,8 @@ def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     """
     known = {name for names, _ in _ARGUMENTS for name in names} | {"--help"}
     flags = [a for a in arguments if a.startswith("--") and a.partition("=")[0] not in known]
-    settings = _make_parser().parse_args([a for a in arguments if a not in flags])
+    parser = _make_parser(with_passes="--help" in arguments or "-h" in arguments)
+    settings = parser.parse_args([a for a in arguments if a not in flags])
     steps = [_step(*_split_flag(flag)) for flag in flags]
     if settings.pipeline is None:
         settings.pipeline = f"builtin.module({','.join(steps)})"
@@ -61,8 +62,8 @@ def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
     return settings
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(prog="mlirad-opt", description=_DESCRIPTION, epilog=_epilog(), allow_abbrev=False,
+def _make_parser(with_passes: bool) -> _Parser:
+    parser = _Parser(prog="mlirad-opt", description=_DESCRIPTION, epilog=_epilog() if with_passes else "", allow_abbrev=False,
                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", nargs="?", default="-", help="the file to read, - for the standard input")
     for names, settings in _ARGUMENTS:

@@ -1,7 +1,7 @@
 """A module as text: MLIR, LLVM IR or PTX."""
 from __future__ import annotations
 
-from mlirad.bindings import ir, translate_module_to_llvmir
+from mlirad.bindings import ir
 from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import operations
@@ -23,6 +23,8 @@ def _llvm(module: ir.Operation) -> str:
         if not op.name.startswith(_TRANSLATED):
             raise MLIRError(f"'{op.name}' cannot be translated to LLVM IR, expected the LLVM dialect",
                             source_location(op.location))
+    from mlirad.bindings import translate_module_to_llvmir  # takes a while to load
+
     return str(translate_module_to_llvmir(module))
 
 
