@@ -23,11 +23,10 @@ def block_operations(block: ir.Block) -> list[ir.Operation]:
     return [child.operation for child in block.operations]
 
 
-def functions(module: ir.Operation) -> list[ir.Operation]:
-    """The functions of a module that have a body."""
-    if module.name == "func.func":
-        return [module]
-    found = [op for op in block_operations(module.regions[0].blocks[0]) if op.name == "func.func"]
+def functions(root: ir.Operation) -> list[ir.Operation]:
+    """The functions that stand in an operation, or that it is, where they have a body."""
+    inside = [op for region in root.regions for block in region.blocks for op in block_operations(block)]
+    found = [root] if root.name == "func.func" else [op for op in inside if op.name == "func.func"]
     return [op for op in found if len(op.regions[0].blocks)]
 
 

@@ -15,9 +15,9 @@ from mlirad.passes._walk import (
 )
 
 
-def hoist_loads(module: ir.Operation) -> None:
+def hoist_loads(root: ir.Operation) -> None:
     """Load once, before a loop, what the loop does not write."""
-    for function in functions(module):
+    for function in functions(root):
         loops = [op for op in operations(function) if op.name == "scf.for"]
         for loop in reversed(loops):
             _hoist(loop)

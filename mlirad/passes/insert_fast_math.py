@@ -1,15 +1,20 @@
 """Let LLVM reassociate sums into lanes, contract products into FMAs and use reciprocal estimates."""
+from typing import Annotated
+
 from mlirad.bindings import ir
 from mlirad.passes._build import is_float
+from mlirad.passes._options import SomeOf
 from mlirad.passes._walk import operations
 
+Flags = Annotated[str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))]
 
-def insert_fast_math(module: ir.Operation, *, flags: str = "reassoc+contract+arcp+afn+nsz") -> None:
+
+def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arcp+afn+nsz") -> None:
     """Give every float operation fast-math flags; NaN and infinity keep their meaning."""
     everything = flags.split("+")
     fast, no_powi, no_estimate = (_attribute([f for f in everything if f not in without])
                                   for without in ((), ("afn",), ("afn", "arcp")))
-    for op in operations(module):
+    for op in operations(root):
         if op.name.startswith(("arith.", "math.")) and op.results and is_float(op.results[0].type) \
                 and op.name not in ("arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"):
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.

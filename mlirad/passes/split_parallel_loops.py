@@ -7,6 +7,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
+from mlirad.passes._options import Threads, Worth
 from mlirad.passes._walk import (
     array_root,
     at_end,
@@ -25,7 +26,7 @@ BLOCK = 1024  # iterations summed into one register before they join the chunk's
 UNKNOWN_TRIPS = 8
 
 
-def split_parallel_loops(module: ir.Operation, *, threads: int = 1, worth: int = 100_000) -> None:
+def split_parallel_loops(module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000) -> None:
     """Outline parallel loops as chunk functions, and call them on one thread or on `threads`.
 
     A loop of fewer operations than `worth` is not worth waking threads for.

@@ -1,21 +1,30 @@
-"""A module as text: MLIR, LLVM IR or PTX."""
+"""A module as text: MLIR, LLVM IR or PTX; or as bytecode."""
 from __future__ import annotations
+
+from io import BytesIO
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import operations
+from mlirad.pipeline.printing import Style
 
 _TRANSLATED = ("llvm.", "omp.", "nvvm.")
 
 
-def emit(module: ir.Operation, form: str, *, chip: str, locations: bool = False) -> str:
+def emit(module: ir.Operation, form: str, *, chip: str, style: Style) -> str | bytes:
     """The text of a module. Raises MLIRError where it cannot take that form yet."""
     if form == "llvm":
         return _llvm(module)
     if form == "ptx":
         return _ptx(module, chip)
-    return f"{str(module.get_asm(enable_debug_info=locations)).rstrip()}\n"
+    return _bytecode(module) if form == "bytecode" else style.text(module)
+
+
+def _bytecode(module: ir.Operation) -> bytes:
+    written = BytesIO()
+    module.write_bytecode(written)
+    return written.getvalue()
 
 
 def _llvm(module: ir.Operation) -> str:

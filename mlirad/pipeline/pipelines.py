@@ -1,6 +1,10 @@
 """The pipelines, as text that `mlirad-opt` replays. Each stage's input is what the stage before leaves."""
 from __future__ import annotations
 
+from typing import Annotated
+
+from mlirad.passes._options import Range, Threads, Worth
+
 NORMALISE = "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse"
 REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
 FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
@@ -32,9 +36,9 @@ FAST_CUDA = "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 STAGES = ("field", "normal", "derived", "memref", "target")
 
 
-def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = False, threads: int = 1,
-               worth: int = 100_000, fast_math: bool = True, check_bounds: bool = False, check_access: bool = False,
-               check_finite: bool = False) -> list[tuple[str, str]]:
+def cpu_stages(*, reverse: bool = False, tangents: Annotated[int, Range(0, 4096)] = 0, constant: bool = False,
+               threads: Threads = 1, worth: Worth = 100_000, fast_math: bool = True, check_bounds: bool = False,
+               check_access: bool = False, check_finite: bool = False) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
     A reverse repeats the accesses that its primal has checked, and checks only what it writes itself. With `tangents`,
