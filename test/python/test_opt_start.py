@@ -9,8 +9,11 @@ WORK = "func.func @f(%x: f32) -> f32 {\n  %0 = arith.addf %x, %x : f32\n  return
 SHOW_MODULES = """
 import sys
 import mlirad_opt
-sys.argv = ["mlirad-opt", "--hoist-loads"]
-mlirad_opt.main()
+mlirad_opt.load_compiler()
+from mlirad.pipeline import command, opt
+with opt.context():
+    settings = command.parse_command(["--hoist-loads"])
+opt.run(settings, opt.Progress())
 print(*sys.modules)
 """
 
