@@ -11,11 +11,18 @@ ACCESSES = ("field.load", "field.store", "field.atomic")
 
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
     """Every operation nested in one, outer before inner, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                yield child.operation
-                yield from operations(child.operation)
+    pending = [_children(op)]
+    while pending:
+        child = next(pending[-1], None)
+        if child is None:
+            pending.pop()
+        else:
+            yield child
+            pending.append(_children(child))
+
+
+def _children(op: ir.Operation) -> Iterator[ir.Operation]:
+    return (child.operation for region in op.regions for block in region.blocks for child in block.operations)
 
 
 def block_operations(block: ir.Block) -> list[ir.Operation]:

@@ -2,6 +2,7 @@
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import (
     accesses,
     array_root,
@@ -13,6 +14,8 @@ from mlirad.passes._walk import (
     is_defined_in,
     operations,
 )
+
+REQUIRES = (structured, known_arrays)
 
 
 def hoist_loads(root: ir.Operation) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.dialect.well_formed import malformed_types
+from mlirad.errors import MLIRError
+from mlirad.passes._location import source_location
 from mlirad.pipeline.diagnostics import Diagnostic, Report, remarks, reporting
 from mlirad.pipeline.emit import emit
 from mlirad.pipeline.expectations import parse_expectations, unmet
@@ -102,6 +105,8 @@ class _Run:
         self._note("reading")
         with self.timing.section("Parser"):
             root = self.chunk.parse(settings.implicit_module)
+            for op, problem in malformed_types(root):
+                raise MLIRError(problem, source_location(op.location))
         self._run_passes(root)
         for item in remarks(root):
             report(item)
@@ -111,7 +116,7 @@ class _Run:
 
     def _run_passes(self, root: ir.Operation) -> None:
         settings, pipeline = self.settings, str(self.settings.pipeline)
-        run = compile_pipeline(root, pipeline, verify=settings.verify_each, watchers=self._watchers())
+        run = compile_pipeline(root, pipeline, verify=settings.verify_each, is_foreign=True, watchers=self._watchers())
         if settings.reproducer is None:
             return run()
         waiting = waiting_place(settings.reproducer)

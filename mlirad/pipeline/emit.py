@@ -4,12 +4,8 @@ from __future__ import annotations
 from io import BytesIO
 
 from mlirad.bindings import ir
-from mlirad.errors import MLIRError
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import operations
+from mlirad.pipeline.llvm_form import check_llvm_form
 from mlirad.pipeline.printing import Style
-
-_TRANSLATED = ("llvm.", "omp.", "nvvm.")
 
 
 def emit(module: ir.Operation, form: str, *, chip: str, style: Style) -> str | bytes:
@@ -28,10 +24,7 @@ def _bytecode(module: ir.Operation) -> bytes:
 
 
 def _llvm(module: ir.Operation) -> str:
-    for op in operations(module):  # upstream crashes on what it cannot translate
-        if not op.name.startswith(_TRANSLATED):
-            raise MLIRError(f"'{op.name}' cannot be translated to LLVM IR, expected the LLVM dialect",
-                            source_location(op.location))
+    check_llvm_form(module, "cannot be translated to LLVM IR, expected the LLVM dialect")
     from mlirad.bindings import translate_module_to_llvmir  # takes a while to load
 
     return str(translate_module_to_llvmir(module))

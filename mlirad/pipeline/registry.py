@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import mlirad.passes
+from mlirad.passes._requirements import Requirement
 
 PassFunction = Callable[..., None]
 
@@ -28,6 +30,13 @@ def find_pass(name: str) -> PassFunction:
     stem = name.replace("-", "_")
     function: PassFunction = getattr(import_module(f"mlirad.passes.{stem}"), stem)
     return function
+
+
+def requirements_of(name: str) -> tuple[Requirement, ...]:
+    """What a pass of ours needs of the program."""
+    function = find_pass(name)
+    found: tuple[Requirement, ...] = getattr(sys.modules[function.__module__], "REQUIRES", ())
+    return found
 
 
 def runs_on_modules_only(function: PassFunction) -> bool:

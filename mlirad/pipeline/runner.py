@@ -11,7 +11,7 @@ from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
-from mlirad.pipeline.registry import find_pass, runs_on_modules_only
+from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
 from mlirad.pipeline.text import Step, parse_pipeline
 
 Observer = Callable[[str, ir.Operation], None]
@@ -29,27 +29,29 @@ class Watcher:
     one_by_one: bool = True  # or runs of upstream's passes as one
 
 
-def run_pipeline(module: ir.Operation, text: str, *, verify: bool = False, observer: Observer | None = None,
-                 watchers: Sequence[Watcher] = ()) -> None:
+def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None = None) -> None:
     """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
 
     `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
     TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location, where upstream or a
     verifier rejects it; the upstream error is then its `__context__`.
     """
-    compile_pipeline(module, text, verify=verify, watchers=[*watchers, *[Watcher(after=observer)] * (observer is not None)])()
+    compile_pipeline(module, text, watchers=[] if observer is None else [Watcher(after=observer)])()
 
 
-def compile_pipeline(module: ir.Operation, text: str, *, verify: bool = False,
+def compile_pipeline(module: ir.Operation, text: str, *, verify: bool = False, is_foreign: bool = False,
                      watchers: Sequence[Watcher] = ()) -> Callable[[], None]:
-    """What runs a textual pipeline on a module. Raises PipelineError for a malformed one."""
+    """What runs a textual pipeline on a module. Raises PipelineError for a malformed one.
+
+    Of a foreign module, one that the frontend did not make, passes check what they take for granted.
+    """
     root = parse_pipeline(text)
     if root.name not in (ANY, module.name):
         if module.name != MODULE:
             raise PipelineError(f"a pipeline for '{root.name}' cannot run on '{module.name}'")
         root = Step(module.name, steps=[root], is_anchor=True)
     with module.context:
-        actions = _Compiler(verify, watchers).actions(module.name, root.steps)
+        actions = _Compiler(verify, is_foreign, watchers).actions(module.name, root.steps)
 
     def run() -> None:
         with module.context:
@@ -77,8 +79,8 @@ def is_upstream(name: str) -> bool:
 class _Compiler:
     """What to do for each step, in order."""
 
-    def __init__(self, verify: bool, watchers: Sequence[Watcher]) -> None:
-        self.verify, self.watchers = verify, watchers
+    def __init__(self, verify: bool, is_foreign: bool, watchers: Sequence[Watcher]) -> None:
+        self.verify, self.is_foreign, self.watchers = verify, is_foreign, watchers
         self.one_by_one = any(watcher.one_by_one for watcher in watchers)
 
     def actions(self, anchor: str, steps: Sequence[Step]) -> list[Action]:
@@ -109,6 +111,8 @@ class _Compiler:
         def work(op: ir.Operation) -> None:
             if runs_on_modules_only(function) and op.name != MODULE:
                 raise MLIRError(f"'{step.name}' runs on '{MODULE}', not on '{op.name}'", source_location(op.location))
+            for requirement in requirements_of(step.name) if self.is_foreign else ():
+                requirement(op)
             function(op, **options)
             if self.verify:
                 op.verify()

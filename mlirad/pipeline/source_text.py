@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from mlirad.errors import MLIRError, SourceLocation
 
-DEEPEST = 1000  # brackets within brackets: the parser calls itself for each
+DEEPEST = 500  # brackets within brackets: the parser calls itself for each
 LARGEST = (1 << 31) - 1  # a position, which upstream casts to 32 bits
 
 _TOKEN = re.compile(r'//[^\n]*|"(?P<string>(?:\\.|[^"\\\n])*)"|(?P<open>[({\[<])|(?P<close>[)}\]]|(?<!-)>)|(?P<nul>\0)'
                     r"|(?P<position>\b(?:insertvalue|extractvalue|position)\b)")
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|.)")
-_INTEGER = re.compile(r"-?\d{10,}")
+_INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]{8,}|\d{10,})")
 _UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode)\.\w+)", re.MULTILINE)
 
 
@@ -59,8 +59,15 @@ def _problem_of_string(string: str) -> str | None:
 
 
 def _problem_of_positions(rest: str) -> str | None:
-    large = [number for number in _INTEGER.findall(rest) if not -LARGEST <= int(number) <= LARGEST]
+    large = [number for number in _INTEGER.findall(rest) if _is_large(number)]
     return f"position {large[0]} is larger than {LARGEST}" if large else None
+
+
+def _is_large(number: str) -> bool:
+    digits = number.removeprefix("-")
+    if len(digits) > 20:
+        return True
+    return int(digits, 16 if digits.startswith("0x") else 10) > LARGEST
 
 
 def refused_in_silence(text: str, file: str) -> MLIRError:

@@ -8,6 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable
 
+FRAMES = 50_000  # of Python: what reads a program nests as the program does
 _SIZE = 4096
 
 
@@ -44,6 +45,7 @@ def supervised(work: Callable[[], int], died: Callable[[str], None]) -> int:
 def _end(work: Callable[[], int]) -> None:
     """End this process with the status of `work`, whatever happens."""
     status = 1
+    sys.setrecursionlimit(FRAMES)
     try:
         status = work()
         sys.stdout.flush()
