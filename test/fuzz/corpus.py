@@ -11,7 +11,8 @@ from mlirad.dialect import context
 from mlirad.errors import MLIRError
 from mlirad.pipeline.chunk import Chunk
 from mlirad.pipeline.opt import SEPARATOR
-from mlirad.pipeline.pipelines import STAGES
+from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
+from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.source_text import chunks
 
 TESTS = Path(__file__).parents[1]
@@ -79,7 +80,57 @@ def dumps() -> list[str]:
             stages = [stage for stage in STAGES if stage != "derived" or mode == "reverse"]
             found += [kernel.ir(*arguments, stage=stage, mode=mode) for stage in stages]
     ti.reset()
+    return found + [text for reverse in (False, True) for stages in (cpu_stages(reverse=reverse, threads=2),
+                                                                     cuda_stages(reverse=reverse)) for text in _steps(stages)]
+
+
+def _steps(stages: list[tuple[str, str]]) -> list[str]:
+    """A small kernel after every pass of a pipeline that changes it."""
+    found: list[str] = []
+
+    def keep(_: str, op: ir.Operation) -> None:
+        while op.parent is not None:
+            op = op.parent.operation
+        if not found or str(op) != found[-1]:
+            found.append(str(op))
+
+    module = ir.Module.parse(KERNEL, context())
+    run_pipeline(module.operation, join(stages), observer=keep)
     return found
+
+
+KERNEL = """
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [2], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = [2]} : () -> ()
+  }) {axes = [0], extents = [4096]} : () -> ()
+  "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
+  "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+func.func @f(%n: index, %a: !field.array<f32, [-1]>) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [4096, 2]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, []>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = arith.constant 4096 : index
+  scf.parallel (%i) = (%c0) to (%m) step (%c1) {
+    %v = "field.load"(%x, %i, %c0) : (!field.array<f32, [4096, 2]>, index, index) -> f32
+    %w = scf.for %k = %c0 to %n step %c1 iter_args(%s = %v) -> (f32) {
+      %u = "field.load"(%a, %k) : (!field.array<f32, [-1]>, index) -> f32
+      %p = arith.mulf %s, %u : f32
+      %q = math.sin %p : f32
+      scf.yield %q : f32
+    }
+    "field.print"(%w) {format = "{}"} : (f32) -> ()
+    %big = arith.cmpf ogt, %w, %v : f32
+    "field.assert"(%big, %w) {message = "{}"} : (i1, f32) -> ()
+    "field.store"(%w, %x, %i, %c1) : (f32, !field.array<f32, [4096, 2]>, index, index) -> ()
+    %old = "field.atomic"(%w, %y) {kind = "add"} : (f32, !field.array<f32, []>) -> f32
+  }
+  return
+}
+"""
 
 
 def _without_comments(text: str) -> str:
