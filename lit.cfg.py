@@ -1,20 +1,19 @@
-"""How lit runs the tests of passes: `mlirad-opt` and `filecheck` are those of the Python that runs lit."""
+"""How lit runs the tests of passes: a server forks for each `mlirad-opt` and `filecheck`, with everything loaded."""
 # ruff: noqa: F821  (lit defines `config`)
-import os
 import sys
 from pathlib import Path
 
 import lit.formats
 
 root = Path(__file__).parent
+sys.path.insert(0, str(root / "test"))
+from lit_server.start import start  # noqa: E402
+
 config.name = "mlirad"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
 config.test_source_root = str(root)
 config.test_exec_root = str(root / "build" / "lit")
 config.excludes = ["build"]
-config.environment["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(root)]))
-config.substitutions += [
-    (r"(?<![\w/.-])mlirad-opt(?![\w/.-])", f"'{sys.executable}' -m mlirad.pipeline.opt"),
-    (r"(?<![\w/.-])filecheck(?![\w/.-])", f"'{sys.executable}' -m filecheck"),
-]
+client = f"'{sys.executable}' -I -S '{root}/test/lit_server/client.py' '{start()}'"
+config.substitutions += [(rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")]

@@ -227,7 +227,7 @@ def _problem_of_jvp(op: ir.Operation) -> str | None:
         given, expected = [str(v.type) for v in values], [str(v.type) for v in inner]
         if any(not isinstance(v.type, ir.FloatType) for v in inner):
             return f"{name}s of types {', '.join(expected)}, expected floats"
-        if given != expected * count:
+        if len(given) != count * len(expected) or given != expected * count:
             return f"{name}s of types ({', '.join(given)}), expected {count} times ({', '.join(expected)})"
     return None
 

@@ -147,6 +147,9 @@ class Reverse:
 
     def _combine(self, node: Node, env: Environment, adj: Adjoints, kind: str, element: list[ir.Value]) -> None:
         """An update whose value before is at hand: a product, or a choice whose tie goes to the new value."""
+        if node not in self.undo.old:
+            raise TaichiCompilationError(f"the reverse of atomic_{kind} needs what it overwrites: run check-access-rules first",
+                                         source_location(node.op.location))
         value, old = env[node.operands[0]], self.undo.old[node]
         adjoint = b.make("field.load", value.type, element)
         if kind == "mul":

@@ -11,11 +11,18 @@ ACCESSES = ("field.load", "field.store", "field.atomic")
 
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
     """Every operation nested in one, outer before inner, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for child in block.operations:
-                yield child.operation
-                yield from operations(child.operation)
+    pending = [_children(op)]
+    while pending:
+        child = next(pending[-1], None)
+        if child is None:
+            pending.pop()
+        else:
+            yield child
+            pending.append(_children(child))
+
+
+def _children(op: ir.Operation) -> Iterator[ir.Operation]:
+    return (child.operation for region in op.regions for block in region.blocks for child in block.operations)
 
 
 def block_operations(block: ir.Block) -> list[ir.Operation]:
@@ -23,11 +30,10 @@ def block_operations(block: ir.Block) -> list[ir.Operation]:
     return [child.operation for child in block.operations]
 
 
-def functions(module: ir.Operation) -> list[ir.Operation]:
-    """The functions of a module that have a body."""
-    if module.name == "func.func":
-        return [module]
-    found = [op for op in block_operations(module.regions[0].blocks[0]) if op.name == "func.func"]
+def functions(root: ir.Operation) -> list[ir.Operation]:
+    """The functions that stand in an operation, or that it is, where they have a body."""
+    inside = [op for region in root.regions for block in region.blocks for op in block_operations(block)]
+    found = [root] if root.name == "func.func" else [op for op in inside if op.name == "func.func"]
     return [op for op in found if len(op.regions[0].blocks)]
 
 

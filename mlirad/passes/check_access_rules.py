@@ -8,7 +8,7 @@ The verdicts are left on the function as `grad.redone`, a field's name or an arg
 """
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 from mlirad.bindings import ir
 from mlirad.errors import SplitError, TaichiCompilationError, located
@@ -17,18 +17,19 @@ from mlirad.passes._footprint import named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._needed import Needed
+from mlirad.passes._options import OneOf
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._remarks import remark, shown_array, shown_place
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import functions
 
-RULES = ("save", "refuse")
+Rules = Annotated[str, OneOf(("save", "refuse"))]
+
+REQUIRES = (structured, known_arrays)
 
 
-def check_access_rules(module: ir.Operation, *, rules: str = "save", report: bool = False) -> None:
+def check_access_rules(module: ir.Operation, *, rules: Rules = "save", report: bool = False) -> None:
     """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a remark on each read."""
-    if rules not in RULES:
-        raise TaichiCompilationError(f"option 'rules' of 'check-access-rules' is one of "
-                                     f"{', '.join(RULES)}, not '{rules}'")
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _Check(module, function, rules).run(report)

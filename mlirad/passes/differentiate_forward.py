@@ -4,6 +4,8 @@ The directions of a field are in the fields that its placement names as `duals`;
 Behind the other arguments come as many arrays of tangents for each array argument that has an adjoint, or is one.
 With `constant`, what arrays hold counts as constant: writes set tangents to zero, and nothing else passes.
 """
+from typing import Annotated
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.errors import TaichiCompilationError
@@ -11,10 +13,16 @@ from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
 from mlirad.passes._graph import Graph
+from mlirad.passes._options import Range
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import attributes_of, functions
 
+Tangents = Annotated[int, Range(1, 4096)]
 
-def differentiate_forward(module: ir.Operation, *, tangents: int = 1, constant: bool = False) -> None:
+REQUIRES = (structured, known_arrays)
+
+
+def differentiate_forward(module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False) -> None:
     """Replace every public function by itself with tangents."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:

@@ -3,9 +3,9 @@ from mlirad.bindings import ir
 from mlirad.passes._walk import entry_of, operations
 
 
-def hoist_allocas(module: ir.Operation) -> None:
+def hoist_allocas(root: ir.Operation) -> None:
     """Move `llvm.alloca` of a constant size to the entry of its function."""
-    for function in [op for op in operations(module) if op.name == "llvm.func" and len(op.regions[0].blocks)]:
+    for function in [op for op in operations(root) if op.name == "llvm.func" and len(op.regions[0].blocks)]:
         first = next(iter(entry_of(function).operations)).operation
         for op in list(operations(function)):
             if op.name == "llvm.alloca":

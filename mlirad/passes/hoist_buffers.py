@@ -3,9 +3,9 @@ from mlirad.bindings import ir
 from mlirad.passes._walk import block_operations, entry_of, functions, is_defined_in, operations
 
 
-def hoist_buffers(module: ir.Operation) -> None:
+def hoist_buffers(root: ir.Operation) -> None:
     """Move allocations whose size does not change out of all loops around them."""
-    for function in functions(module):
+    for function in functions(root):
         for op in list(operations(function)):
             if op.name in ("memref.alloc", "memref.alloca") and _in_loop(op):
                 _hoist(op)

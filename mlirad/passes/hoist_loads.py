@@ -2,6 +2,7 @@
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import (
     accesses,
     array_root,
@@ -14,10 +15,12 @@ from mlirad.passes._walk import (
     operations,
 )
 
+REQUIRES = (structured, known_arrays)
 
-def hoist_loads(module: ir.Operation) -> None:
+
+def hoist_loads(root: ir.Operation) -> None:
     """Load once, before a loop, what the loop does not write."""
-    for function in functions(module):
+    for function in functions(root):
         loops = [op for op in operations(function) if op.name == "scf.for"]
         for loop in reversed(loops):
             _hoist(loop)

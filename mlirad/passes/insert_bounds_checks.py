@@ -5,9 +5,9 @@ from mlirad.passes import _build as b
 from mlirad.passes._walk import accesses, array_root, at_end, before, block_operations, functions, has_uses
 
 
-def insert_bounds_checks(module: ir.Operation) -> None:
+def insert_bounds_checks(root: ir.Operation) -> None:
     """Assert that indices lie inside their arrays."""
-    for function in functions(module):
+    for function in functions(root):
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for op, _, indices in list(accesses(function)):
             if indices:

@@ -10,9 +10,9 @@ from mlirad.passes._rounding import DECISION
 from mlirad.passes._walk import before, operations
 
 
-def insert_decision_prints(module: ir.Operation) -> None:
+def insert_decision_prints(root: ir.Operation) -> None:
     """Print `decision`, its op and place, and the bits of its operands, for every decision marked."""
-    for op in [op for op in operations(module) if DECISION in op.attributes and not len(op.regions)]:
+    for op in [op for op in operations(root) if DECISION in op.attributes and not len(op.regions)]:
         place = source_location(op.location)
         where = "" if place is None else f" {place.line}:{place.column}"
         floats = [value for value in op.operands if isinstance(value.type, ir.FloatType)]

@@ -2,17 +2,22 @@
 
 A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode; those of derivatives are not.
 """
+from typing import Annotated
+
 from mlirad.bindings import ir
+from mlirad.passes._options import SomeOf
 from mlirad.passes._rounding import EXACT, rounds
 from mlirad.passes._walk import operations
 
+Flags = Annotated[str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))]
 
-def insert_fast_math(module: ir.Operation, *, flags: str = "reassoc+contract+arcp+afn+nsz") -> None:
+
+def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arcp+afn+nsz") -> None:
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their meaning."""
     everything = flags.split("+")
     fast, no_powi, no_estimate = (_attribute([f for f in everything if f not in without])
                                   for without in ((), ("afn",), ("afn", "arcp")))
-    for op in operations(module):
+    for op in operations(root):
         if rounds(op) and EXACT not in op.attributes:
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.
             op.attributes["fastmath"] = no_powi if op.name == "math.powf" else \

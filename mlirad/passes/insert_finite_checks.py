@@ -11,9 +11,9 @@ from mlirad.passes._walk import accesses, array_root, before, functions
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 
 
-def insert_finite_checks(module: ir.Operation) -> None:
+def insert_finite_checks(root: ir.Operation) -> None:
     """Assert that what is written is neither NaN nor infinite."""
-    for function in functions(module):
+    for function in functions(root):
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for op, root, indices in list(accesses(function)):
             if op.name != "field.load" and b.is_float(op.operands[0].type) and not _is_local(root):

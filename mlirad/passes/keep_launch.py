@@ -3,9 +3,13 @@
 Where one loop of a kernel overwrites what the gradient of an earlier one needs, a tape launches the parts one by one,
 so that it can keep what each overwrites.
 """
+from typing import Annotated
+
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes._location import source_location
+from mlirad.passes._options import Range
+from mlirad.passes._requirements import known_arrays, refuse, structured
 from mlirad.passes._walk import (
     accesses,
     array_root,
@@ -19,12 +23,16 @@ from mlirad.passes._walk import (
 
 _EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
 
+REQUIRES = (structured, known_arrays)
 
-def keep_launch(module: ir.Operation, *, number: int = 0) -> None:
+
+def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_000)] = 0) -> None:
     """Keep one launch of every public function, and what it is computed from."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             parts = launches(function)
+            if number >= len(parts):
+                refuse(function, f"a function of {len(parts)} launches has none of number {number}, counted from 0")
             _check_independence(parts)
             dropped = {op for position, part in enumerate(parts) if position != number for op in part}
             kept = set(parts[number])

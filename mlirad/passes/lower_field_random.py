@@ -6,9 +6,9 @@ from mlirad.passes._walk import before, operations
 _WEYL, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
-def lower_field_random(module: ir.Operation) -> None:
+def lower_field_random(root: ir.Operation) -> None:
     """Replace every draw by a hash of its counters."""
-    for op in list(operations(module)):
+    for op in list(operations(root)):
         if op.name == "field.random":
             with before(op):
                 bits = _word(0)

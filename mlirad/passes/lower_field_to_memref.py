@@ -16,8 +16,12 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._descriptor import memref_at, pointer_of, pointer_type, strided_type
 from mlirad.passes._location import source_location
+from mlirad.passes._requirements import calls_of_private_functions, known_arrays
 from mlirad.passes._rounding import round_like
 from mlirad.passes._walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
+
+REQUIRES = (known_arrays, calls_of_private_functions)
+
 
 
 def lower_field_to_memref(module: ir.Operation) -> None:

@@ -6,9 +6,9 @@ INTRINSICS = {"math.absf": "fabs", "math.ceil": "ceil", "math.copysign": "copysi
               "math.fma": "fma", "math.roundeven": "roundeven", "math.sqrt": "sqrt", "math.trunc": "trunc"}
 
 
-def lower_math_to_intrinsics(module: ir.Operation) -> None:
+def lower_math_to_intrinsics(root: ir.Operation) -> None:
     """Replace math ops with an exact instruction by calls of LLVM's intrinsics."""
-    for op in [op for op in operations(module) if op.name in INTRINSICS]:
+    for op in [op for op in operations(root) if op.name in INTRINSICS]:
         with before(op):
             call = ir.Operation.create("llvm.call_intrinsic", [op.results[0].type], list(op.operands), {
                 "intrin": ir.StringAttr.get(f"llvm.{INTRINSICS[op.name]}"),

@@ -4,18 +4,23 @@ Assumes `split-serial-code`. The launches of a function `f` are to be outlined (
 ... in the order of its loops, into the `gpu.module` named `f_kernels`.
 """
 import re
+from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes import _build as b
 from mlirad.passes._box import box_indices, box_size
 from mlirad.passes._location import source_location
+from mlirad.passes._options import Range
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import at_end, before, block_operations, constant_integer, entry_of, functions
 
 MAX_BLOCK = 1024
 
+REQUIRES = (structured, known_arrays)
 
-def lower_parallel_to_gpu(module: ir.Operation, *, block_dim: int = 128) -> None:
+
+def lower_parallel_to_gpu(module: ir.Operation, *, block_dim: Annotated[int, Range(1, MAX_BLOCK)] = 128) -> None:
     """Turn the outermost parallel loops of every public function into launches."""
     for function in functions(module):
         if "sym_visibility" in function.attributes:

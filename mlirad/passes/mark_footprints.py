@@ -9,8 +9,11 @@ from mlirad.passes._activity import Activity
 from mlirad.passes._footprint import Bound, footprint, named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import functions
+
+REQUIRES = (structured, known_arrays)
 
 
 def mark_footprints(module: ir.Operation) -> None:

@@ -9,10 +9,14 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes._affine import Affine, affine
 from mlirad.passes._build import integer_type
+from mlirad.passes._options import Threads
+from mlirad.passes._requirements import known_arrays, structured
 from mlirad.passes._walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
 
+REQUIRES = (structured, known_arrays)
 
-def mark_private_updates(module: ir.Operation, *, threads: int = 1, every_axis: bool = False) -> None:
+
+def mark_private_updates(module: ir.Operation, *, threads: Threads = 1, every_axis: bool = False) -> None:
     """Mark atomics that can be plain updates or reductions, and the axis that is cut into chunks."""
     unit = ir.UnitAttr.get()
     for function in functions(module):

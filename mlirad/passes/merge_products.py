@@ -9,9 +9,9 @@ from mlirad.passes._rounding import EXACT, FUSED
 from mlirad.passes._walk import before, has_uses, operations
 
 
-def merge_products(module: ir.Operation) -> None:
+def merge_products(root: ir.Operation) -> None:
     """Make a product and the sum that uses it one op, `math.fma`, which rounds once."""
-    for product in [op for op in operations(module) if FUSED in op.attributes]:
+    for product in [op for op in operations(root) if FUSED in op.attributes]:
         for use in list(product.results[0].uses):
             user = use.owner.operation
             if user.name in ("arith.addf", "arith.subf") and EXACT in user.attributes:

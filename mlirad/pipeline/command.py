@@ -1,86 +1,121 @@
 """The command line of `mlirad-opt`: what to read, which passes to run in which order, what to write."""
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 from mlirad.pipeline import pipelines
-from mlirad.pipeline.registry import PipelineError, find_pass, options_of, parse_options, pass_names, summary
+from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
+from mlirad.pipeline.registry import find_pass, pass_names, summary
+from mlirad.pipeline.runner import is_upstream
+from mlirad.pipeline.settings import FLAGS, Flag, Settings
 
-FORMS = ("mlir", "llvm", "ptx")
+Stages = tuple[Callable[..., list[tuple[str, str]]], dict[str, Any]]
 
-_DESCRIPTION = """Run passes on textual IR.
+_DESCRIPTION = """usage: mlirad-opt [options] [passes] [FILE]
+
+Run passes on textual IR, or on bytecode, of a file or of the standard input (-).
 
 --NAME or --NAME=OPTION=VALUE runs a pass, ours or upstream's, in the order given; several options are written
---NAME="OPTION=VALUE OPTION=VALUE".
+--NAME="OPTION=VALUE OPTION=VALUE". One dash is as good as two.
 """
-
-
-_ARGUMENTS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
-    (("-o",), {"dest": "output", "metavar": "FILE", "default": "-",
-               "help": "the file to write, - for the standard output"}),
-    (("-p", "--pass-pipeline"), {"dest": "pipeline", "metavar": "TEXT", "help":
-                                 'the pipeline as text, "builtin.module(pass{option=value},func.func(pass))"'}),
-    (("--emit",), {"choices": FORMS, "default": "mlir", "help": "what to write"}),
-    (("--chip",), {"default": "sm_90", "help": "the processor for --emit=ptx"}),
-    (("--split-input-file",), {"action": "store_true", "help":
-                               "run on every chunk between lines '// -----' by itself"}),
-    (("--verify-diagnostics",), {"action": "store_true", "help":
-                                 "fail unless what is reported is what comments expect, "
-                                 "expected-error @+1 {{part of the message}}"}),
-    (("--print-ir-after-all",), {"action": "store_true", "help":
-                                 "show the IR after every pass, on the standard error"}),
-    (("--mlir-print-debuginfo",), {"action": "store_true", "help": "write locations"}),
-    (("--list-passes",), {"action": "store_true", "help": "write the names of our passes"}),
-)
+_SWITCH = {"": True, "true": True, "1": True, "false": False, "0": False}
 
 
 class CommandError(Exception):
     """A command line that makes no sense."""
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise CommandError(message)
+def parse_command(arguments: Sequence[str]) -> Settings:
+    """The settings of a command line, its passes joined to one text in `pipeline`; needs a context.
 
-
-def parse_command(arguments: Sequence[str]) -> argparse.Namespace:
-    """The settings of a command line, its passes joined to one text in `pipeline`.
-
-    Raises CommandError for an option that is not known, PipelineError for a wrong option of a pipeline.
+    Raises CommandError for an option that is not known, PipelineError for a wrong option of a pass.
     """
-    known = {name for names, _ in _ARGUMENTS for name in names} | {"--help"}
-    flags = [a for a in arguments if a.startswith("--") and a.partition("=")[0] not in known]
-    settings = _make_parser().parse_args([a for a in arguments if a not in flags])
-    steps = [_step(*_split_flag(flag)) for flag in flags]
-    if settings.pipeline is None:
-        settings.pipeline = f"builtin.module({','.join(steps)})"
-    elif steps:
-        raise CommandError(f"passes are given by '{flags[0]}' and by --pass-pipeline, expected one of the two")
-    return settings
+    command = _Command(list(arguments))
+    command.read()
+    return command.settings
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(prog="mlirad-opt", description=_DESCRIPTION, epilog=_epilog(), allow_abbrev=False,
-                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("input", nargs="?", default="-", help="the file to read, - for the standard input")
-    for names, settings in _ARGUMENTS:
-        parser.add_argument(*names, **settings)
-    return parser
+class _Command:
+    """Arguments on their way into settings."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.left = arguments
+        self.settings = Settings()
+        self.given: dict[str, str] = {}
+        self.steps: list[tuple[str, str]] = []  # the text of each pass, and how it was asked for
+
+    def read(self) -> None:
+        """Take all arguments, then join the passes."""
+        only_files = False
+        while self.left:
+            argument = self.left.pop(0)
+            if argument == "--" and not only_files:
+                only_files = True
+            elif only_files or argument == "-" or not argument.startswith("-"):
+                self._set("input", argument, argument)
+            else:
+                self._option(argument)
+        self._join()
+
+    def _option(self, argument: str) -> None:
+        name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
+        flag = next((flag for flag in FLAGS if name in flag.names), None)
+        if flag is None:
+            self.steps.append((_step(name, value, argument), argument))
+        elif flag.kind is bool:
+            if value not in _SWITCH or (equals and not value):
+                raise CommandError(f"'{argument.partition('=')[0]}' is true or false, not '{value}'")
+            if flag.value is True:
+                self._set(flag.setting, _SWITCH[value], argument)
+            elif _SWITCH[value]:
+                self._set(flag.setting, flag.value, argument)
+        else:
+            if not equals and not self.left:
+                raise CommandError(f"'{argument}' needs a value, {flag.metavar}")
+            self._set(flag.setting, _value(flag, value if equals else self.left.pop(0), argument), argument)
+
+    def _set(self, setting: str, value: Any, argument: str) -> None:
+        if setting in self.given:
+            raise CommandError(f"'{argument}' comes after '{self.given[setting]}', expected one of the two")
+        self.given[setting] = argument
+        setattr(self.settings, setting, value)
+
+    def _join(self) -> None:
+        settings, passes = self.settings, [text for text, _ in self.steps]
+        by_name = self.given.get("pipeline")
+        if self.steps and by_name is not None:
+            raise CommandError(f"passes are given by '{self.steps[0][1]}' and by --pass-pipeline, expected one of the two")
+        if settings.run_reproducer and (self.steps or by_name is not None):
+            raise CommandError("the pipeline of '--run-reproducer' is in the file, and cannot be given beside it")
+        if settings.run_reproducer and settings.split_input_file:
+            raise CommandError("a reproducer is one program: '--run-reproducer' excludes '--split-input-file'")
+        if by_name is None:
+            anchor = "builtin.module" if settings.implicit_module else "any"
+            settings.pipeline = f"{anchor}({','.join(passes)})"
 
 
-def _split_flag(flag: str) -> tuple[str, str]:
-    name, _, options = flag.removeprefix("--").partition("=")
-    return name, options
+def _value(flag: Flag, text: str, argument: str) -> Any:
+    name = argument.partition("=")[0]
+    if flag.words and text not in flag.words:
+        raise CommandError(f"'{name}' is one of {', '.join(flag.words)}, not '{text}'")
+    if flag.kind is int and not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise CommandError(f"'{name}' is a number, not '{text}'")
+    if flag.kind is frozenset:
+        for item in text.split(","):
+            _check_pass(item, f"'{name}' names passes, and")
+        return frozenset(text.split(","))
+    if not text:
+        raise CommandError(f"'{name}' needs a value, {flag.metavar}")
+    return flag.kind(text)
 
 
-def _step(name: str, options: str) -> str:
-    """A flag as a part of the pipeline's text."""
+def _step(name: str, options: str, argument: str) -> str:
+    """An option that names a pass, or a pipeline of ours, as a part of the pipeline's text."""
     stages = _named_pipelines().get(name)
     if stages is None:
-        if not name or set(name) & set("(){},"):
-            raise CommandError(f"'--{name}' is not the name of a pass")
+        _check_pass(name, f"'{argument.partition('=')[0]}' is not an option:")
         return f"{name}{{{options}}}" if options else name
     function, fixed = stages
     values = parse_options(function, name, options)
@@ -91,30 +126,49 @@ def _step(name: str, options: str) -> str:
     return text.removeprefix("builtin.module(").removesuffix(")")
 
 
-def _named_pipelines() -> dict[str, tuple[Callable[..., list[tuple[str, str]]], dict[str, Any]]]:
+def _check_pass(name: str, what: str) -> None:
+    """Refuse a name that no pass has, with the nearest one that something has."""
+    if name in pass_names() or (name and not set(name) & set("(){},=\" ") and is_upstream(name)):
+        return
+    known = [*pass_names(), *_named_pipelines(), *(known for flag in FLAGS for known in flag.names), "canonicalize", "cse"]
+    near = get_close_matches(name, known, 1)
+    raise CommandError(f"{what} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+
+
+def _named_pipelines() -> dict[str, Stages]:
     """`x-pipeline` for every function `x_stages`, and `x-reverse-pipeline` where it can be reversed."""
-    found: dict[str, tuple[Callable[..., list[tuple[str, str]]], dict[str, Any]]] = {}
+    found: dict[str, Stages] = {}
     for name, function in vars(pipelines).items():
         target = name.removesuffix("_stages").replace("_", "-")
         if name.startswith("_") or not name.endswith("_stages"):
             continue
-        reversible = "reverse" in options_of(function)
+        reversible = "reverse" in options_of(function, name)
         found[f"{target}-pipeline"] = (function, {"reverse": False} if reversible else {})
         if reversible:
             found[f"{target}-reverse-pipeline"] = (function, {"reverse": True})
     return found
 
 
-def _epilog() -> str:
+def help_text() -> str:
+    """What `--help` shows: options, passes, pipelines."""
+    return "\n".join([_DESCRIPTION, "options:", *map(_flag_entry, FLAGS), "", *_entries(), ""])
+
+
+def _flag_entry(flag: Flag) -> str:
+    return f"  {flag!s:<42} {flag.help}"
+
+
+def _entries() -> Iterator[str]:
     """One line for every pass and every named pipeline, with its options."""
-    lines = ["passes:"]
-    lines += [_entry(name, find_pass(name), {}) for name in pass_names()]
-    lines += ["", "pipelines:"]
-    lines += [_entry(name, function, fixed) for name, (function, fixed) in _named_pipelines().items()]
-    return "\n".join(lines)
+    yield "passes:"
+    for name in pass_names():
+        yield _entry(name, find_pass(name), {})
+    yield from ("", "pipelines:")
+    for name, (function, fixed) in _named_pipelines().items():
+        yield _entry(name, function, fixed)
 
 
 def _entry(name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> str:
-    options = "".join(f" {key}={str(value).lower() if isinstance(value, bool) else value}"
-                      for key, value in options_of(function).items() if key not in fixed)
+    options = "".join(f" {key}={spelled(option.default)}" + (f" ({option.limit})" if option.limit is not None else "")
+                      for key, option in options_of(function, name).items() if key not in fixed)
     return f"  --{name:<28} {summary(function)}" + (f" Options:{options}" if options else "")

@@ -42,7 +42,7 @@ def reporting(context: ir.Context, report: Report) -> Iterator[None]:
     try:
         yield
     except (TaichiCompilationError, ir.MLIRError) as error:
-        for item in _from_error(error):
+        for item in diagnostics_of(error):
             report(item)
     finally:
         handler.detach()
@@ -55,7 +55,8 @@ def remarks(module: ir.Operation) -> Iterator[Diagnostic]:
         yield Diagnostic("remark", place, text, "" if place is None else place.excerpt())
 
 
-def _from_error(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:
+def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Diagnostic]:
+    """What an error says: upstream's diagnostics, where it comes from there."""
     upstream = error if isinstance(error, ir.MLIRError) else error.__context__
     if isinstance(upstream, ir.MLIRError) and upstream.error_diagnostics:
         for diagnostic in upstream.error_diagnostics:

@@ -1,28 +1,32 @@
-"""A module as text: MLIR, LLVM IR or PTX."""
+"""A module as text: MLIR, LLVM IR or PTX; or as bytecode."""
 from __future__ import annotations
 
-from mlirad.bindings import ir, translate_module_to_llvmir
-from mlirad.errors import MLIRError
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import operations
+from io import BytesIO
 
-_TRANSLATED = ("llvm.", "omp.", "nvvm.")
+from mlirad.bindings import ir
+from mlirad.pipeline.llvm_form import check_llvm_form
+from mlirad.pipeline.printing import Style
 
 
-def emit(module: ir.Operation, form: str, *, chip: str, locations: bool = False) -> str:
+def emit(module: ir.Operation, form: str, *, chip: str, style: Style) -> str | bytes:
     """The text of a module. Raises MLIRError where it cannot take that form yet."""
     if form == "llvm":
         return _llvm(module)
     if form == "ptx":
         return _ptx(module, chip)
-    return f"{str(module.get_asm(enable_debug_info=locations)).rstrip()}\n"
+    return _bytecode(module) if form == "bytecode" else style.text(module)
+
+
+def _bytecode(module: ir.Operation) -> bytes:
+    written = BytesIO()
+    module.write_bytecode(written)
+    return written.getvalue()
 
 
 def _llvm(module: ir.Operation) -> str:
-    for op in operations(module):  # upstream crashes on what it cannot translate
-        if not op.name.startswith(_TRANSLATED):
-            raise MLIRError(f"'{op.name}' cannot be translated to LLVM IR, expected the LLVM dialect",
-                            source_location(op.location))
+    check_llvm_form(module, "cannot be translated to LLVM IR, expected the LLVM dialect")
+    from mlirad.bindings import translate_module_to_llvmir  # takes a while to load
+
     return str(translate_module_to_llvmir(module))
 
 

@@ -5,10 +5,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mlirad.errors import SourceLocation
+from mlirad.errors import MLIRError, SourceLocation
 from mlirad.pipeline.diagnostics import Diagnostic
 
-_EXPECTATION = re.compile(r"expected-(error|warning|remark|note)\s*(?:@([+-]\d+|above|below|unknown))?\s*{{(.*?)}}")
+_EXPECTATION = re.compile(r"expected-(error|warning|remark|note)(-re)?\s*(?:@([+-]\d+|above|below|unknown))?\s*"
+                          r"{{((?:{{.*?}}|.)*?)}}")
+_INNER = re.compile(r"{{(.*?)}}")
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Expectation:
     line: int | None
     message: str
     written: SourceLocation
+    pattern: re.Pattern[str] | None = None  # instead of the message, where that has regular expressions in it
 
     def is_met_by(self, diagnostic: Diagnostic) -> bool:
         """Whether this diagnostic is the expected one."""
@@ -27,19 +30,32 @@ class Expectation:
             at_place = self.line is None and place is None
         else:
             at_place = (place.file, place.line) == (self.written.file, self.line)
-        return at_place and diagnostic.severity == self.severity and self.message in diagnostic.message
+        return at_place and diagnostic.severity == self.severity and self._is_in(diagnostic.message)
+
+    def _is_in(self, message: str) -> bool:
+        return self.message in message if self.pattern is None else self.pattern.search(message) is not None
 
 
 def parse_expectations(text: str, file: str) -> list[Expectation]:
-    """The expectations in the comments of a text."""
+    """The expectations in the comments of a text. Raises MLIRError for a regular expression that is none."""
     lines = text.split("\n")
     found = []
     for number, line in enumerate(lines, 1):
         for match in _EXPECTATION.finditer(line):
-            severity, designator, message = match.groups()
+            severity, is_pattern, designator, message = match.groups()
             written = SourceLocation(file, number, match.start() + 1)
-            found.append(Expectation(severity, _target(lines, number, designator), message, written))
+            pattern = _pattern(message, written) if is_pattern else None
+            found.append(Expectation(severity, _target(lines, number, designator), message, written, pattern))
     return found
+
+
+def _pattern(message: str, written: SourceLocation) -> re.Pattern[str]:
+    """A text in which what stands in double braces is a regular expression."""
+    parts = _INNER.split(message)
+    try:
+        return re.compile("".join(f"(?:{part})" if number % 2 else re.escape(part) for number, part in enumerate(parts)))
+    except re.error as error:
+        raise MLIRError(f"'{message}' is not a regular expression: {error}", written) from None
 
 
 def _target(lines: Sequence[str], number: int, designator: str | None) -> int | None:

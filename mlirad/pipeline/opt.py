@@ -1,124 +1,138 @@
 """`mlirad-opt`: run passes and pipelines on textual IR."""
 from __future__ import annotations
 
-import argparse
+import os
+import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from pathlib import Path
 
-from mlirad.bindings import ir
+from mlirad.bindings import PROVIDER, ir
 from mlirad.dialect import context
-from mlirad.pipeline.command import CommandError, parse_command
-from mlirad.pipeline.diagnostics import Diagnostic, Report, remarks, reporting
-from mlirad.pipeline.emit import emit
-from mlirad.pipeline.expectations import parse_expectations, unmet
-from mlirad.pipeline.registry import PipelineError, pass_names
-from mlirad.pipeline.runner import run_pipeline
+from mlirad.errors import MLIRError
+from mlirad.pipeline.chunk import Chunk
+from mlirad.pipeline.command import CommandError, help_text, parse_command
+from mlirad.pipeline.diagnostics import diagnostics_of
+from mlirad.pipeline.options import PipelineError
+from mlirad.pipeline.output import write
+from mlirad.pipeline.registry import pass_names
+from mlirad.pipeline.reproducer import parse_reproducer, waiting_place
+from mlirad.pipeline.runner import spelled_pipeline
+from mlirad.pipeline.settings import Request, Settings
+from mlirad.pipeline.source_text import chunks, decoded
+from mlirad.pipeline.supervision import Progress, supervised
+from mlirad.pipeline.timing import Timing
 
 SEPARATOR = "// -----"
-UNNAMED = "-"  # what upstream calls a text that is not read from a file
+STANDARD = "-"
+BYTECODE = b"ML\xefR"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit status."""
+    """Run the command line, in a fork; the exit status."""
     try:
-        settings = parse_command(sys.argv[1:] if arguments is None else arguments)
-        if settings.list_passes:
-            return _write("".join(f"{name}\n" for name in pass_names()), settings.output)
-        return _run(settings)
-    except (CommandError, PipelineError, OSError, UnicodeDecodeError) as error:
+        with context():
+            settings = parse_command(sys.argv[1:] if arguments is None else arguments)
+    except (CommandError, PipelineError) as error:
         print(f"mlirad-opt: error: {error}", file=sys.stderr)
         return 1
+    progress = Progress()
+    status = supervised(lambda: run(settings, progress), lambda name: _died(name, progress))
+    if settings.reproducer is not None and os.path.exists(waiting_place(settings.reproducer)):
+        os.replace(waiting_place(settings.reproducer), settings.reproducer)
+        print(f"mlirad-opt: note: '{settings.reproducer}' is for --run-reproducer", file=sys.stderr)
+    return status
 
 
-def _run(settings: argparse.Namespace) -> int:
-    text = sys.stdin.read() if settings.input == UNNAMED else Path(settings.input).read_text(encoding="utf-8")
-    whole = _Chunk(text, settings.input, is_whole_file=Path(settings.input).is_file())
-    chunks = list(_chunks(text, settings.input)) if settings.split_input_file else [whole]
-    verdicts = [chunk.run(settings) for chunk in chunks]
+def _died(name: str, progress: Progress) -> None:
+    print(f"{progress.read() or 'mlirad-opt: error: '}MLIR ended the process by {name}", file=sys.stderr)
+
+
+def run(settings: Settings, progress: Progress) -> int:
+    """Do what is asked for in this process; the exit status."""
+    try:
+        if settings.request is not None:
+            write(_answer(settings.request), settings.output)
+            return 0
+        return _run(settings, progress)
+    except MLIRError as error:
+        for diagnostic in diagnostics_of(error):
+            print(diagnostic, file=sys.stderr)
+    except (CommandError, PipelineError, OSError) as error:
+        print(f"mlirad-opt: error: {error}", file=sys.stderr)
+    return 1
+
+
+def _run(settings: Settings, progress: Progress) -> int:
+    raw = sys.stdin.buffer.read() if settings.input == STANDARD else Path(settings.input).read_bytes()
+    programs = _chunks(raw, settings)
+    if settings.dump_pipeline:
+        print(spelled_pipeline(str(settings.pipeline), context()), file=sys.stderr)
+    timing = Timing()
+    verdicts = [program.run(settings, timing, progress) for program in programs]
+    succeeded = all(verdict.succeeded for verdict in verdicts)
     outputs = [verdict.output for verdict in verdicts if verdict.output is not None]
-    _write(f"{SEPARATOR}\n".join(outputs), settings.output)
-    return 0 if all(verdict.succeeded for verdict in verdicts) else 1
+    if succeeded or settings.output == STANDARD:
+        write(_joined(outputs), settings.output)
+    if settings.timing:
+        print(timing.report(), file=sys.stderr)
+    return 0 if succeeded else 1
 
 
-def _write(text: str, file: str) -> int:
-    if file == "-":
-        sys.stdout.write(text)
-    else:
-        Path(file).write_text(text, encoding="utf-8")
-    return 0
+def _chunks(raw: bytes, settings: Settings) -> list[Chunk]:
+    """The programs of a file, and the pipeline that a reproducer brings."""
+    is_bytecode = raw.startswith(BYTECODE)
+    if is_bytecode:
+        for asked, option in ((settings.split_input_file, "--split-input-file"),
+                              (settings.verify_diagnostics, "--verify-diagnostics"),
+                              (settings.run_reproducer, "--run-reproducer"),
+                              (not settings.implicit_module, "--no-implicit-module")):
+            if asked:
+                raise CommandError(f"'{option}' is for text, and '{settings.input}' is bytecode")
+        return [Chunk(raw, settings.input)]
+    text = decoded(raw, settings.input)
+    if settings.run_reproducer:
+        found = parse_reproducer(text)
+        settings.pipeline, settings.verify_each = found.pipeline, found.verify_each
+    if settings.split_input_file:
+        if settings.emit == "bytecode":
+            raise CommandError("bytecode is one program: '--emit-bytecode' excludes '--split-input-file'")
+        return [Chunk(part, settings.input) for part in chunks(text, SEPARATOR)]
+    return [Chunk(text, settings.input, is_whole_file=Path(settings.input).is_file())]
 
 
-def _chunks(text: str, file: str) -> Iterator[_Chunk]:
-    """The parts between separators, each behind as many empty lines as keep the numbers of its lines."""
-    start, lines = 0, text.split("\n")
-    for number, line in enumerate([*lines, SEPARATOR]):
-        if line.rstrip() == SEPARATOR:
-            yield _Chunk("\n" * start + "\n".join(lines[start:number]) + "\n", file)
-            start = number + 1
+def _joined(outputs: Sequence[str | bytes]) -> str | bytes:
+    if len(outputs) == 1:
+        return outputs[0]
+    return f"{SEPARATOR}\n".join(map(str, outputs))
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """What came of a chunk; no output where an error was reported."""
-
-    succeeded: bool
-    output: str | None
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """A program of its own, from a file."""
-
-    text: str
-    file: str
-    is_whole_file: bool = False
-
-    def run(self, settings: argparse.Namespace) -> _Verdict:
-        """Parse it, run the pipeline, and report what is wrong."""
-        reported: list[Diagnostic] = []
-
-        def report(diagnostic: Diagnostic) -> None:
-            reported.append(self._named(diagnostic))
-            if not settings.verify_diagnostics:
-                print(reported[-1], file=sys.stderr)
-
-        output = None
-        with reporting(context(), report):
-            output = self._compile(settings, report)
-        failed = any(diagnostic.severity == "error" for diagnostic in reported)
-        if not settings.verify_diagnostics:
-            return _Verdict(not failed, None if failed else output)
-        errors = unmet(parse_expectations(self.text, self.file), reported)
-        for error in errors:
-            print(error, file=sys.stderr)
-        return _Verdict(not errors, None if failed else output)
-
-    def _compile(self, settings: argparse.Namespace, report: Report) -> str:
-        module = self._parse()
-        observer = _show if settings.print_ir_after_all else None
-        run_pipeline(module.operation, settings.pipeline, verify=True, observer=observer)
-        for item in remarks(module.operation):
-            report(item)
-        return emit(module.operation, settings.emit, chip=settings.chip, locations=settings.mlir_print_debuginfo)
-
-    def _parse(self) -> ir.Module:
-        if self.is_whole_file:
-            return ir.Module.parseFile(self.file, context())  # so that locations name the file
-        return ir.Module.parse(self.text, context())
-
-    def _named(self, diagnostic: Diagnostic) -> Diagnostic:
-        """A diagnostic in the file, where upstream has no name for it."""
-        place = diagnostic.place
-        if place is None or place.file != UNNAMED:
-            return diagnostic
-        place = replace(place, file=self.file)
-        return replace(diagnostic, place=place, details=diagnostic.details or place.excerpt())
+def _answer(request: Request) -> str:
+    if request is Request.HELP:
+        return help_text()
+    if request is Request.PASSES:
+        return "".join(f"{name}\n" for name in pass_names())
+    if request is Request.DIALECTS:
+        return "Available Dialects: " + ",".join(_dialects()) + "\n"
+    return _version()
 
 
-def _show(name: str, op: ir.Operation) -> None:
-    print(f"// -----// IR Dump After {name} //----- //\n{op}\n", file=sys.stderr)
+def _dialects() -> list[str]:
+    """The names of all dialects, which upstream tells to who asks for one that there is not."""
+    try:
+        ir.Module.parse("no.op", context())
+    except ir.MLIRError as error:
+        notes = [note.message for diagnostic in error.error_diagnostics for note in diagnostic.notes]
+        listed = "".join(notes).partition(":")[2].partition("(* ")[0]
+        return re.findall(r"[\w.]+", listed.partition(";")[0])
+    raise AssertionError("there is a dialect 'no'")
+
+
+def _version() -> str:
+    from importlib.metadata import version  # takes a while to load
+
+    distribution = PROVIDER.replace("_", "-")
+    return f"mlirad-opt {version('mlirad')}, with MLIR from {distribution} {version(distribution)}\n"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 """The pipelines, as text that `mlirad-opt` replays. Each stage's input is what the stage before leaves."""
 from __future__ import annotations
 
+from typing import Annotated
+
+from mlirad.passes._options import Range, Threads, Worth
+
 NORMALISE = ("func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
              "mark-rounding,mark-poles")
 REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
@@ -18,7 +22,7 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
               "reconcile-unrealized-casts,mark-disjoint-accesses")
-FAST = "merge-products,insert-fast-math,"
+FAST, FUSE = "insert-fast-math,", "merge-products,"
 
 LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
               "mark-private-updates{every-axis=true},"
@@ -28,18 +32,19 @@ TARGET_CUDA = ("{fast}arith-expand,lower-math-to-intrinsics,convert-math-to-func
                "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
                "canonicalize,cse,reconcile-unrealized-casts),"
                "hoist-allocas,mark-relaxed-atomics")
-FAST_CUDA = "merge-products,insert-fast-math{flags=reassoc+contract+arcp+nsz},"
+FAST_CUDA = FUSE + "insert-fast-math{flags=reassoc+contract+arcp+nsz},"
 
 STAGES = ("field", "normal", "derived", "memref", "target")
 
 
-def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = False, threads: int = 1,
-               worth: int = 100_000, fast_math: bool = True, check_bounds: bool = False, check_access: bool = False,
-               check_finite: bool = False) -> list[tuple[str, str]]:
+def cpu_stages(*, reverse: bool = False, tangents: Annotated[int, Range(0, 4096)] = 0, constant: bool = False,
+               threads: Threads = 1, worth: Worth = 100_000, fast_math: bool = True, check_bounds: bool = False,
+               check_access: bool = False, check_finite: bool = False, fused: bool = True) -> list[tuple[str, str]]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
     A reverse repeats the accesses that its primal has checked, and checks only what it writes itself. With `tangents`,
-    the primal, or the reverse, computes its tangents too (in `constant` code they are zero).
+    the primal, or the reverse, computes its tangents too (in `constant` code they are zero). `fused`: the
+    target has fused multiply-adds.
     """
     finite = f",{CHECK_FINITE}" if check_finite else ""
     forward = [FORWARD.format(tangents=tangents, constant=str(constant).lower())] * (tangents > 0)
@@ -52,7 +57,7 @@ def cpu_stages(*, reverse: bool = False, tangents: int = 0, constant: bool = Fal
         stages = [("normal", ",".join([*inline, NORMALISE, *checks]) + finite)]
         stages += [("derived", ",".join([*forward, STORE]))] * (tangents > 0)
     stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
-    stages.append(("target", TARGET_CPU.format(fast=FAST if fast_math else "")))
+    stages.append(("target", TARGET_CPU.format(fast=(FUSE * fused + FAST) * fast_math)))
     return [(name, f"builtin.module({text})") for name, text in stages]
 
 

@@ -10,9 +10,9 @@ import llvmlite.binding as llvm
 
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._location import source_location
 from mlirad.passes._walk import block_operations
 from mlirad.pipeline.float_text import spell_floats_as_bits
+from mlirad.pipeline.llvm_form import check_llvm_form
 
 TRIPLE = "nvptx64-nvidia-cuda"
 TOOLKITS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
@@ -59,10 +59,8 @@ def _llvm_ir(module: ir.Operation, data_layout: str) -> str:
         for holder in block_operations(module.regions[0].blocks[0]):
             if holder.name != "gpu.module":
                 continue
+            check_llvm_form(holder, "cannot become PTX, expected the module behind the cuda pipeline")
             for op in block_operations(holder.regions[0].blocks[0]):
-                if not op.name.startswith("llvm."):
-                    raise TaichiCompilationError(f"'{op.name}' cannot become PTX, expected the module behind the cuda "
-                                                 "pipeline", source_location(op.location))
                 kernels.body.append(op.clone(ip=False))
         return spell_floats_as_bits(str(translate_module_to_llvmir(kernels.operation)))
 

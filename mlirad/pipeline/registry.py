@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -9,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import mlirad.passes
+from mlirad.passes._requirements import Requirement
 
 PassFunction = Callable[..., None]
-
-
-class PipelineError(ValueError):
-    """A pipeline that cannot be run: malformed text, an unknown pass, a wrong option."""
 
 
 @cache
@@ -34,37 +32,18 @@ def find_pass(name: str) -> PassFunction:
     return function
 
 
+def requirements_of(name: str) -> tuple[Requirement, ...]:
+    """What a pass of ours needs of the program."""
+    function = find_pass(name)
+    found: tuple[Requirement, ...] = getattr(sys.modules[function.__module__], "REQUIRES", ())
+    return found
+
+
+def runs_on_modules_only(function: PassFunction) -> bool:
+    """Whether a pass needs the whole module: what it takes is named so."""
+    return next(iter(inspect.signature(function).parameters)) == "module"
+
+
 def summary(function: Callable[..., Any]) -> str:
     """One line on what a pass or a pipeline does."""
     return (inspect.getdoc(function) or "").partition("\n")[0]
-
-
-def options_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """The options of a pass or a pipeline with their defaults."""
-    parameters = inspect.signature(function).parameters.values()
-    return {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-
-
-def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[str, Any]:
-    """`a=1 b=x` as keyword arguments, typed like the defaults. Raises PipelineError for what is not an option."""
-    defaults = options_of(function)
-    values: dict[str, Any] = {}
-    for item in text.split():
-        key, _, value = item.partition("=")
-        key = key.replace("-", "_")
-        if key not in defaults:
-            known = ", ".join(defaults) or "none"
-            raise PipelineError(f"'{name}' has no option '{key}' (options: {known})")
-        values[key] = _typed(value, type(defaults[key]), f"option '{key}' of '{name}'")
-    return values
-
-
-def _typed(value: str, kind: type, what: str) -> Any:
-    if kind is bool:
-        if value not in ("true", "false", ""):
-            raise PipelineError(f"{what} is true or false, not '{value}'")
-        return value != "false"
-    try:
-        return kind(value)
-    except ValueError:
-        raise PipelineError(f"{what} has values of type {kind.__name__}, not '{value}'") from None

@@ -3,108 +3,210 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import block_operations
-from mlirad.pipeline.registry import PipelineError, find_pass, parse_options
+from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
+from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
 from mlirad.pipeline.text import Step, parse_pipeline
 
 Observer = Callable[[str, ir.Operation], None]
 Action = Callable[[ir.Operation], None]
+MODULE, ANY = "builtin.module", "any"
 
 
-def run_pipeline(module: ir.Operation, text: str, *, verify: bool = False, observer: Observer | None = None) -> None:
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told of every pass of a run, by its name and what it runs on."""
+
+    before: Observer | None = None
+    after: Observer | None = None
+    failed: Observer | None = None
+    one_by_one: bool = True  # or runs of upstream's passes as one
+
+
+def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None = None) -> None:
     """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
 
     `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
     TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location, where upstream or a
     verifier rejects it; the upstream error is then its `__context__`.
     """
+    compile_pipeline(module, text, watchers=[] if observer is None else [Watcher(after=observer)])()
+
+
+def compile_pipeline(module: ir.Operation, text: str, *, verify: bool = False, is_foreign: bool = False,
+                     watchers: Sequence[Watcher] = ()) -> Callable[[], None]:
+    """What runs a textual pipeline on a module. Raises PipelineError for a malformed one.
+
+    Of a foreign module, one that the frontend did not make, passes check what they take for granted.
+    """
     root = parse_pipeline(text)
-    if root.name not in ("any", module.name):
+    if root.name not in (ANY, module.name):
+        if module.name != MODULE:
+            raise PipelineError(f"a pipeline for '{root.name}' cannot run on '{module.name}'")
         root = Step(module.name, steps=[root], is_anchor=True)
     with module.context:
-        for action in _Compiler(verify, observer).actions(module.name, root.steps):
-            action(module)
+        actions = _Compiler(verify, is_foreign, watchers).actions(module.name, root.steps)
+
+    def run() -> None:
+        with module.context:
+            for action in actions:
+                action(module)
+
+    return run
+
+
+def spelled_pipeline(text: str, context: ir.Context) -> str:
+    """A pipeline with every option of every pass. Raises PipelineError for a malformed one."""
+    with context:
+        return _spelled(parse_pipeline(text))
+
+
+def is_upstream(name: str) -> bool:
+    """Whether upstream has a pass of this name; needs a context."""
+    try:
+        PassManager.parse(f"any({name})")
+    except ValueError:
+        return False
+    return True
 
 
 class _Compiler:
     """What to do for each step, in order."""
 
-    def __init__(self, verify: bool, observer: Observer | None) -> None:
-        self.verify, self.observer = verify, observer
+    def __init__(self, verify: bool, is_foreign: bool, watchers: Sequence[Watcher]) -> None:
+        self.verify, self.is_foreign, self.watchers = verify, is_foreign, watchers
+        self.one_by_one = any(watcher.one_by_one for watcher in watchers)
 
     def actions(self, anchor: str, steps: Sequence[Step]) -> list[Action]:
         actions: list[Action] = []
         pending: list[Step] = []
         for step in steps:
-            if not step.holds_ours and (self.observer is None or not step.is_anchor):
+            if not step.holds_ours and not (self.one_by_one and step.is_anchor):
                 pending.append(step)
-                if self.observer is None:
+                if not self.one_by_one:
                     continue
             if pending:
                 actions.append(self._upstream(anchor, pending))
                 pending = []
             if step.is_ours:
-                actions.append(self._ours(step))
-            elif step.is_anchor:
+                actions.append(self._ours(anchor, step))
+            elif step.is_anchor and (step.holds_ours or self.one_by_one):
                 actions.append(self._nested(step))
         if pending:
             actions.append(self._upstream(anchor, pending))
         return actions
 
-    def _ours(self, step: Step) -> Action:
+    def _ours(self, anchor: str, step: Step) -> Action:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
+        if runs_on_modules_only(function) and anchor not in (MODULE, ANY):
+            raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
-        def run(op: ir.Operation) -> None:
-            with _located_errors():
-                function(op, **options)
-                if self.verify:
-                    op.verify()
-            self._observe(step.name, op)
+        def work(op: ir.Operation) -> None:
+            if runs_on_modules_only(function) and op.name != MODULE:
+                raise MLIRError(f"'{step.name}' runs on '{MODULE}', not on '{op.name}'", source_location(op.location))
+            for requirement in requirements_of(step.name) if self.is_foreign else ():
+                requirement(op)
+            function(op, **options)
+            if self.verify:
+                op.verify()
 
-        return run
+        return self._watched(step.name, work)
 
     def _upstream(self, anchor: str, steps: Sequence[Step]) -> Action:
+        for step in steps:
+            _check_anchors(step)
         text = ",".join(map(str, steps))
-        try:
-            manager = PassManager.parse(f"{anchor}({text})")
-        except ValueError as error:
-            raise PipelineError(_reason(str(error))) from None
+        manager = _manager(f"{anchor}({text})")
         manager.enable_verifier(self.verify)
-
-        def run(op: ir.Operation) -> None:
-            with _located_errors():
-                manager.run(op)
-            self._observe(text, op)
-
-        return run
+        return self._watched(text, manager.run)
 
     def _nested(self, step: Step) -> Action:
+        _check_anchors(step)
         actions = self.actions(step.name, step.steps)
 
         def run(op: ir.Operation) -> None:
             children = [child for region in op.regions for block in region.blocks for child in block_operations(block)]
             for child in children:
-                if step.name in ("any", child.name):
+                if step.name == child.name:
+                    _check_isolation(child)
+                if step.name == child.name or (step.name == ANY and _is_isolated(child)):
                     for action in actions:
                         action(child)
 
         return run
 
-    def _observe(self, name: str, op: ir.Operation) -> None:
-        if self.observer is not None:
-            self.observer(name, op)
+    def _watched(self, name: str, work: Action) -> Action:
+        def run(op: ir.Operation) -> None:
+            self._tell("before", name, op)
+            outcome = "failed"
+            try:
+                with _located_errors():
+                    work(op)
+                outcome = "after"
+            finally:
+                self._tell(outcome, name, op)
+
+        return run
+
+    def _tell(self, when: str, name: str, op: ir.Operation) -> None:
+        for watcher in self.watchers:
+            observer: Observer | None = getattr(watcher, when)
+            if observer is not None:
+                observer(name, op)
+
+
+def _check_anchors(step: Step) -> None:
+    """Refuse names that no operation has: nothing would ever run on them."""
+    if step.is_anchor:
+        if step.name != ANY and not ir.Context.current.is_registered_operation(step.name):
+            raise PipelineError(f"'{step.name}' is not the name of an operation")
+        for inner in step.steps:
+            _check_anchors(inner)
+
+
+def _is_isolated(op: ir.Operation) -> bool:
+    return bool(op.has_trait(ir.IsIsolatedFromAboveTrait))
+
+
+def _check_isolation(op: ir.Operation) -> None:
+    """Refuse what upstream refuses: a pass on an operation that uses values from outside."""
+    if not _is_isolated(op):
+        raise MLIRError(f"passes cannot run on '{op.name}', which is not isolated from above", source_location(op.location))
+
+
+def _spelled(step: Step) -> str:
+    if step.is_anchor:
+        _check_anchors(step)
+        return f"{step.name}({','.join(map(_spelled, step.steps))})"
+    if step.is_ours:
+        function = find_pass(step.name)
+        defaults = {name: option.default for name, option in options_of(function, step.name).items()}
+        values = defaults | parse_options(function, step.name, step.options)
+        return str(Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items())))
+    return " ".join(str(_manager(f"any({step})")).removeprefix("any(").removesuffix(")").split())
+
+
+def _manager(text: str) -> PassManager:
+    """Upstream's pass manager of a text."""
+    try:
+        return PassManager.parse(text)
+    except ValueError as error:
+        raise PipelineError(_reason(str(error))) from None
 
 
 def _reason(report: str) -> str:
-    """The sentence in what upstream's pipeline parser says."""
+    """The sentence in what upstream's pipeline parser says, with the pass whose options are wrong."""
     lines = [line for line in report.splitlines() if line.strip()]
-    return lines[0].partition("error: ")[2] or lines[0].removeprefix("<Pass-Options-Parser>: ")
+    reason = lines[0].partition("error: ")[2] or lines[0].removeprefix("<Pass-Options-Parser>: ")
+    wrong = next((line.split("`")[1] for line in lines[1:] if line.startswith("failed to add `")), None)
+    return reason if wrong is None else f"'{wrong}': {reason}"
 
 
 @contextmanager

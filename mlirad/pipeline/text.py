@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from mlirad.pipeline.registry import PipelineError, pass_names
+from mlirad.pipeline.options import PipelineError
+from mlirad.pipeline.registry import pass_names
 
 
 @dataclass

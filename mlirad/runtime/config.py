@@ -71,5 +71,5 @@ class Config:
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
         if options.get("check_out_of_bound"):
             config.debug = True
-        config.cpu_max_num_threads = max(1, int(config.cpu_max_num_threads or _threads()))
+        config.cpu_max_num_threads = min(1024, max(1, int(config.cpu_max_num_threads or _threads())))
         return config

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import platform
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,15 @@ _CTYPES = {"f64": ctypes.c_double, "f32": ctypes.c_float, "i64": ctypes.c_int64,
            "f16": ctypes.c_uint16, "!llvm.ptr": ctypes.c_void_p}
 _WORDS = {"f64": "d", "f32": "f4x", "f16": "e6x", "u1": "?7x", "i8": "b7x", "i16": "h6x", "i32": "i4x", "i64": "q",
           "u8": "B7x", "u16": "H6x", "u32": "I4x", "u64": "Q"}  # results, of 8 bytes each
+
+
+@cache
+def has_fused_multiply_add() -> bool:
+    """Whether this machine rounds `a * b + c` once by an instruction; else each would be a call."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return True
+    flags = next((line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("flags")), "")
+    return "fma" in flags.split()
 
 
 @dataclass(frozen=True)

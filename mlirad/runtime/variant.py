@@ -19,7 +19,7 @@ from mlirad.passes._walk import accesses, functions
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, parameters_of
+from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, has_fused_multiply_add, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
@@ -101,7 +101,7 @@ class Variant:
                           constant=mode.startswith("constant"), threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
                           check_bounds=config.debug, check_access=mode.startswith("validation"),
-                          check_finite="anomaly" in mode)
+                          check_finite="anomaly" in mode, fused=has_fused_multiply_add())
 
     @in_turn
     def dump(self, stage: str, mode: str) -> str:

@@ -41,7 +41,7 @@ def _without_locations(text: str) -> str:
 def _replay(text: str, pipeline: str, folder: Path) -> str:
     file = folder / "dump.mlir"
     file.write_text(text)
-    command = [sys.executable, "-m", "mlirad.pipeline.opt", str(file), "--pass-pipeline", pipeline]
+    command = [sys.executable, "-m", "mlirad_opt", str(file), "--pass-pipeline", pipeline]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -1,0 +1,53 @@
+"""What the values of a pass' option may be, written into its signature: `threads: Annotated[int, Range(1, 1024)] = 1`."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from one to another, both included."""
+
+    least: int
+    most: int
+
+    def admits(self, value: int) -> bool:
+        """Whether an option may have this value."""
+        return self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        return f"{self.least} to {self.most}"
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of some words."""
+
+    words: tuple[str, ...]
+
+    def admits(self, value: str) -> bool:
+        """Whether an option may have this value."""
+        return value in self.words
+
+    def __str__(self) -> str:
+        return f"one of {', '.join(self.words)}"
+
+
+@dataclass(frozen=True)
+class SomeOf:
+    """Some words, joined by `+`."""
+
+    words: tuple[str, ...]
+
+    def admits(self, value: str) -> bool:
+        """Whether an option may have this value."""
+        return all(word in self.words for word in value.split("+"))
+
+    def __str__(self) -> str:
+        return f"some of {', '.join(self.words)}, joined by '+'"
+
+
+Limit = Range | OneOf | SomeOf
+Threads = Annotated[int, Range(1, 1024)]
+Worth = Annotated[int, Range(0, 10**15)]  # operations in a loop that pay for waking threads

@@ -1,0 +1,98 @@
+"""What passes take for granted: checked by `mlirad-opt`, where a program need not come from the frontend.
+
+A pass lists what it needs as `REQUIRES`; each is called with what the pass is about to run on, and raises
+TaichiCompilationError, with the place, where it does not hold.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_array
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import block_operations, functions, operations
+
+Requirement = Callable[[ir.Operation], None]
+
+DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
+_STRUCTURED = ("scf.for", "scf.if", "scf.while", "scf.parallel", "scf.reduce", "grad.custom", "grad.jvp")
+
+
+def structured(root: ir.Operation) -> None:
+    """Require functions of one block, in which only loops and branches of `scf` hold other operations."""
+    for function in functions(root):
+        _require_one_block(function)
+        if block_operations(function.regions[0].blocks[0])[-1].name != "func.return":
+            refuse(function, "a function that does not end in 'func.return'")
+        for op, depth in _with_depth(function):
+            if len(op.regions) and op.name not in _STRUCTURED:
+                refuse(op, f"'{op.name}' within a function, expected loops and branches of 'scf' only")
+            if depth > DEEPEST:
+                refuse(op, f"loops and branches nest deeper than {DEEPEST}")
+            _require_one_block(op)
+
+
+def _with_depth(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
+    """Every operation in a function, with how many are around it there."""
+    pending = [(function, 0)]
+    while pending:
+        op, depth = pending.pop()
+        for region in op.regions:
+            for block in region.blocks:
+                inner = [(child, depth + 1) for child in block_operations(block)]
+                yield from inner
+                pending += [item for item in inner if len(item[0].regions)]
+
+
+def known_arrays(root: ir.Operation) -> None:
+    """Require arrays to be fields, locals and arguments of functions: others have no name to tell them apart by."""
+    for function in functions(root):
+        for op in operations(function):
+            inner = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+            made = [] if op.name in ("field.get", "field.alloca") else op.results
+            if any(is_array(value.type) for value in (*made, *inner)):
+                refuse(op, f"an array that '{op.name}' makes, expected fields, locals and arguments of functions")
+
+
+def calls_of_private_functions(root: ir.Operation) -> None:
+    """Require calls to be made by public functions, of private ones with a body."""
+    found = {symbol_of(function): function for function in functions(root)}
+    for function in found.values():
+        for op in operations(function):
+            if op.name != "func.call":
+                continue
+            callee = found.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            if callee is None or not is_private(callee) or is_private(function):
+                refuse(op, "a call, expected only those of private functions with a body by public ones: run inline first")
+
+
+def launches_of_outlined_kernels(root: ir.Operation) -> None:
+    """Require every launch to be of a `gpu.func` in a `gpu.module` of this module."""
+    holders = [op for op in operations(root) if op.name == "gpu.module"]
+    found = {(symbol_of(holder), symbol_of(op)) for holder in holders for op in operations(holder) if op.name == "gpu.func"}
+    for op in operations(root):
+        if op.name == "gpu.launch_func" and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in found:
+            refuse(op, "a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first, and nothing behind it")
+
+
+def symbol_of(op: ir.Operation) -> str:
+    """The name of a symbol."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def is_private(op: ir.Operation) -> bool:
+    """Whether a symbol can be seen in its module only."""
+    return "sym_visibility" in op.attributes
+
+
+def _require_one_block(op: ir.Operation) -> None:
+    for region in op.regions:
+        if len(region.blocks) > 1:
+            refuse(op, f"'{op.name}' holds {len(region.blocks)} blocks, expected structured control flow: "
+                       "run lift-cf-to-scf first")
+
+
+def refuse(op: ir.Operation, message: str) -> None:
+    """Raise the error for an operation that a pass cannot take."""
+    raise TaichiCompilationError(message, source_location(op.location))

@@ -1,0 +1,84 @@
+"""The options of passes and pipelines: their types and limits are those of the keyword arguments."""
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args, get_type_hints
+
+from mlirad.passes._options import Limit, OneOf, Range, SomeOf
+
+_INTEGER = re.compile(r"-?[0-9]{1,18}")
+
+
+class PipelineError(ValueError):
+    """A pipeline that cannot be run: malformed text, an unknown pass, a wrong option."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option with its type, what its values may be, and its value where it is not given."""
+
+    owner: str
+    name: str
+    kind: type
+    default: Any
+    limit: Limit | None
+
+    def value(self, text: str) -> Any:
+        """The value that a text spells. Raises PipelineError for one that the option cannot have."""
+        found = self._typed(text)
+        if self.limit is not None and not self.limit.admits(found):
+            raise PipelineError(f"{self} is {self.limit}, not {text if self.kind is int else repr(text)}")
+        return found
+
+    def _typed(self, text: str) -> Any:
+        if self.kind is bool:
+            if text not in ("true", "false", ""):
+                raise PipelineError(f"{self} is true or false, not '{text}'")
+            return text != "false"
+        if self.kind is int:
+            if not _INTEGER.fullmatch(text):
+                raise PipelineError(f"{self} has values of type int, not '{text}'")
+            return int(text)
+        return text
+
+    def __str__(self) -> str:
+        return f"option '{self.name}' of '{self.owner}'"
+
+
+@cache
+def options_of(function: Callable[..., Any], owner: str = "") -> dict[str, Option]:
+    """The options of a pass or a pipeline, its keyword arguments."""
+    hints = get_type_hints(function, include_extras=True)
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: _option(owner, p, hints[p.name]) for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _option(owner: str, parameter: inspect.Parameter, hint: Any) -> Option:
+    kind, *limits = get_args(hint) or (hint,)
+    assert kind in (bool, int, str), f"{owner}: option '{parameter.name}' of type {kind}"
+    limit = next((item for item in limits if isinstance(item, Range | OneOf | SomeOf)), None)
+    assert kind is not int or limit is not None, f"{owner}: option '{parameter.name}' has no range"
+    return Option(owner, parameter.name, kind, parameter.default, limit)
+
+
+def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[str, Any]:
+    """`a=1 b=x` as keyword arguments. Raises PipelineError for what is not an option, or not a value of one."""
+    options = options_of(function, name)
+    values: dict[str, Any] = {}
+    for item in text.split():
+        key, _, value = item.partition("=")
+        key = key.replace("-", "_")
+        if key not in options:
+            known = ", ".join(options) or "none"
+            raise PipelineError(f"'{name}' has no option '{key}' (options: {known})")
+        values[key] = options[key].value(value)
+    return values
+
+
+def spelled(value: Any) -> str:
+    """A value as it is written on a command line."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,47 @@
+"""Write what came out: a file appears whole, or not at all."""
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+STANDARD = "-"
+
+
+def write(data: str | bytes, file: str) -> None:
+    """Write to a file, by a new one beside it that takes its place; `-` and devices are written as they are."""
+    raw = data if isinstance(data, bytes) else data.encode()
+    if file == STANDARD:
+        sys.stdout.flush()
+        _write_all(sys.stdout.fileno(), raw)
+        return
+    if Path(file).exists() and not Path(file).is_file():
+        Path(file).write_bytes(raw)
+        return
+    replace(Path(os.path.realpath(file)), raw)
+
+
+def replace(path: Path, raw: bytes) -> None:
+    """Give a file a new content in one step; it keeps its permissions."""
+    number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        _write_all(number, raw)
+        os.fchmod(number, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    finally:
+        os.close(number)
+
+
+def _write_all(number: int, raw: bytes) -> None:
+    while raw:
+        raw = raw[os.write(number, raw):]
+
+
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
