@@ -1,6 +1,7 @@
 """The errors that users see, named as Taichi names them."""
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,9 @@ class SourceLocation:
         return f"    {shown.rstrip()}\n    {caret}"
 
 
+Related = Sequence[tuple[SourceLocation, str]]  # other places that a message speaks of, and what is there
+
+
 @lru_cache(maxsize=64)
 def _lines(file: str) -> list[str]:
     try:
@@ -39,10 +43,16 @@ def _lines(file: str) -> list[str]:
 class TaichiCompilationError(Exception):
     """A kernel cannot be compiled; the message names the file, the line and the reason."""
 
-    def __init__(self, message: str = "", location: SourceLocation | None = None) -> None:
+    def __init__(self, message: str = "", location: SourceLocation | None = None, related: Related = ()) -> None:
         self.reason = message
         self.source = location
-        super().__init__(message if location is None else located(message, location))
+        self.related = related
+        text = message if location is None else located(message, location)
+        super().__init__("\n".join([text, *[_shown(place, label) for place, label in related]]))
+
+    def at(self, place: SourceLocation) -> TaichiCompilationError:
+        """The same error with its place."""
+        return type(self)(self.reason, place, self.related)
 
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
@@ -87,7 +97,12 @@ def located(message: str, *places: SourceLocation) -> str:
     for place in places:
         excerpt = place.excerpt()
         if place is not places[0]:
-            parts.append(f"{place}: the other access")
-        if excerpt:
+            parts.append(_shown(place, "the other access"))
+        elif excerpt:
             parts.append(excerpt)
     return "\n".join(parts)
+
+
+def _shown(place: SourceLocation, label: str) -> str:
+    """A place that a message speaks of too, with its source line."""
+    return "\n".join(filter(None, [f"{place}: {label}", place.excerpt()]))

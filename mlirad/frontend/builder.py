@@ -3,11 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.frontend.open_regions import Region
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -19,6 +21,7 @@ class Builder:
         self.default_ip = default_ip
         self.debug = debug
         self.entry: ir.Block | None = None
+        self.root = self.region = Region("kernel")
         self.arrays: dict[str, ir.Value] = {}
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
@@ -29,6 +32,30 @@ class Builder:
         """The start of the kernel, which dominates everything in it."""
         assert self.entry is not None
         return ir.InsertionPoint.at_block_begin(self.entry)
+
+    @contextmanager
+    def entered(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
+        """A block inside the present one, which is shut afterwards."""
+        outer = self.region
+        self.region = Region(kind, ir.Location.current, outer, is_tail=is_tail)
+        try:
+            yield self.region
+        finally:
+            self.region.shut = f"was made in {kind}, and is used outside it: {_CARRIED}"
+            self.region = outer
+
+    @contextmanager
+    def isolated(self, function: str) -> Iterator[None]:
+        """A block that sees nothing of those around it."""
+        with (self.region.shut_as(f"was made outside '{function}', which has derivatives of its own and computes with its "
+                                  "arguments only: pass it as an argument"),
+              self.entered(f"'{function}'")):
+            yield
+
+    def finish(self, name: str) -> None:
+        """End the kernel: nothing that was made in it can be used in another one."""
+        self.root.shut = (f"belongs to kernel '{name}', which is compiled: "
+                          "fields and arguments carry values from one kernel to another")
 
     def seed(self) -> ir.Value:
         """The launch's seed of random numbers, a hidden last argument of the kernel."""
@@ -58,6 +85,27 @@ class Builder:
         return self.seed(), iteration(), draw
 
 
+@dataclass(frozen=True)
+class Anchor:
+    """An op that later code is added in front of, and how deep it stands in run-time regions."""
+
+    op: ir.Operation
+    region: Region
+    depth: int
+
+    @contextmanager
+    def inserting(self) -> Iterator[None]:
+        """Insert in front of the op: what is made there belongs to its block."""
+        builder = current()
+        inner, builder.region = builder.region, self.region
+        try:
+            with ir.InsertionPoint(self.op):
+                yield
+        finally:
+            builder.region = inner
+
+
+_CARRIED = "a variable that is assigned in front of it, or a field, carries values out"
 _active: list[Builder] = []
 
 

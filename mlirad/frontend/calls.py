@@ -12,11 +12,13 @@ from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSynt
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.annotations import MatrixType, evaluate_annotations, is_template
+from mlirad.frontend.builder import Anchor
 from mlirad.frontend.custom_functions import call_custom
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, array_ref
+from mlirad.frontend.python_objects import call_python
 from mlirad.frontend.results import convert_result
 from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource, read_source
@@ -115,7 +117,9 @@ def _call(t: Translator, node: ast.Call) -> Any:
     if getattr(callee, "__name__", "") == "format" and isinstance(getattr(callee, "__self__", None), str):
         return format_braces(callee.__self__, positional, named).plain()
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
-    return (known or callee)(*positional, **named)
+    if known is not None:
+        return known(*positional, **named)
+    return call_python(callee, positional, named, t.made, t.builder.region)
 
 
 def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
@@ -169,7 +173,7 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
     frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
                   set(source.mutable), is_kernel=False)
     anchor = make_slot(u1).owner
-    frame.entry_anchor = (anchor, t.depth)
+    frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)
     body = source.node.body
     if _needs_live_flag(body):
         frame.live = Flag()

@@ -19,6 +19,7 @@ from mlirad.frontend.builder import (
     mlir_type,
     predicate,
 )
+from mlirad.frontend.open_regions import refuse_use
 from mlirad.types import DataType, i32, i64, promote, u1
 
 # Predicates of arith.cmpi (signed, unsigned) and arith.cmpf.
@@ -37,9 +38,28 @@ class Expr:
     __hash__ = object.__hash__
 
     def __init__(self, value: ir.Value, dtype: DataType, index: ir.Value | None = None) -> None:
-        self.value = value
+        self._value = value
         self.dtype = dtype
-        self.index = index
+        self._index = index
+        self._region = current().region
+        self._made = ir.Location.current
+
+    def check_visible(self) -> None:
+        """Raise TaichiCompilationError where the value cannot be seen from here."""
+        if self._region.shut:
+            refuse_use(self._region, self._made, "value")
+
+    @property
+    def value(self) -> ir.Value:
+        """The value, where it can be seen."""
+        self.check_visible()
+        return self._value
+
+    @property
+    def index(self) -> ir.Value | None:
+        """The value as an `index`, where it counts a loop and can be seen."""
+        self.check_visible()
+        return self._index
 
     def __bool__(self) -> bool:
         raise TaichiTypeError("the truth of a value that is known only at run time cannot steer Python code; "

@@ -12,6 +12,7 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.open_regions import Region
 from mlirad.frontend.places import Place, ValuePlace, array_ref
 from mlirad.frontend.regions import if_op
 from mlirad.frontend.text_format import FormattedText, format_percent
@@ -46,7 +47,7 @@ def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
             values += list(t.visit_value(element.value))
         else:
             values.append(t.visit_value(element))
-    return tuple(values) if isinstance(node, ast.Tuple) else values
+    return tuple(values) if isinstance(node, ast.Tuple) else t.made.note(values, t.builder.region)
 
 
 @handles(ast.Dict)
@@ -55,7 +56,7 @@ def _dict(t: Translator, node: ast.Dict) -> Any:
     for key, value in zip(node.keys, node.values):
         item = t.visit_value(value)
         result.update(item if key is None else {t.visit_value(key): item})
-    return result
+    return t.made.note(result, t.builder.region)
 
 
 @handles(ast.JoinedStr)
@@ -78,7 +79,7 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
         return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
         left = Matrix(left)
-    return BINARY[type(node.op)](left, right)
+    return t.made.note(BINARY[type(node.op)](left, right), t.builder.region)
 
 
 @handles(ast.UnaryOp)
@@ -190,10 +191,12 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
     """The value of one of two branches, of which only the one taken runs."""
     anchor = make_slot(u1).owner
     values: list[Any] = []
+    branches: list[Region] = []
 
     def branch(evaluate: Any) -> Any:
         def run() -> None:
             t.depth += 1
+            branches.append(t.builder.region)
             values.append(evaluate())
             t.depth -= 1
 
@@ -206,7 +209,8 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
         raise TaichiTypeError(f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}")
     count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
     lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
-    results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
+    with branches[0].reopened(), branches[1].reopened():
+        results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
     return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
 
 
@@ -263,14 +267,14 @@ def _slice(t: Translator, node: ast.Slice) -> Any:
 def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
     results: list[Any] = []
     _expand(t, node.generators, lambda: results.append(t.visit_value(node.elt)))
-    return results
+    return t.made.note(results, t.builder.region)
 
 
 @handles(ast.DictComp)
 def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
     results: dict[Any, Any] = {}
     _expand(t, node.generators, lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}))
-    return results
+    return t.made.note(results, t.builder.region)
 
 
 def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[], None]) -> None:

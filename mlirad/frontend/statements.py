@@ -5,7 +5,6 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.expression import Expr
@@ -39,7 +38,7 @@ def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
                 visit_block(t, rest)
                 t.depth -= 1
 
-            if_op(flag.read(), following)
+            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
             return
 
 
@@ -87,7 +86,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
         raise TaichiSyntaxError(f"'{name}' names a {type(existing).__name__} and cannot become a variable")
     elif not _is_plain_value(value):
-        frame.define(name, value)
+        frame.define_object(name, value)
     elif name in frame.mutable:
         frame.define(name, Variable(value))
     else:
@@ -239,7 +238,7 @@ def _return(t: Translator, node: ast.Return) -> None:
 
 
 def _is_last(t: Translator, frame: Frame) -> bool:
-    return t.depth == frame.entry_anchor[1] and frame.live is None and all(loop.static for loop in frame.loops)
+    return t.depth == frame.entry_anchor.depth and frame.live is None and all(loop.static for loop in frame.loops)
 
 
 def _typed_result(t: Translator, value: Any) -> Any:
@@ -260,7 +259,7 @@ def store_result(t: Translator, frame: Frame, value: Any) -> None:
     if not _is_plain_value(value):
         raise TaichiCompilationError("a conditional return can only give scalars, vectors and matrices")
     if frame.result is None:
-        with ir.InsertionPoint(frame.entry_anchor[0]):
+        with frame.entry_anchor.inserting():
             if isinstance(value, Matrix):
                 initial: Any = value.like([zero(ex.dtype_of(entry)) for entry in value.entries])
             else:

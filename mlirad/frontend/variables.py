@@ -12,6 +12,7 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import constant, current, emit, emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.open_regions import refuse_use
 from mlirad.frontend.regions import if_op
 from mlirad.types import DataType
 
@@ -51,8 +52,16 @@ class Variable:
             self.shape, entries = value.shape, value.entries
         expressions = [ex.expression(entry) for entry in entries]
         self.dtypes = [entry.dtype for entry in expressions]
-        self.slots = [self._make(dtype) for dtype in self.dtypes]
+        self._region, self._made = current().region, ir.Location.current
+        self._slots = [self._make(dtype) for dtype in self.dtypes]
         self.store(value)
+
+    @property
+    def slots(self) -> list[ir.Value]:
+        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from here."""
+        if self._region.shut:
+            refuse_use(self._region, self._made, "variable")
+        return self._slots
 
     def _make(self, dtype: DataType) -> ir.Value:
         return make_slot(dtype)
