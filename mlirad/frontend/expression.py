@@ -9,6 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
+from mlirad.frontend import integer_division as division
 from mlirad.frontend.builder import (
     constant,
     current,
@@ -258,22 +259,20 @@ def divide(left: Any, right: Any) -> Expr:
 
 
 def floor_divide(left: Any, right: Any) -> Expr:
-    """Division rounded towards minus infinity, as in Python."""
+    """Division rounded towards minus infinity, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
     type_ = mlir_type(dtype)
     if dtype.is_float:
         quotient = emit("arith.divf", type_, [a.value, b.value])
         return Expr(emit("math.floor", type_, [quotient]), dtype)
-    if not dtype.is_signed:
-        return Expr(emit("arith.divui", type_, [a.value, b.value]), dtype)
-    return Expr(emit("arith.floordivsi", type_, [a.value, b.value]), dtype)
+    return Expr(division.floor_quotient(a.value, b.value, dtype), dtype)
 
 
 def modulo(left: Any, right: Any) -> Expr:
-    """Remainder with the sign of the divisor, as in Python."""
+    """Remainder with the sign of the divisor, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
-    if dtype.is_integer and not dtype.is_signed:
-        return Expr(emit("arith.remui", mlir_type(dtype), [a.value, b.value]), dtype)
+    if dtype.is_integer:
+        return Expr(division.floor_remainder(a.value, b.value, dtype), dtype)
     return arithmetic("-")(a, arithmetic("*")(floor_divide(a, b), b))
 
 
@@ -289,7 +288,9 @@ def power(left: Any, right: Any) -> Expr:
         product = _product(base, abs(int(exponent)))
         return divide(1.0, product) if exponent < 0 else product
     a, b, dtype = _joined(left, right)
-    return Expr(emit("math.powf" if dtype.is_float else "math.ipowi", mlir_type(dtype), [a.value, b.value]), dtype)
+    if dtype.is_integer:
+        return Expr(division.power(a.value, b.value, dtype), dtype)
+    return Expr(emit("math.powf", mlir_type(dtype), [a.value, b.value]), dtype)
 
 
 def _product(base: Expr, exponent: int) -> Expr:
