@@ -1,10 +1,10 @@
 """The errors that users see, named as Taichi names them."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+import linecache
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from difflib import get_close_matches
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,9 @@ class SourceLocation:
 Related = Sequence[tuple[SourceLocation, str]]  # other places that a message speaks of, and what is there
 
 
-@lru_cache(maxsize=64)
 def _lines(file: str) -> list[str]:
-    try:
-        return Path(file).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
+    """The lines of a file, or of a cell of a notebook."""
+    return [line.rstrip("\n") for line in linecache.getlines(file)]
 
 
 class TaichiCompilationError(Exception):
@@ -101,6 +98,12 @@ def located(message: str, *places: SourceLocation) -> str:
         elif excerpt:
             parts.append(excerpt)
     return "\n".join(parts)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the most similar of some names, or nothing."""
+    close = get_close_matches(name, known, n=1, cutoff=0.7)
+    return f": did you mean '{close[0]}'?" if close else ""
 
 
 def _shown(place: SourceLocation, label: str) -> str:

@@ -13,6 +13,7 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.annotations import MatrixType, evaluate_annotations, is_template
 from mlirad.frontend.builder import Anchor
+from mlirad.frontend.counterparts import refuse_counterpart
 from mlirad.frontend.custom_functions import call_custom
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import make_range
@@ -119,6 +120,7 @@ def _call(t: Translator, node: ast.Call) -> Any:
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
     if known is not None:
         return known(*positional, **named)
+    refuse_counterpart(callee, [*positional, *named.values()], is_static=t.static_arguments > 0)
     return call_python(callee, positional, named, t.made, t.builder.region)
 
 
@@ -186,7 +188,9 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
         visit_block(t, body)
     except TaichiCompilationError as error:
         t.frames.pop()
-        error.add_note(f"in '{function.__name__}', called at {t.place_of(node)}")
+        note = f"in '{function.__name__}', called at {t.place_of(node)}"
+        if note not in getattr(error, "__notes__", ()):  # a recursion comes by the same place again and again
+            error.add_note(note)
         t.frames.append(frame)
         raise
     finally:

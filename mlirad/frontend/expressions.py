@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
@@ -233,7 +233,10 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         if place is not None:
             return place
         base = base.load()
-    return getattr(base, node.attr)
+    try:
+        return getattr(base, node.attr)
+    except AttributeError as error:
+        raise TaichiCompilationError(f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}") from error
 
 
 @handles(ast.Subscript)

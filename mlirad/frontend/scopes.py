@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiNameError, TaichiSyntaxError
+from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
 from mlirad.frontend.builder import constant, current
 from mlirad.frontend.variables import make_slot, read_slot, write_slot
 from mlirad.types import u1
@@ -116,7 +116,10 @@ class Frame:
             return self.globals[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise TaichiNameError(f'Name "{name}" is not defined')
+        raise TaichiNameError(f'Name "{name}" is not defined{did_you_mean(name, self._visible())}')
+
+    def _visible(self) -> list[str]:
+        return [*[name for scope in self.scopes for name in scope], *self.globals, *dir(builtins)]
 
 
 def may_leave(statement: ast.stmt) -> bool:

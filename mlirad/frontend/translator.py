@@ -50,6 +50,7 @@ class Translator:
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
         self.in_static = 0
+        self.static_arguments = 0  # `ti.static(...)` around
         self.conditions = 0  # `if` statements around, other than ti.static, on what is known while translating
         self.loop_options: dict[str, Any] = {}
         self.made = MadeObjects()

@@ -24,7 +24,7 @@ from mlirad.lang.component_field import ComponentField
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
-from mlirad.runtime.program import Program, program
+from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType
 
 
@@ -214,7 +214,7 @@ class Field:
                 raise TaichiRuntimeError(f"Gradient {self.symbol} has not been placed, check whether `{name}=True`")
             raise TaichiRuntimeError(f"field '{self.symbol}' is used before it is placed: give it a shape, or place it "
                                      "in a layout tree")
-        if self.program is not program():
+        if not is_started() or self.program is not program():
             raise TaichiRuntimeError(f"field '{self.symbol}' belongs to a program that ti.init() or ti.reset() ended")
         return memory
 

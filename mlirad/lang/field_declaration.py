@@ -9,6 +9,7 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.lang.field import Field
+from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.snode import Axes, Root, SNode, sizes_of
 from mlirad.runtime.program import program
 from mlirad.types import resolve
@@ -78,12 +79,13 @@ def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) 
 
 
 def field(dtype: Any, shape: Any = None, order: str | None = None, name: str = "", offset: Any = None,
-          needs_grad: bool = False, needs_dual: bool = False, **ignored: Any) -> Field:
+          needs_grad: bool = False, needs_dual: bool = False, **unknown: Any) -> Field:
     """A field of scalars, or of vectors or matrices where `dtype` is the type of one.
 
     `shape` is an extent or a tuple of extents, `()` for a single element; without it the field is placed by hand.
-    Raises TaichiRuntimeError where gradients are asked of integers.
+    Raises TaichiRuntimeError where gradients are asked of integers, TaichiTypeError for keywords that it does not have.
     """
+    refuse_unknown("ti.field", unknown, field)
     if isinstance(dtype, MatrixType):
         return matrix_field(dtype.shape, dtype.dtype, shape, order, name, offset, needs_grad, needs_dual)
     return create(dtype, (), shape, needs_grad, needs_dual, name, offset, order)
@@ -91,6 +93,7 @@ def field(dtype: Any, shape: Any = None, order: str | None = None, name: str = "
 
 def matrix_field(element_shape: tuple[int, ...], dtype: Any, shape: Any = None, order: str | None = None,
                  name: str = "", offset: Any = None, needs_grad: bool = False, needs_dual: bool = False,
-                 layout: Any = None, ndim: int | None = None, **ignored: Any) -> Field:
-    """A field of vectors or matrices."""
+                 layout: Any = None, ndim: int | None = None, **unknown: Any) -> Field:
+    """A field of vectors or matrices. Raises TaichiTypeError for keywords that it does not have."""
+    refuse_unknown("a field of vectors or matrices", unknown, matrix_field)
     return create(dtype, element_shape, shape, needs_grad, needs_dual, name, offset, order)

@@ -8,6 +8,7 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.frontend.matrix import Matrix
+from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.program import program
 from mlirad.types import DataType, resolve
@@ -113,15 +114,21 @@ class Ndarray:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
 
 
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
-    """An array of zeros. `dtype` is a scalar or matrix type. Raises TaichiRuntimeError where an integer needs_grad."""
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) -> Ndarray:
+    """An array of zeros. `dtype` is a scalar or matrix type.
+
+    Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does not have.
+    """
+    refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, MatrixType):
         return make(dtype.shape, dtype.dtype, shape, needs_grad)
     return make((), dtype, shape, needs_grad)
 
 
-def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
-    """An ndarray of matrices."""
+def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, layout: Any = None,
+         **unknown: Any) -> Ndarray:
+    """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it does not have."""
+    refuse_unknown("an ndarray of vectors or matrices", unknown, make)
     config = program().config
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if needs_grad and not kind.is_float:

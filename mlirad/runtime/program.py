@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 from weakref import WeakSet
 
+from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
 
@@ -88,9 +89,10 @@ _current: list[Program] = []
 
 
 def program() -> Program:
-    """The current program; starts one with default options where there is none."""
+    """The current program. Raises TaichiRuntimeError before the first, and after the last one ended."""
     if not _current:
-        start(Config())
+        raise TaichiRuntimeError("ti.init() has not been called: call it before fields are declared and kernels are launched "
+                                 "(and again after ti.reset(), which ends what was declared)")
     return _current[0]
 
 
