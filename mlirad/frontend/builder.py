@@ -1,6 +1,7 @@
 """Where the kernel being built stands: default types, the entry block, and one-line op creation."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
-from mlirad.frontend.open_regions import Region
+from mlirad.frontend.open_regions import Region, user_place
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -26,6 +27,7 @@ class Builder:
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
         self.custom: str | None = None  # the function with derivatives of its own that is being translated
+        self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
 
     def at_entry(self) -> ir.InsertionPoint:
@@ -56,6 +58,14 @@ class Builder:
         """End the kernel: nothing that was made in it can be used in another one."""
         self.root.shut = (f"belongs to kernel '{name}', which is compiled: "
                           "fields and arguments carry values from one kernel to another")
+
+    def warn(self, message: str) -> None:
+        """Warn of the line that is translated, once; Python shows it below the message."""
+        place = user_place(ir.Location.current)
+        assert place is not None
+        if (place.file, place.line) not in self.warned:
+            self.warned.add((place.file, place.line))
+            warnings.warn_explicit(message, UserWarning, place.file, place.line)
 
     def seed(self) -> ir.Value:
         """The launch's seed of random numbers, a hidden last argument of the kernel."""

@@ -20,7 +20,6 @@ from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, array_ref
 from mlirad.frontend.python_objects import call_python
-from mlirad.frontend.results import convert_result
 from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.frontend.specials import Special, print_special
@@ -174,6 +173,7 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
     source = function.source
     frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
                   set(source.mutable), is_kernel=False)
+    frame.return_type = _declared_result(function)
     anchor = make_slot(u1).owner
     frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)
     body = source.node.body
@@ -198,21 +198,17 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
         t.in_parallel = outer
         del t.builder.stopped[stopped:]
     result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
-    return _converted_result(t, function, result)
-
-
-def _converted_result(t: Translator, function: Function, result: Any) -> Any:
-    """The result in the declared type, where one is declared."""
-    declared = _annotation(function, "return")
-    if declared is None:
-        return result
-    if result is None:
+    if result is None and _annotation(function, "return") is not None:
         raise TaichiSyntaxError("Function has a return type but does not have a return statement: "
                                 f"'{function.__name__}'")
-    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
-    if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool):
-        return convert_result(t, kind, result)
     return result
+
+
+def _declared_result(function: Function) -> Any:
+    """The type that a function's results are converted to, or None."""
+    declared = _annotation(function, "return")
+    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
+    return kind if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool) else None
 
 
 def _annotation(function: Function, name: str) -> Any:

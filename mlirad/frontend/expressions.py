@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -250,6 +251,8 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     if array is not None:
         if has_slice:
             raise TaichiSyntaxError("fields cannot be sliced")
+        if re.fullmatch(r"field(_\d+)?", array.name):  # no variable gave the field a name
+            array.name = ast.unparse(node.value)
         return array.element(key)
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)

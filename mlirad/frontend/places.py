@@ -14,7 +14,7 @@ from mlirad.frontend.builder import current, emit, emit_effect, index_constant, 
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix, check_indices, check_swizzle, swizzle
 from mlirad.frontend.open_regions import Region, refuse_use
-from mlirad.frontend.variables import Variable, atomic, stop_marks
+from mlirad.frontend.variables import Variable, atomic, stop_marks, stored
 from mlirad.types import DataType
 
 
@@ -203,7 +203,7 @@ class ElementPlace(Place):
             shape = getattr(value, "shape", type(value).__name__)
             expected = () if self._is_scalar else self.array.element_shape
             raise TaichiTypeError(f"cannot store a value of shape {shape} into an element of shape {expected}")
-        return [ex.cast(v, self.array.dtype) for v in values]
+        return [stored(v, self.array.dtype) for v in values]
 
     def store(self, value: Any) -> None:
         for entry, place in zip(self._entries(value), self._places()):

@@ -221,7 +221,7 @@ def _return(t: Translator, node: ast.Return) -> None:
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
         raise TaichiSyntaxError("Return inside non-static if/for is not supported where the loop is parallel")
     value = None if node.value is None else t.visit_value(node.value)
-    if frame.is_kernel:
+    if frame.is_kernel or frame.return_type is not None:
         value = _typed_result(t, value)
     if (t.depth == 0 and not frame.loops and frame.live is None) or _is_last(t, frame):
         frame.result, frame.returned = value, True
@@ -245,11 +245,15 @@ def _typed_result(t: Translator, value: Any) -> Any:
     declared = t.frame.return_type
     if value is None:
         if declared is not None:
-            raise TaichiSyntaxError("Kernel has a return type but does not have a return statement")
+            raise TaichiSyntaxError(f"'{t.frame.name}' has a return type but does not have a return statement with a value")
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
     return convert_result(t, declared, value)
+
+
+def _entries(value: Any) -> list[Any]:
+    return value.entries if isinstance(value, Matrix) else [value]
 
 
 def store_result(t: Translator, frame: Frame, value: Any) -> None:
@@ -265,4 +269,7 @@ def store_result(t: Translator, frame: Frame, value: Any) -> None:
             else:
                 initial = zero(ex.dtype_of(value))
             frame.result = Variable(initial)
+    if any(dtype.is_integer and ex.dtype_of(entry).is_float for dtype, entry in zip(frame.result.dtypes, _entries(value))):
+        raise TaichiTypeError(f"'{frame.name}' returns a float here and an integer in another return: a result has one type, "
+                              "which an annotation gives (-> float), or the first return")
     VariablePlace(frame.result).store(value)

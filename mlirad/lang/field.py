@@ -21,6 +21,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
 from mlirad.frontend.regions import fill_array
 from mlirad.lang.component_field import ComponentField
+from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
@@ -243,7 +244,7 @@ class Field:
         value = memory.view[index]
         if not self.element_shape:
             return value.item()
-        return ElementMatrix(memory.view, index, self.element_shape, self.note_write)
+        return ElementMatrix(memory.view, index, self.element_shape, self.note_write, self._fitting)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         memory = self.located()
@@ -253,9 +254,9 @@ class Field:
             values = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if values.shape not in ((), self.element_shape):
                 raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {self.element_shape}")
-            memory.view[index] = values
+            memory.view[index] = self._fitting(values)
         else:
-            memory.view[index] = wrapped(value, self.dtype)
+            memory.view[index] = value if self.dtype.is_float else fitting(value, self.dtype, f"field '{self.symbol}'")
 
     def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
         """Count a write from Python and tell the tape: to everything, or to a place in the view of the memory."""
@@ -279,11 +280,17 @@ class Field:
             fill_array(self.__kernel_ref__(), value)
             return
         memory = self.located()
-        self.note_write()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            memory.view[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+            values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
+            self.note_write()
+            memory.view[...] = values
         else:
-            memory.fill(value)
+            number = fitting(value, self.dtype, f"field '{self.symbol}'")
+            self.note_write()
+            memory.fill(number)
+
+    def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return fitting_array(values, self.dtype, f"field '{self.symbol}'")
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
@@ -301,6 +308,7 @@ class Field:
         columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
         if array.shape != expected and not (len(self.element_shape) == 1 and array.shape in columns):
             raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
+        array = self._fitting(array)
         self.note_write()
         memory.write(array)
 
@@ -376,14 +384,6 @@ def key_parts(key: Any) -> tuple[int, ...]:
             raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
                             "is not supported so far.")
     return parts
-
-
-def wrapped(value: Any, dtype: DataType) -> Any:
-    """A number as an element takes it: integers out of range wrap around, as in C."""
-    if dtype.is_integer and dtype.bits > 1 and isinstance(value, int | float):
-        number = int(value) % (1 << dtype.bits)
-        return number - (1 << dtype.bits) if dtype.is_signed and number >> (dtype.bits - 1) else number
-    return value
 
 
 def _quoted(symbol: str) -> str:

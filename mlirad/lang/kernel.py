@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.dialect import context
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 from mlirad.frontend.annotations import Template, evaluate_annotations
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
@@ -173,6 +179,13 @@ class Kernel:
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
         """
+        try:
+            return self._prepare(current, args, kwargs)
+        except TaichiRuntimeTypeError as error:
+            raise TaichiRuntimeTypeError(f"kernel '{self.__name__}': {error}") from None
+
+    def _prepare(self, current: Program, args: tuple[Any, ...],
+                 kwargs: dict[str, Any]) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
         if current.pending:
             current.materialize()
         if self._program is not current:

@@ -8,6 +8,7 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.frontend.matrix import Matrix
+from mlirad.lang.host_values import fitting_array
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.program import program
@@ -78,18 +79,23 @@ class Ndarray:
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
         if self.element_shape:
-            return ElementMatrix(self.values, index, self.element_shape, self._note_write)
+            return ElementMatrix(self.values, index, self.element_shape, self._note_write, self._fitting)
         return self.values[index].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self._index(key)
+        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
         self._note_write(index)
-        self.values[index] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        self.values[index] = values
+
+    def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return fitting_array(values, self.dtype, "an ndarray")
 
     def fill(self, value: Any) -> None:
         """Set every element."""
+        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
         self._note_write()
-        self.values[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        self.values[...] = values
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`."""
@@ -100,6 +106,7 @@ class Ndarray:
         array = np.asarray(values)
         if array.shape != self.values.shape:
             raise ValueError(f"from_numpy: the ndarray has shape {self.values.shape}, the array has {array.shape}")
+        array = self._fitting(array)
         self._note_write()
         self.values[...] = array
 

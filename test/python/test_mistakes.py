@@ -194,3 +194,205 @@ def test_a_recursion_names_each_place_once() -> None:
         run()
     notes = caught.value.__notes__
     assert len(notes) == len(set(notes)) == 3
+
+
+class TestLosses:
+    """Numbers that do not fit where they are stored."""
+
+    def test_of_fractions_in_kernels_warn_once_a_line(self) -> None:
+        x, v = ti.field(ti.i32, shape=3), ti.Vector.field(2, ti.i32, shape=3)
+
+        @ti.kernel
+        def variable() -> int:
+            t = 0
+            t += 0.5  # here
+            return t
+
+        @ti.kernel
+        def assigned(f: float) -> int:
+            t = 0
+            t = f  # here
+            return t
+
+        @ti.kernel
+        def vector() -> int:
+            w = ti.Vector([1, 2])
+            w[0] = 2.5  # here
+            return w[0]
+
+        @ti.kernel
+        def shared() -> int:
+            t = 0
+            for i in x:
+                t += 0.5 * i  # here
+            return t
+
+        @ti.kernel
+        def stored():
+            for i in x:
+                x[i] = 0.5 * i  # here
+
+        @ti.kernel
+        def added():
+            for i in x:
+                x[i] += 0.5  # here
+
+        @ti.kernel
+        def divided():
+            for i in x:
+                x[i] /= 2  # here
+
+        @ti.kernel
+        def components():
+            for i in x:
+                v[i] = ti.Vector([0.5, 1.5])  # here
+
+        @ti.kernel
+        def atomic():
+            ti.atomic_max(x[0], 1.5)  # here
+
+        for kernel, arguments in ((variable, ()), (assigned, (2.5,)), (vector, ()), (shared, ()), (stored, ()), (added, ()),
+                                  (divided, ()), (components, ()), (atomic, ())):
+            with pytest.warns(UserWarning, match=r"Assign may lose precision: i32 <- f64; ti.cast\(..., i32\)") as caught:
+                kernel(*arguments)
+            assert [f"{w.filename}:{w.lineno}:" for w in caught] == [here(kernel)]
+            kernel(*arguments)
+
+    def test_that_are_wanted_or_none_do_not_warn(self) -> None:
+        x, y = ti.field(ti.i32, shape=3), ti.field(ti.f32, shape=3)
+
+        @ti.kernel
+        def run(f: float) -> int:
+            t = 0
+            t = int(f)
+            t += ti.cast(f, ti.i32) + ti.floor(f, ti.i32)
+            on = True
+            on = f
+            y[0] = f + 1 + on
+            x[0] = t // 2
+            s = 0.0
+            s = t
+            return t + int(s)
+
+        assert run(2.5) == 12
+
+    def test_of_a_result(self) -> None:
+        @ti.func
+        def half(x):
+            if x < 0:
+                return 0
+            return x * 0.5  # here
+
+        @ti.func
+        def declared(x) -> ti.f64:
+            if x < 0:
+                return 0
+            return x * 0.5
+
+        @ti.kernel
+        def run(x: float) -> float:
+            return half(x)
+
+        @ti.kernel
+        def right(x: float) -> float:
+            return declared(x)
+
+        with pytest.raises(ti.TaichiTypeError, match="'half' returns a float here and an integer in another return") as caught:
+            run(3.0)
+        assert str(caught.value).startswith(here(half))
+        assert (right(3.0), right(-3.0)) == (1.5, 0.0)
+
+    @pytest.mark.parametrize("dtype, number", [
+        (ti.u8, 256), (ti.u8, -1), (ti.i8, 128), (ti.i32, 1 << 31), (ti.i32, -(1 << 31) - 1), (ti.u32, 1 << 32),
+        (ti.i64, 1 << 63), (ti.u64, -1)])
+    def test_of_range(self, dtype: Any, number: int) -> None:
+        x, a, v = ti.field(dtype, shape=3), ti.ndarray(dtype, 3), ti.Vector.field(2, dtype, shape=3)
+
+        @ti.kernel
+        def takes(n: dtype) -> dtype:
+            return n
+
+        @ti.kernel
+        def takes_vector(n: ti.types.vector(2, dtype)) -> dtype:
+            return n[0]
+
+        array = np.array([0, 1, number], object if abs(number) >= 1 << 63 else np.int64)
+
+        def assign(target: Any, key: Any) -> None:
+            target[key] = number
+
+        acts = [lambda: assign(x, 1), lambda: x.fill(number), lambda: v.fill(number), lambda: assign(v[1], 0),
+                lambda: assign(v.get_scalar_field(0), 1)]
+        if array.dtype != object:
+            acts += [lambda: x.from_numpy(array), lambda: v.from_numpy(np.stack([array, array], 1)),
+                     lambda: a.from_numpy(array), lambda: assign(a, 1), lambda: a.fill(number)]
+        message = f"{number} does not fit into (field '[xv]'|an ndarray) of type {dtype}"
+        for act in acts:
+            with pytest.raises(ti.TaichiRuntimeTypeError, match=message):
+                act()
+        message = f"kernel 'takes.*': Argument n: {number} does not fit into {dtype}"
+        for kernel, argument in ((takes, number), (takes_vector, [0, number])):
+            with pytest.raises(ti.TaichiRuntimeTypeError, match=message):
+                kernel(argument)
+        assert not x.to_numpy().any() and not v.to_numpy().any() and not a.to_numpy().any()
+        nearest = number - 1 if number > 0 else number + 1
+        x[0] = nearest
+        assert takes(nearest) == x[0] == nearest
+
+    def test_of_fractions_in_python_warn_at_the_line(self) -> None:
+        x = ti.field(ti.i32, shape=3)
+        with pytest.warns(UserWarning, match="field 'x' of type i32 takes 1 for 1.5") as caught:
+            x[0] = 1.5  # here
+        assert caught[0].filename == __file__
+        x[1] = 3.0
+        x[2] = True
+        assert x.to_numpy().tolist() == [1, 3, 1]
+        with pytest.raises(ti.TaichiRuntimeTypeError, match="nan does not fit"):
+            x[0] = float("nan")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (("1", 2.0, np.zeros(2)), "Argument a"), ((1.5, 2.0, np.zeros(2)), "Argument a"), ((1, None, np.zeros(2)), "Argument b"),
+    ((1, 2.0, [1, 2]), "Argument c|argument c"), ((1, 2.0, np.zeros((2, 2))), "argument c")])
+def test_wrong_arguments_name_the_kernel(arguments: Any, message: str) -> None:
+    @ti.kernel
+    def three(a: ti.i32, b: ti.f64, c: ti.types.ndarray(dtype=ti.f64, ndim=1)) -> ti.f64:
+        return a + b + c[0]
+
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=f"kernel 'three': .*({message})"):
+        three(*arguments)
+
+
+class TestNames:
+    """Messages name a field by its variable."""
+
+    def test_of_fields_in_every_kind_of_assignment(self) -> None:
+        a, b = ti.field(ti.f64, shape=3), ti.Vector.field(
+            2, ti.f64,
+            shape=3)
+        holder = type("Holder", (), {})()
+        holder.c, holder._d = ti.field(ti.f64, 3), ti.types.vector(2, ti.f64).field(shape=3)
+        table = {"e": ti.field(ti.f64, 3)}
+        table["f"] = ti.field(ti.f64, 3)
+        g: Any = ti.field(ti.f64, 3); h = ti.field(ti.f64, 3)  # noqa: E702
+        i = j = ti.field(ti.f64, 3)
+        assert i is j
+        fields = [a, b, holder.c, holder._d, *table.values(), g, h, i]
+        for field, name in zip(fields, ["a", "b", "c", "_d", "e", "f", "g", "h", "i"], strict=True):
+            with pytest.raises(IndexError, match=f"index 3 is out of bounds for field '{name}' of shape"):
+                field[3]
+        many = [ti.field(ti.f64, 3) for _ in range(3)]
+        with pytest.raises(IndexError, match="field 'many_2'"):
+            many[2][4]
+
+    def test_of_a_field_that_no_assignment_names(self) -> None:
+        def make() -> Any:
+            return ti.field(ti.f64, 3)
+
+        mass = make()
+
+        @ti.kernel
+        def run():
+            mass[0, 1] = 2.0  # here
+
+        refused(run, ti.TaichiIndexError, "mass has 1 index axes, but is accessed with 2 indices")
