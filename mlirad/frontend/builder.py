@@ -27,6 +27,7 @@ class Builder:
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
         self.custom: str | None = None  # the function with derivatives of its own that is being translated
+        self.attributes: list[tuple[Any, str, Any]] = []  # of the program's objects: object, name, value
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
 

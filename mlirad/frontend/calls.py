@@ -172,7 +172,7 @@ def call_bound(t: Translator, function: Function, bindings: dict[str, tuple[Any,
 def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
     source = function.source
     frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
-                  set(source.mutable), is_kernel=False)
+                  set(source.mutable), is_kernel=False, stored=source.stored)
     frame.return_type = _declared_result(function)
     anchor = make_slot(u1).owner
     frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)

@@ -15,6 +15,7 @@ from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.open_regions import Region
 from mlirad.frontend.places import Place, ValuePlace, array_ref
+from mlirad.frontend.python_objects import is_of_program
 from mlirad.frontend.regions import if_op
 from mlirad.frontend.text_format import FormattedText, format_percent
 from mlirad.frontend.translator import Translator, handles
@@ -235,9 +236,12 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
             return place
         base = base.load()
     try:
-        return getattr(base, node.attr)
+        value = getattr(base, node.attr)
     except AttributeError as error:
         raise TaichiCompilationError(f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}") from error
+    if is_of_program(base) and not callable(value):
+        t.builder.attributes.append((base, node.attr, value))
+    return value
 
 
 @handles(ast.Subscript)

@@ -143,7 +143,7 @@ class _Kernel:
         self.builder.entry = entry
         t = Translator(self.builder)
         frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
-                      self.source.names, set(self.source.mutable), is_kernel=True)
+                      self.source.names, set(self.source.mutable), is_kernel=True, stored=self.source.stored)
         frame.return_type = self.return_type
         t.frames.append(frame)
         with ir.InsertionPoint(entry):

@@ -133,11 +133,16 @@ def _global_names(code: CodeType) -> list[str]:
     return [*code.co_names, *[name for part in code.co_consts if isinstance(part, CodeType) for name in _global_names(part)]]
 
 
+def is_of_program(item: Any) -> bool:
+    """Whether an object is of one of the program's own classes."""
+    return not isinstance(item, type) and _package(type(item)) not in _FOREIGN
+
+
 def _attributes(item: Any) -> list[Any] | None:
     """What the attributes of an object of one of the program's classes stand for."""
     if isinstance(item, type):
         return None if _package(item) in _FOREIGN else list(vars(item).values())
-    if _package(type(item)) in _FOREIGN:
+    if not is_of_program(item):
         return None
     slots = [name for kind in type(item).__mro__ for name in vars(kind).get("__slots__", ()) if hasattr(item, name)]
     return [type(item), *[value for name, value in getattr(item, "__dict__", {}).items() if name != "_mlirad_kernels"],

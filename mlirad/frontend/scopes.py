@@ -58,6 +58,7 @@ class Frame:
     globals: Mapping[str, Any]
     mutable: set[str]
     is_kernel: bool
+    stored: frozenset[str] = frozenset()  # names that the function assigns: its locals, as in Python
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     loops: list[Loop] = field(default_factory=list)
     live: Flag | None = None
@@ -112,6 +113,10 @@ class Frame:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
+        if name in self.stored and (name in self.globals or hasattr(builtins, name)):
+            raise TaichiNameError(f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value here; a "
+                                  "global of that name is not seen, and cannot be assigned to: use another name, a field or an "
+                                  "argument")
         if name in self.globals:
             return self.globals[name]
         if hasattr(builtins, name):

@@ -5,7 +5,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.errors import TaichiCompilationError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.expressions import BINARY
@@ -120,8 +120,6 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
     place = t.visit_place(node.target)
     value = t.visit_value(node.value)
     if place is None:
-        if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is None:
-            raise TaichiNameError(f'Name "{node.target.id}" is not defined')
         raise TaichiTypeError("this cannot be updated: only local variables and elements of fields can")
     if isinstance(value, list | tuple):
         value = Matrix(value)
@@ -130,6 +128,13 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
         place.store(operator(place.load(), value))
     else:
         place.update(operator, ATOMIC.get(type(node.op)), value)
+
+
+@handles(ast.Global, ast.Nonlocal)
+def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
+    name = node.names[0]
+    raise TaichiSyntaxError(f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which cannot assign "
+                            f"to it: keep it in a field ({name}[None] = ...), or return it")
 
 
 @handles(ast.Expr)

@@ -163,7 +163,7 @@ class Field:
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
-        node = self.placed_in if self.placed_in is not None else self.primal.placed_in if self.primal else None
+        node = self.placed_in if self.placed_in is not None else None if self.primal is None else self.primal.placed_in
         if node is None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return node.shape
@@ -341,7 +341,17 @@ class Field:
         memory.write(values)
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its element")
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a field is neither true nor false: '{self.symbol} is None' asks whether there is one, "
+                        f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] is an element")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or copied: keep "
+                        "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)")
 
     def __iter__(self) -> Any:
         raise NotImplementedError("Struct for is only available in Taichi scope: a field is looped over in a kernel")
@@ -380,9 +390,11 @@ def key_parts(key: Any) -> tuple[int, ...]:
     """The integers of a subscript in Python scope. Raises TypeError for slices and other objects."""
     parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
     for part in parts:
-        if not isinstance(part, int | np.integer):
+        if isinstance(part, slice):
             raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
-                            "is not supported so far.")
+                            "is not supported so far: x.to_numpy()[...] gives a part.")
+        if not isinstance(part, int | np.integer):
+            raise TypeError(f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) makes it one")
     return parts
 
 

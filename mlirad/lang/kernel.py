@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,8 @@ from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.callers import program_frame
+from mlirad.lang.watched import Read, watch
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant, declare_trees
@@ -42,6 +45,9 @@ class Kernel:
         self._variants: dict[Any, Variant] = {}
         self._program: Program | None = None
         self._ready: Variant | None = None
+        self._reads: dict[tuple[int, str], Read] = {}  # attributes that are part of compiled code, by object and name
+        self._changed: set[tuple[int, str]] = set()  # those that have other values now
+        self._told: set[tuple[int, str]] = set()  # those of which the user was told
         self._ranges: list[tuple[type, float, float]] = []
 
     # Declaration.
@@ -129,6 +135,28 @@ class Kernel:
     def _forget_ready(self) -> None:
         self._ready = None
 
+    def _watch(self, reads: list[Read]) -> None:
+        new = {(id(read.owner), read.name): read for read in reads}
+        watch([read for key, read in new.items() if key not in self._reads], self._note_change)
+        self._reads.update(new)
+
+    def _note_change(self, owner: int, name: str) -> None:
+        read = self._reads.get((owner, name))
+        if read is not None and read.differs():
+            self._changed.add((owner, name))
+            self._ready = None
+
+    def _warn_of_changes(self) -> None:
+        """Warn, once for each, of attributes that were assigned since they became part of compiled code."""
+        changed, self._changed = self._changed - self._told, set()
+        for key in changed:
+            read = self._reads[key]
+            if read.differs():
+                self._told.add(key)
+                warnings.warn(f"kernel '{self.__name__}' was compiled for {read}, and computes with that, but it is "
+                              f"{getattr(read.owner, read.name, None)!r} now: pass it as an argument, or keep it in a field",
+                              stacklevel=program_frame()[1])
+
     @property
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
@@ -190,6 +218,9 @@ class Kernel:
             current.materialize()
         if self._program is not current:
             self._variants, self._program, self._ready = {}, current, None
+            self._reads, self._changed, self._told = {}, set(), set()
+        if self._changed:
+            self._warn_of_changes()
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
@@ -246,6 +277,7 @@ class Kernel:
             kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
                                   lambda: declare_trees(current, list(builder.arrays)))
         current.variants += 1
+        self._watch([Read(*read) for read in builder.attributes])
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 

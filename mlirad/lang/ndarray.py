@@ -64,6 +64,9 @@ class Ndarray:
         parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
         if len(parts) != len(self.shape):
             raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
+        for part in parts:
+            if not isinstance(part, int | np.integer):
+                raise TypeError(f"an index must be an integer, not {part!r} (a {type(part).__name__})")
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
             raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
         return tuple(int(p) % e for p, e in zip(parts, self.shape))
@@ -116,6 +119,13 @@ class Ndarray:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError("an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] is an element")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an ndarray belongs to a program, so it cannot be pickled or copied: keep a.to_numpy(), and make "
+                        "another one that takes it by from_numpy (or copy_from)")
 
     def __repr__(self) -> str:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"

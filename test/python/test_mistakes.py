@@ -1,7 +1,10 @@
 """What users get wrong, and what they are told: the place, the reason, the cure."""
 from __future__ import annotations
 
+import copy
+import linecache
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -396,3 +399,183 @@ class TestNames:
             mass[0, 1] = 2.0  # here
 
         refused(run, ti.TaichiIndexError, "mass has 1 index axes, but is accessed with 2 indices")
+
+
+class TestOuterNames:
+    """What a kernel sees of the program around it is part of the compiled code."""
+
+    def test_assigning_to_a_global_is_refused(self) -> None:
+        @ti.kernel
+        def declared():
+            global rate  # here
+            rate = 2.0
+
+        @ti.kernel
+        def updated():
+            rate += 1.0  # noqa: F823, F841 # here
+
+        @ti.kernel
+        def read_before() -> float:
+            rate = rate * 0.5  # noqa: F823 # here
+            return rate
+
+        @ti.kernel
+        def under_a_condition(n: int) -> float:
+            if n > 3:
+                rate = 2.0
+            return rate  # here
+
+        refused(declared, ti.TaichiSyntaxError, r"'rate' is part of the compiled kernel, .* field \(rate\[None\] = ...\)")
+        for kernel, arguments in ((updated, ()), (read_before, ()), (under_a_condition, (1,))):
+            refused(kernel, ti.TaichiNameError, "'rate' is assigned in .*, so it is a local there", *arguments)
+
+    def test_locals_may_have_names_of_globals(self) -> None:
+        @ti.kernel
+        def run(n: int) -> float:
+            rate = 2.0
+            for program in range(n):
+                rate += program
+            return rate + sum([2.0 * here for here in (0.5, 1.0)])
+
+        assert run(3) == 8.0
+
+    def test_an_attribute_that_changed_warns_at_the_next_launch(self) -> None:
+        @ti.data_oriented
+        class Model:
+            gravity = 9.5
+
+            def __init__(self) -> None:
+                self.step, self.count = 0.5, 2
+                self.now, self.then = ti.field(ti.f64, 3), ti.field(ti.f64, 3)
+
+            @ti.func
+            def change(self):
+                return self.step * self.gravity
+
+            @ti.kernel
+            def run(self, n: int):
+                for i in self.now:
+                    self.now[i] += self.change() + n * self.count
+
+        first, second = Model(), Model()
+        first.run(1)
+        second.run(1)
+        first.step, first.count = 0.5, 2
+        first.run(1)
+        ready = first.run._ready
+        assert ready is not None
+        first.then = ti.field(ti.f64, 3)
+        assert first.run._ready is ready
+
+        def warns(message: str) -> None:
+            with pytest.warns(UserWarning, match=message) as caught:
+                first.run(1)
+            assert [w.filename for w in caught] == [__file__]
+            first.run(1)
+            assert first.run._ready is not None
+
+        first.step = 0.25
+        warns("kernel 'run' was compiled for Model.step = 0.5, and computes with that, but it is 0.25 now: pass it")
+        first.step = 0.125
+        first.run(1)
+        first.gravity = 1.0
+        warns("Model.gravity = 9.5")
+        first.now, first.then = first.then, first.now
+        warns("Model.now = .*'now'.* but it is .*'then.* now")
+        first.count = 3
+        first.count = 2
+        first.run(1)
+        second.run(1)
+
+    def test_an_attribute_of_another_program_does_not_warn(self) -> None:
+        class Model:
+            def __init__(self) -> None:
+                self.step = 0.5
+
+            @ti.kernel
+            def run(self) -> float:
+                return self.step
+
+        model = Model()
+        assert model.run() == 0.5
+        ti.init()
+        model.step = 0.25
+        assert model.run() == 0.25
+
+
+rate = 1.0
+
+
+class TestFieldsAsObjects:
+    """What Python does to objects and fields do not allow."""
+
+    def test_indices(self) -> None:
+        x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
+        for array in (x, a):
+            with pytest.raises(TypeError, match=r"an index must be an integer, not 1.5 \(a float\)"):
+                array[1.5]
+            with pytest.raises(TypeError, match="an index must be an integer, not '1'"):
+                array["1"] = 2.0
+        with pytest.raises(TypeError, match=r"slicing a ti.field is not supported so far: x.to_numpy\(\)\[...\] gives a part"):
+            x[0:2]
+
+    def test_truth_and_length(self) -> None:
+        x, z, a = ti.field(ti.f64, shape=3), ti.field(ti.f64, shape=()), ti.ndarray(ti.f64, 3)
+        with pytest.raises(TypeError, match="neither true nor false: 'x is None' asks whether there is one"):
+            bool(x)
+        with pytest.raises(TypeError, match=r"z\[None\] is an element"):
+            assert not z
+        with pytest.raises(TypeError, match="'a is None' asks"):
+            bool(a)
+        with pytest.raises(TypeError, match="'z' has no index axes, so it has no length"):
+            len(z)
+        assert len(x) == len(a) == 3
+
+    @pytest.mark.parametrize("act", [pickle.dumps, copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})])
+    def test_copies(self, act: Any) -> None:
+        x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
+        with pytest.raises(TypeError, match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy"):
+            act(x)
+        with pytest.raises(TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"):
+            act(a)
+
+
+PROGRAM = """import mlirad as ti
+ti.init()
+x = ti.field(ti.f32, 3)
+@ti.kernel
+def run():
+    for i in x:
+        x[i] = {value}
+run()
+print(x)
+"""
+
+
+class TestSourceText:
+    """Kernels are compiled from their text, wherever Python keeps it."""
+
+    def test_of_a_cell(self) -> None:
+        name, text = "<ipython-input-7-0123456789ab>", PROGRAM.format(value="yy")
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        try:
+            with pytest.raises(ti.TaichiNameError) as caught:
+                exec(compile(text, name, "exec"), {})
+        finally:
+            del linecache.cache[name]
+        assert str(caught.value).splitlines() == [f'{name}:7:16: Name "yy" is not defined', "    x[i] = yy", "           ^"]
+
+    @pytest.mark.parametrize("flag", ["-c", "-Bc"])
+    def test_of_the_command_line(self, flag: str) -> None:
+        assert run_python(flag, PROGRAM.format(value="2.0")).stdout == "[2. 2. 2.]\n"
+        lines = run_python(flag, PROGRAM.format(value="yy")).stderr.splitlines()
+        assert lines[-3].endswith('<string>:7:16: Name "yy" is not defined')
+        assert [line.strip() for line in lines[-2:]] == ["x[i] = yy", "^"]
+
+    def test_that_nobody_keeps(self) -> None:
+        cure = "a kernel is compiled from its text. Put it into a file, and run or import that"
+        by_stdin = run_python(text=PROGRAM.format(value="2.0")).stderr.splitlines()[-1]
+        assert "comes from standard input or an interactive prompt" in by_stdin and by_stdin.endswith(cure)
+        same = "import mlirad as ti\nti.init()\n@ti.kernel\ndef run():\n    a = 1\nrun()\n"
+        by_exec = run_python("-c", f"{same}exec({same.replace('= 1', '= 2')!r})").stderr.splitlines()[-1]
+        assert "comes from exec() or eval()" in by_exec and by_exec.endswith(cure)
