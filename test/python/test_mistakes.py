@@ -579,3 +579,13 @@ class TestSourceText:
         same = "import mlirad as ti\nti.init()\n@ti.kernel\ndef run():\n    a = 1\nrun()\n"
         by_exec = run_python("-c", f"{same}exec({same.replace('= 1', '= 2')!r})").stderr.splitlines()[-1]
         assert "comes from exec() or eval()" in by_exec and by_exec.endswith(cure)
+
+
+def test_dir_shows_what_is_public() -> None:
+    shown = set(dir(ti))
+    assert {"field", "kernel", "func", "init", "Vector", "Matrix", "sin", "f32", "ijk", "ad", "math", "types", "root"} <= shown
+    internal = {"bindings", "dialect", "errors", "examples", "frontend", "lang", "passes", "pipeline", "runtime", "NAMED_AXES"}
+    assert not internal & shown
+    assert not [name for name in shown if name.startswith("_") and not name.startswith("__")]
+    assert set(ti.__all__) == {name for name in shown if not name.startswith("_")}
+    assert not [name for name in ti.__all__ if not hasattr(ti, name)]
