@@ -235,6 +235,8 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         if place is not None:
             return place
         base = base.load()
+    if is_of_program(base):
+        _refuse_store(node, f"an attribute of a {type(base).__name__}")
     try:
         value = getattr(base, node.attr)
     except AttributeError as error:
@@ -262,7 +264,14 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):
         raise TaichiTypeError(f"a {type(base).__name__} needs an index known at compile time")
+    _refuse_store(node, f"an entry of a {type(base).__name__}")
     return base[key]
+
+
+def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
+    """Raise TaichiTypeError where a part of a Python object is assigned to."""
+    if isinstance(node.ctx, ast.Store):
+        raise TaichiTypeError(f"{what} cannot be assigned to in a kernel: only local variables and elements of fields can")
 
 
 @handles(ast.Slice)

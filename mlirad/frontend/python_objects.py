@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiCompilationError
+from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.open_regions import Region, user_place
 from mlirad.frontend.source import Names
 
-_CONTAINERS = (list, dict, set, deque, bytearray, Matrix)
 _CHANGING = {builtins.next, builtins.setattr, builtins.delattr}
 _FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {"mlirad", "torch_mlir", "mlir", "numpy", "torch"}
 
@@ -28,7 +28,7 @@ class MadeObjects:
 
     def note(self, value: Any, region: Region) -> Any:
         """Remember a new object."""
-        if region.outer is not None and isinstance(value, _CONTAINERS):
+        if region.outer is not None and not isinstance(value, Expr | bool | int | float | str):
             self._made[id(value)] = value, region.home
         return value
 
@@ -53,7 +53,10 @@ def call_python(callee: Callable[..., Any], positional: list[Any], named: dict[s
     for changed in before.changed():
         if not made.belongs(changed, region):
             _refuse(changed, region)
-    return result if id(result) in before.seen else made.note(result, region)
+    for item, _ in _Snapshot([result]).seen.values():
+        if id(item) not in before.seen:
+            made.note(item, region)
+    return result
 
 
 def _may_change(callee: Any) -> bool:

@@ -182,15 +182,30 @@ class TestChanges:
 
         refused(run, "'chosen' names a list from outside of a branch", 1)
 
-    def test_of_an_attribute_is_refused(self) -> None:
-        holder = Holder()
+    def test_of_an_attribute_or_an_entry_is_refused_anywhere(self) -> None:
+        holder, table, items = Holder(), {"a": 1.0}, [1.0]
 
         @ti.kernel
-        def run(n: int):
+        def attribute(n: int):
             if n > 5:
                 holder.number = 3  # here
 
-        refused(run, "cannot be assigned to", 1)
+        @ti.kernel
+        def new_attribute():
+            holder.other = 3  # here
+
+        @ti.kernel
+        def entry():
+            table["b"] = 3.0  # here
+
+        @ti.kernel
+        def updated():
+            items[0] += 3.0  # here
+
+        refused(attribute, "an attribute of a Holder cannot be assigned to in a kernel", 1)
+        refused(new_attribute, "an attribute of a Holder cannot be assigned to in a kernel")
+        refused(entry, "an entry of a dict cannot be assigned to in a kernel")
+        refused(updated, "an entry of a list cannot be assigned to in a kernel")
 
 
 class TestAllowed:
@@ -229,6 +244,27 @@ class TestAllowed:
 
         run()
         np.testing.assert_array_equal(x.to_numpy(), [10, 13, 2, 19, 22])
+
+    def test_objects_that_a_call_made(self) -> None:
+        x = ti.field(ti.f64, shape=5)
+
+        def make() -> list[Any]:
+            return [Holder(), []]
+
+        @ti.kernel
+        def run():
+            for i in x:
+                holder = Holder()
+                holder.grow(2.0 * i)
+                holder.items.append(1.0)
+                holder.step()
+                pair = make()
+                pair[1].append(3.0)
+                pair[0].grow(4.0)
+                x[i] = holder.items[0] + holder.items[1] + holder.number + pair[1][0] + pair[0].items[0]
+
+        run()
+        np.testing.assert_array_equal(x.to_numpy(), 2 * np.arange(5) + 9)
 
     def test_functions_that_change_nothing(self) -> None:
         holder = Holder()
