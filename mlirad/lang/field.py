@@ -21,6 +21,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
 from mlirad.frontend.regions import fill_array
 from mlirad.lang.component_field import ComponentField
+from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.lang.snode import PlacedField, Root, SNode
@@ -384,18 +385,6 @@ class Field:
 def dual_kind(number: int) -> str:
     """What the tangents of one direction are called."""
     return f"dual{number}" if number else "dual"
-
-
-def key_parts(key: Any) -> tuple[int, ...]:
-    """The integers of a subscript in Python scope. Raises TypeError for slices and other objects."""
-    parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
-    for part in parts:
-        if isinstance(part, slice):
-            raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
-                            "is not supported so far: x.to_numpy()[...] gives a part.")
-        if not isinstance(part, int | np.integer):
-            raise TypeError(f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) makes it one")
-    return parts
 
 
 def _quoted(symbol: str) -> str:

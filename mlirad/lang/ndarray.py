@@ -8,6 +8,7 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.frontend.matrix import Matrix
+from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting_array
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.matrix import ElementMatrix
@@ -61,12 +62,9 @@ class Ndarray:
         return self.dtype
 
     def _index(self, key: Any) -> tuple[int, ...]:
-        parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
+        parts = key_parts(key)
         if len(parts) != len(self.shape):
             raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
-        for part in parts:
-            if not isinstance(part, int | np.integer):
-                raise TypeError(f"an index must be an integer, not {part!r} (a {type(part).__name__})")
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
             raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
         return tuple(int(p) % e for p, e in zip(parts, self.shape))
