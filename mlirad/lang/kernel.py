@@ -219,8 +219,6 @@ class Kernel:
         if self._program is not current:
             self._variants, self._program, self._ready = {}, current, None
             self._reads, self._changed, self._told = {}, set(), set()
-        if self._changed:
-            self._warn_of_changes()
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
@@ -231,6 +229,8 @@ class Kernel:
         variant = self._variants.get(key)
         if variant is None or variant.is_stale:
             variant = self._variants[key] = self._build(current, parameters, given, same)
+        if self._changed:
+            self._warn_of_changes()
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == arg.SCALAR:
