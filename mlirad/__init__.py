@@ -1,5 +1,7 @@
 """mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
-from mlirad import ad, errors
+from types import ModuleType as _ModuleType
+
+from mlirad import ad
 from mlirad.errors import (
     TaichiAssertionError,
     TaichiCompilationError,
@@ -71,7 +73,8 @@ from mlirad.lang.kernel import data_oriented, func, kernel
 from mlirad.lang.linear_algebra import eig, polar_decompose, solve, svd, sym_eig
 from mlirad.lang.matrix import Matrix, Vector
 from mlirad.lang.ndarray import Ndarray, ndarray
-from mlirad.lang.snode import NAMED_AXES, FieldsBuilder, SNode, axes
+from mlirad.lang.snode import NAMED_AXES as _NAMED_AXES
+from mlirad.lang.snode import FieldsBuilder, SNode, axes
 from mlirad.lang.start import (
     amdgpu,
     arm64,
@@ -105,5 +108,11 @@ uint8, uint16, uint32, uint64 = u8, u16, u32, u64
 TRACE, DEBUG, INFO, WARN, ERROR, CRITICAL = "trace", "debug", "info", "warn", "error", "critical"
 clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
-globals().update(NAMED_AXES)
+globals().update(_NAMED_AXES)
 _register(__name__)
+__all__ = sorted(name for name, value in globals().items() if not name.startswith("_") and (
+    not isinstance(value, _ModuleType) or name in ("ad", "math", "types")))
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

@@ -1,9 +1,10 @@
 """The errors that users see, named as Taichi names them."""
 from __future__ import annotations
 
+import linecache
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+from difflib import get_close_matches
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,27 @@ class SourceLocation:
         return f"    {shown.rstrip()}\n    {caret}"
 
 
-@lru_cache(maxsize=64)
+Related = Sequence[tuple[SourceLocation, str]]  # other places that a message speaks of, and what is there
+
+
 def _lines(file: str) -> list[str]:
-    try:
-        return Path(file).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
-        return []
+    """The lines of a file, or of a cell of a notebook."""
+    return [line.rstrip("\n") for line in linecache.getlines(file)]
 
 
 class TaichiCompilationError(Exception):
     """A kernel cannot be compiled; the message names the file, the line and the reason."""
 
-    def __init__(self, message: str = "", location: SourceLocation | None = None) -> None:
+    def __init__(self, message: str = "", location: SourceLocation | None = None, related: Related = ()) -> None:
         self.reason = message
         self.source = location
-        super().__init__(message if location is None else located(message, location))
+        self.related = related
+        text = message if location is None else located(message, location)
+        super().__init__("\n".join([text, *[_shown(place, label) for place, label in related]]))
+
+    def at(self, place: SourceLocation) -> TaichiCompilationError:
+        """The same error with its place."""
+        return type(self)(self.reason, place, self.related)
 
 
 class TaichiSyntaxError(TaichiCompilationError, SyntaxError):
@@ -87,7 +94,18 @@ def located(message: str, *places: SourceLocation) -> str:
     for place in places:
         excerpt = place.excerpt()
         if place is not places[0]:
-            parts.append(f"{place}: the other access")
-        if excerpt:
+            parts.append(_shown(place, "the other access"))
+        elif excerpt:
             parts.append(excerpt)
     return "\n".join(parts)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A question that names the most similar of some names, or nothing."""
+    close = get_close_matches(name, known, n=1, cutoff=0.7)
+    return f": did you mean '{close[0]}'?" if close else ""
+
+
+def _shown(place: SourceLocation, label: str) -> str:
+    """A place that a message speaks of too, with its source line."""
+    return "\n".join(filter(None, [f"{place}: {label}", place.excerpt()]))

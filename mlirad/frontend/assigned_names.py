@@ -92,6 +92,13 @@ def assigned_names(statements: Sequence[ast.stmt], resolve: Resolver,
     return names
 
 
+def stored_names(function: ast.FunctionDef) -> frozenset[str]:
+    """Names that a function assigns: Python takes them for locals everywhere in it."""
+    targets = {id(name) for node in ast.walk(function) if isinstance(node, ast.comprehension) for name in ast.walk(node.target)}
+    return frozenset(node.id for node in ast.walk(function)
+                     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets)
+
+
 def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set[str]:
     """Names that a function assigns twice, updates, or writes into: those that need memory."""
     counts: Counter[str] = Counter(argument.arg for argument in function.args.args)

@@ -1,14 +1,17 @@
 """Where the kernel being built stands: default types, the entry block, and one-line op creation."""
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from threading import get_ident
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.frontend.open_regions import Region, user_place
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -20,10 +23,13 @@ class Builder:
         self.default_ip = default_ip
         self.debug = debug
         self.entry: ir.Block | None = None
+        self.root = self.region = Region("kernel")
         self.arrays: dict[str, ir.Value] = {}
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
         self.custom: str | None = None  # the function with derivatives of its own that is being translated
+        self.attributes: list[tuple[Any, str, Any]] = []  # of the program's objects: object, name, value
+        self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
 
@@ -31,6 +37,38 @@ class Builder:
         """The start of the kernel, which dominates everything in it."""
         assert self.entry is not None
         return ir.InsertionPoint.at_block_begin(self.entry)
+
+    @contextmanager
+    def entered(self, kind: str, *, is_tail: bool = False) -> Iterator[Region]:
+        """A block inside the present one, which is shut afterwards."""
+        outer = self.region
+        self.region = Region(kind, ir.Location.current, outer, is_tail=is_tail)
+        try:
+            yield self.region
+        finally:
+            self.region.shut = f"was made in {kind}, and is used outside it: {_CARRIED}"
+            self.region = outer
+
+    @contextmanager
+    def isolated(self, function: str) -> Iterator[None]:
+        """A block that sees nothing of those around it."""
+        with (self.region.shut_as(f"was made outside '{function}', which has derivatives of its own and computes with its "
+                                  "arguments only: pass it as an argument"),
+              self.entered(f"'{function}'")):
+            yield
+
+    def finish(self, name: str) -> None:
+        """End the kernel: nothing that was made in it can be used in another one."""
+        self.root.shut = (f"belongs to kernel '{name}', which is compiled: "
+                          "fields and arguments carry values from one kernel to another")
+
+    def warn(self, message: str) -> None:
+        """Warn of the line that is translated, once; Python shows it below the message."""
+        place = user_place(ir.Location.current)
+        assert place is not None
+        if (place.file, place.line) not in self.warned:
+            self.warned.add((place.file, place.line))
+            warnings.warn_explicit(message, UserWarning, place.file, place.line)
 
     def seed(self) -> ir.Value:
         """The launch's seed of random numbers, a hidden last argument of the kernel."""
@@ -60,6 +98,27 @@ class Builder:
         return self.seed(), iteration(), draw
 
 
+@dataclass(frozen=True)
+class Anchor:
+    """An op that later code is added in front of, and how deep it stands in run-time regions."""
+
+    op: ir.Operation
+    region: Region
+    depth: int
+
+    @contextmanager
+    def inserting(self) -> Iterator[None]:
+        """Insert in front of the op: what is made there belongs to its block."""
+        builder = current()
+        inner, builder.region = builder.region, self.region
+        try:
+            with ir.InsertionPoint(self.op):
+                yield
+        finally:
+            builder.region = inner
+
+
+_CARRIED = "a variable that is assigned in front of it, or a field, carries values out"
 _active: list[Builder] = []
 
 

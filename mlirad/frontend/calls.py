@@ -12,12 +12,14 @@ from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSynt
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.annotations import MatrixType, evaluate_annotations, is_template
+from mlirad.frontend.builder import Anchor
+from mlirad.frontend.counterparts import refuse_counterpart
 from mlirad.frontend.custom_functions import call_custom
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.loops import make_range
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, array_ref
-from mlirad.frontend.results import convert_result
+from mlirad.frontend.python_objects import call_python
 from mlirad.frontend.scopes import Flag, Frame
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.frontend.specials import Special, print_special
@@ -115,7 +117,10 @@ def _call(t: Translator, node: ast.Call) -> Any:
     if getattr(callee, "__name__", "") == "format" and isinstance(getattr(callee, "__self__", None), str):
         return format_braces(callee.__self__, positional, named).plain()
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
-    return (known or callee)(*positional, **named)
+    if known is not None:
+        return known(*positional, **named)
+    refuse_counterpart(callee, [*positional, *named.values()], is_static=t.static_arguments > 0)
+    return call_python(callee, positional, named, t.made, t.builder.region)
 
 
 def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
@@ -167,9 +172,10 @@ def call_bound(t: Translator, function: Function, bindings: dict[str, tuple[Any,
 def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
     source = function.source
     frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
-                  set(source.mutable), is_kernel=False)
+                  set(source.mutable), is_kernel=False, stored=source.stored)
+    frame.return_type = _declared_result(function)
     anchor = make_slot(u1).owner
-    frame.entry_anchor = (anchor, t.depth)
+    frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)
     body = source.node.body
     if _needs_live_flag(body):
         frame.live = Flag()
@@ -182,7 +188,9 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
         visit_block(t, body)
     except TaichiCompilationError as error:
         t.frames.pop()
-        error.add_note(f"in '{function.__name__}', called at {t.place_of(node)}")
+        note = f"in '{function.__name__}', called at {t.place_of(node)}"
+        if note not in getattr(error, "__notes__", ()):  # a recursion comes by the same place again and again
+            error.add_note(note)
         t.frames.append(frame)
         raise
     finally:
@@ -190,21 +198,17 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
         t.in_parallel = outer
         del t.builder.stopped[stopped:]
     result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
-    return _converted_result(t, function, result)
-
-
-def _converted_result(t: Translator, function: Function, result: Any) -> Any:
-    """The result in the declared type, where one is declared."""
-    declared = _annotation(function, "return")
-    if declared is None:
-        return result
-    if result is None:
+    if result is None and _annotation(function, "return") is not None:
         raise TaichiSyntaxError("Function has a return type but does not have a return statement: "
                                 f"'{function.__name__}'")
-    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
-    if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool):
-        return convert_result(t, kind, result)
     return result
+
+
+def _declared_result(function: Function) -> Any:
+    """The type that a function's results are converted to, or None."""
+    declared = _annotation(function, "return")
+    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
+    return kind if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool) else None
 
 
 def _annotation(function: Function, name: str) -> Any:

@@ -103,14 +103,15 @@ def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlin
     given = [mlir_type(arguments.dtype)] * arguments.count + [mlir_type(i64)] * (len(arguments.operands) - arguments.count)
     with _only_computing(t, function.__name__):
         block = ir.Block.create_at_start(draft.regions[0], given, [draft.location] * len(given))
-        with ir.InsertionPoint(block):
+        with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
             result = _Result(function, inline(function, arguments.from_block(list(block.arguments))))
             _yield([ex.cast(leaf, result.dtype) for leaf in result.leaves])
         results = [mlir_type(result.dtype)] * len(result.leaves)
         if vjp is not None:
-            _rule(draft, 1, [*given, *results, *results], lambda values: _adjoints(arguments, result, vjp, inline, values))
+            _rule(t, vjp, draft, 1, [*given, *results, *results],
+                  lambda values: _adjoints(arguments, result, vjp, inline, values))
         if jvp is not None:
-            _rule(draft, 2, [*given, *results, *given[:arguments.count]],
+            _rule(t, jvp, draft, 2, [*given, *results, *given[:arguments.count]],
                   lambda values: _tangents(arguments, result, jvp, inline, values))
     sizes = ir.DenseI32ArrayAttr.get([arguments.count, len(given) - arguments.count])
     op = ir.Operation.create("grad.custom", results, arguments.operands, {
@@ -122,10 +123,10 @@ def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlin
     return result.from_block(list(op.results))
 
 
-def _rule(op: ir.Operation, region: int, types: Sequence[ir.Type],
+def _rule(t: Translator, rule: Inlined, op: ir.Operation, region: int, types: Sequence[ir.Type],
           translate: Callable[[list[ir.Value]], list[Expr]]) -> None:
     block = ir.Block.create_at_start(op.regions[region], list(types), [op.location] * len(types))
-    with ir.InsertionPoint(block):
+    with ir.InsertionPoint(block), t.builder.isolated(rule.__name__):
         _yield(translate(list(block.arguments)))
 
 

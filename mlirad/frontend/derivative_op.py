@@ -37,7 +37,7 @@ def emit_jvp(t: Translator, what: str, primals: Sequence[Expr], directions: Sequ
     type_ = mlir_type(dtype)
     draft = ir.Operation.create("grad.jvp", [], [], regions=1)
     block = ir.Block.create_at_start(draft.regions[0], [type_] * len(primals), [draft.location] * len(primals))
-    with ir.InsertionPoint(block):
+    with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
         t.depth += 1  # loops in here are serial
         try:
             value = body([ex.cast(Expr(given, dtype), primal.dtype) for given, primal in zip(block.arguments, primals)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
+from mlirad.frontend import integer_division as division
 from mlirad.frontend.builder import (
     constant,
     current,
@@ -19,6 +20,7 @@ from mlirad.frontend.builder import (
     mlir_type,
     predicate,
 )
+from mlirad.frontend.open_regions import refuse_use
 from mlirad.types import DataType, i32, i64, promote, u1
 
 # Predicates of arith.cmpi (signed, unsigned) and arith.cmpf.
@@ -37,9 +39,28 @@ class Expr:
     __hash__ = object.__hash__
 
     def __init__(self, value: ir.Value, dtype: DataType, index: ir.Value | None = None) -> None:
-        self.value = value
+        self._value = value
         self.dtype = dtype
-        self.index = index
+        self._index = index
+        self._region = current().region
+        self._made = ir.Location.current
+
+    def check_visible(self) -> None:
+        """Raise TaichiCompilationError where the value cannot be seen from here."""
+        if self._region.shut:
+            refuse_use(self._region, self._made, "value")
+
+    @property
+    def value(self) -> ir.Value:
+        """The value, where it can be seen."""
+        self.check_visible()
+        return self._value
+
+    @property
+    def index(self) -> ir.Value | None:
+        """The value as an `index`, where it counts a loop and can be seen."""
+        self.check_visible()
+        return self._index
 
     def __bool__(self) -> bool:
         raise TaichiTypeError("the truth of a value that is known only at run time cannot steer Python code; "
@@ -238,22 +259,20 @@ def divide(left: Any, right: Any) -> Expr:
 
 
 def floor_divide(left: Any, right: Any) -> Expr:
-    """Division rounded towards minus infinity, as in Python."""
+    """Division rounded towards minus infinity, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
     type_ = mlir_type(dtype)
     if dtype.is_float:
         quotient = emit("arith.divf", type_, [a.value, b.value])
         return Expr(emit("math.floor", type_, [quotient]), dtype)
-    if not dtype.is_signed:
-        return Expr(emit("arith.divui", type_, [a.value, b.value]), dtype)
-    return Expr(emit("arith.floordivsi", type_, [a.value, b.value]), dtype)
+    return Expr(division.floor_quotient(a.value, b.value, dtype), dtype)
 
 
 def modulo(left: Any, right: Any) -> Expr:
-    """Remainder with the sign of the divisor, as in Python."""
+    """Remainder with the sign of the divisor, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
-    if dtype.is_integer and not dtype.is_signed:
-        return Expr(emit("arith.remui", mlir_type(dtype), [a.value, b.value]), dtype)
+    if dtype.is_integer:
+        return Expr(division.floor_remainder(a.value, b.value, dtype), dtype)
     return arithmetic("-")(a, arithmetic("*")(floor_divide(a, b), b))
 
 
@@ -269,7 +288,9 @@ def power(left: Any, right: Any) -> Expr:
         product = _product(base, abs(int(exponent)))
         return divide(1.0, product) if exponent < 0 else product
     a, b, dtype = _joined(left, right)
-    return Expr(emit("math.powf" if dtype.is_float else "math.ipowi", mlir_type(dtype), [a.value, b.value]), dtype)
+    if dtype.is_integer:
+        return Expr(division.power(a.value, b.value, dtype), dtype)
+    return Expr(emit("math.powf", mlir_type(dtype), [a.value, b.value]), dtype)
 
 
 def _product(base: Expr, exponent: int) -> Expr:

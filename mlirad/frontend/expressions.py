@@ -3,16 +3,19 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend import expression as ex
 from mlirad.frontend import functions as fn
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.open_regions import Region
 from mlirad.frontend.places import Place, ValuePlace, array_ref
+from mlirad.frontend.python_objects import is_of_program
 from mlirad.frontend.regions import if_op
 from mlirad.frontend.text_format import FormattedText, format_percent
 from mlirad.frontend.translator import Translator, handles
@@ -46,7 +49,7 @@ def _sequence(t: Translator, node: ast.Tuple | ast.List) -> Any:
             values += list(t.visit_value(element.value))
         else:
             values.append(t.visit_value(element))
-    return tuple(values) if isinstance(node, ast.Tuple) else values
+    return tuple(values) if isinstance(node, ast.Tuple) else t.made.note(values, t.builder.region)
 
 
 @handles(ast.Dict)
@@ -55,7 +58,7 @@ def _dict(t: Translator, node: ast.Dict) -> Any:
     for key, value in zip(node.keys, node.values):
         item = t.visit_value(value)
         result.update(item if key is None else {t.visit_value(key): item})
-    return result
+    return t.made.note(result, t.builder.region)
 
 
 @handles(ast.JoinedStr)
@@ -78,7 +81,7 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
         return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
         left = Matrix(left)
-    return BINARY[type(node.op)](left, right)
+    return t.made.note(BINARY[type(node.op)](left, right), t.builder.region)
 
 
 @handles(ast.UnaryOp)
@@ -190,10 +193,12 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
     """The value of one of two branches, of which only the one taken runs."""
     anchor = make_slot(u1).owner
     values: list[Any] = []
+    branches: list[Region] = []
 
     def branch(evaluate: Any) -> Any:
         def run() -> None:
             t.depth += 1
+            branches.append(t.builder.region)
             values.append(evaluate())
             t.depth -= 1
 
@@ -206,7 +211,8 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
         raise TaichiTypeError(f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}")
     count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
     lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
-    results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
+    with branches[0].reopened(), branches[1].reopened():
+        results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
     return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
 
 
@@ -229,7 +235,15 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         if place is not None:
             return place
         base = base.load()
-    return getattr(base, node.attr)
+    if is_of_program(base):
+        _refuse_store(node, f"an attribute of a {type(base).__name__}")
+    try:
+        value = getattr(base, node.attr)
+    except AttributeError as error:
+        raise TaichiCompilationError(f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}") from error
+    if is_of_program(base) and not callable(value):
+        t.builder.attributes.append((base, node.attr, value))
+    return value
 
 
 @handles(ast.Subscript)
@@ -243,12 +257,21 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
     if array is not None:
         if has_slice:
             raise TaichiSyntaxError("fields cannot be sliced")
+        if re.fullmatch(r"field(_\d+)?", array.name):  # no variable gave the field a name
+            array.name = ast.unparse(node.value)
         return array.element(key)
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):
         raise TaichiTypeError(f"a {type(base).__name__} needs an index known at compile time")
+    _refuse_store(node, f"an entry of a {type(base).__name__}")
     return base[key]
+
+
+def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
+    """Raise TaichiTypeError where a part of a Python object is assigned to."""
+    if isinstance(node.ctx, ast.Store):
+        raise TaichiTypeError(f"{what} cannot be assigned to in a kernel: only local variables and elements of fields can")
 
 
 @handles(ast.Slice)
@@ -263,14 +286,14 @@ def _slice(t: Translator, node: ast.Slice) -> Any:
 def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
     results: list[Any] = []
     _expand(t, node.generators, lambda: results.append(t.visit_value(node.elt)))
-    return results
+    return t.made.note(results, t.builder.region)
 
 
 @handles(ast.DictComp)
 def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
     results: dict[Any, Any] = {}
     _expand(t, node.generators, lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}))
-    return results
+    return t.made.note(results, t.builder.region)
 
 
 def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[], None]) -> None:

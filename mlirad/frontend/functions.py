@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend import expression as ex
+from mlirad.frontend import integer_division as division
 from mlirad.frontend.builder import current, emit, in_kernel, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.types import DataType, promote, resolve, u1
@@ -206,21 +208,22 @@ def bit_shr(left: Any, right: Any) -> Any:
 
 
 def raw_div(left: Any, right: Any) -> Any:
-    """Division of C: integers are truncated towards zero."""
-    return _mapped(_raw("divf", "divsi", "divui"), left, right)
+    """Division of C: integers are truncated towards zero; by 0, 0."""
+    return _mapped(_raw("divf", division.raw_quotient), left, right)
 
 
 def raw_mod(left: Any, right: Any) -> Any:
-    """Remainder of C: the sign of the dividend."""
-    return _mapped(_raw("remf", "remsi", "remui"), left, right)
+    """Remainder of C: the sign of the dividend; of integers by 0, 0."""
+    return _mapped(_raw("remf", division.raw_remainder), left, right)
 
 
-def _raw(float_name: str, signed: str, unsigned: str) -> Callable[[Any, Any], Any]:
+def _raw(float_name: str, integer: Callable[[ir.Value, ir.Value, DataType], ir.Value]) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
-        name = float_name if dtype.is_float else signed if dtype.is_signed else unsigned
-        return Expr(emit(f"arith.{name}", mlir_type(dtype), [ex.cast(left, dtype).value, ex.cast(right, dtype).value]),
-                    dtype)
+        a, b = ex.cast(left, dtype).value, ex.cast(right, dtype).value
+        if dtype.is_integer:
+            return Expr(integer(a, b, dtype), dtype)
+        return Expr(emit(f"arith.{float_name}", mlir_type(dtype), [a, b]), dtype)
 
     return apply
 

@@ -12,7 +12,7 @@ from mlirad.dialect.field import array_type
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend import calls, expressions, loops, statements  # noqa: F401 - registers the node handlers
 from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import Builder, building, constant, mlir_type
+from mlirad.frontend.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef, extent
@@ -103,7 +103,9 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
             except TaichiCompilationError as error:
                 if error.source is not None:
                     raise
-                raise type(error)(error.reason, place) from error.__cause__
+                raise error.at(place) from error.__cause__
+            finally:
+                builder.finish(node.name)
         with ir.InsertionPoint.at_block_begin(module.body):
             declare()
     arrays = tuple(a for _, a in arguments if isinstance(a, NdarrayArgument))
@@ -141,12 +143,12 @@ class _Kernel:
         self.builder.entry = entry
         t = Translator(self.builder)
         frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
-                      self.source.names, set(self.source.mutable), is_kernel=True)
+                      self.source.names, set(self.source.mutable), is_kernel=True, stored=self.source.stored)
         frame.return_type = self.return_type
         t.frames.append(frame)
         with ir.InsertionPoint(entry):
             anchor = constant(0, i64).owner
-            frame.entry_anchor = (anchor, 0)
+            frame.entry_anchor = Anchor(anchor, self.builder.region, 0)
             marks: list[ir.Attribute] = []
             for parameter, argument in arguments:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import emit, emit_effect, index_constant, index_type, mlir_type
+from mlirad.frontend.builder import current, emit, emit_effect, index_constant, index_type, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix, check_indices, check_swizzle, swizzle
-from mlirad.frontend.variables import Variable, atomic, stop_marks
+from mlirad.frontend.open_regions import Region, refuse_use
+from mlirad.frontend.variables import Variable, atomic, stop_marks, stored
 from mlirad.types import DataType
 
 
@@ -28,6 +29,7 @@ class ArrayRef:
     offset: tuple[int, ...] = ()
     name: str = ""
     component: tuple[int, ...] | None = None
+    region: Region = field(default_factory=lambda: current().root)
 
     def element(self, key: Any) -> ElementPlace:
         """The place that a subscript names."""
@@ -36,6 +38,8 @@ class ArrayRef:
 
     def indices(self, key: Any) -> list[ir.Value]:
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
+        if self.region is not current().root:
+            refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
         parts = list(_flat(key))
         if len(parts) == 1 and parts[0] is None:
             parts = []
@@ -199,7 +203,7 @@ class ElementPlace(Place):
             shape = getattr(value, "shape", type(value).__name__)
             expected = () if self._is_scalar else self.array.element_shape
             raise TaichiTypeError(f"cannot store a value of shape {shape} into an element of shape {expected}")
-        return [ex.cast(v, self.array.dtype) for v in values]
+        return [stored(v, self.array.dtype) for v in values]
 
     def store(self, value: Any) -> None:
         for entry, place in zip(self._entries(value), self._places()):

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.frontend.builder import emit, index_constant, index_type
+from mlirad.frontend.builder import current, emit, index_constant, index_type
 from mlirad.frontend.expression import as_index, from_index
 
 
@@ -20,22 +20,23 @@ def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.V
 
 
 @contextmanager
-def inside(block: ir.Block) -> Iterator[None]:
-    """Insert at the end of a block."""
-    with ir.InsertionPoint(block):
+def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[None]:
+    """Insert at the end of a block; what is made there cannot be used afterwards."""
+    with ir.InsertionPoint(block), current().entered(kind, is_tail=is_tail):
         yield
 
 
-def if_op(condition: ir.Value, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None) -> ir.Operation:
-    """`scf.if` without results."""
+def if_op(condition: ir.Value, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, *,
+          is_tail: bool = False) -> ir.Operation:
+    """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
     op = ir.Operation.create("scf.if", [], [condition], regions=2)
     block = _block(op, 0)
-    with inside(block):
+    with inside(block, "a branch", is_tail=is_tail):
         then()
     _terminate(block)
     if otherwise is not None:
         other = _block(op, 1)
-        with inside(other):
+        with inside(other, "a branch"):
             otherwise()
         _terminate(other)
     return op
@@ -45,7 +46,7 @@ def for_op(lower: ir.Value, upper: ir.Value, step: ir.Value, body: Callable[[ir.
     """`scf.for` over `index`."""
     op = ir.Operation.create("scf.for", [], [lower, upper, step], regions=1)
     block = _block(op, 0, [index_type()])
-    with inside(block):
+    with inside(block, "a loop"):
         body(block.arguments[0])
     _terminate(block)
     return op
@@ -55,10 +56,10 @@ def while_op(condition: Callable[[], ir.Value], body: Callable[[], None]) -> ir.
     """`scf.while` without carried values."""
     op = ir.Operation.create("scf.while", [], [], regions=2)
     before, after = _block(op, 0), _block(op, 1)
-    with inside(before):
+    with inside(before, "the condition of a loop"):
         test = condition()
     _terminate(before, "scf.condition", [test])
-    with inside(after):
+    with inside(after, "a loop"):
         body()
     _terminate(after)
     return op
@@ -73,7 +74,7 @@ def parallel_op(lower: Sequence[ir.Value], upper: Sequence[ir.Value], body: Call
     op = ir.Operation.create("scf.parallel", [], [*lower, *upper, *([one] * rank)],
                              {**attributes, "operandSegmentSizes": sizes}, regions=1)
     block = _block(op, 0, [index_type()] * rank)
-    with inside(block):
+    with inside(block, "a loop"):
         body(list(block.arguments))
     _terminate(block, "scf.reduce")
     return op

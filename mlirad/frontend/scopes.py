@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiNameError
+from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
 from mlirad.frontend.builder import constant, current
 from mlirad.frontend.variables import make_slot, read_slot, write_slot
 from mlirad.types import u1
@@ -40,6 +40,13 @@ class Loop:
     depth: int = 0  # of run-time regions, where the loop's body starts
 
 
+class Scope(dict[str, Any]):
+    """Names that are known in a piece of a function, and the block in which it begins."""
+
+    def __init__(self) -> None:
+        self.region = current().region
+
+
 @dataclass
 class Frame:
     """One function being translated; an inlined `@ti.func` has its own."""
@@ -51,7 +58,8 @@ class Frame:
     globals: Mapping[str, Any]
     mutable: set[str]
     is_kernel: bool
-    scopes: list[dict[str, Any]] = field(default_factory=lambda: [{}])
+    stored: frozenset[str] = frozenset()  # names that the function assigns: its locals, as in Python
+    scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     loops: list[Loop] = field(default_factory=list)
     live: Flag | None = None
     result: Any = None
@@ -62,7 +70,7 @@ class Frame:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Names defined inside are gone afterwards, and so is `ti.stop_grad`."""
-        self.scopes.append({})
+        self.scopes.append(Scope())
         stopped = current().stopped
         count = len(stopped)
         try:
@@ -74,6 +82,18 @@ class Frame:
     def define(self, name: str, binding: Any) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = binding
+
+    def define_object(self, name: str, value: Any) -> None:
+        """Let a name stand for a Python object. Raises TaichiSyntaxError where that would depend on run time."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                if scope.region.home is not current().region.home:
+                    raise TaichiSyntaxError(
+                        f"'{name}' names a {type(scope[name]).__name__} from outside of {current().region.kind}, which is "
+                        f"known only at run time, and cannot name another object here: a vector, or ti.static, can choose")
+                scope[name] = value
+                return
+        self.define(name, value)
 
     def find_local(self, name: str) -> Any:
         """The binding of a local name, or None."""
@@ -93,11 +113,18 @@ class Frame:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
+        if name in self.stored and (name in self.globals or hasattr(builtins, name)):
+            raise TaichiNameError(f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value here; a "
+                                  "global of that name is not seen, and cannot be assigned to: use another name, a field or an "
+                                  "argument")
         if name in self.globals:
             return self.globals[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise TaichiNameError(f'Name "{name}" is not defined')
+        raise TaichiNameError(f'Name "{name}" is not defined{did_you_mean(name, self._visible())}')
+
+    def _visible(self) -> list[str]:
+        return [*[name for scope in self.scopes for name in scope], *self.globals, *dir(builtins)]
 
 
 def may_leave(statement: ast.stmt) -> bool:

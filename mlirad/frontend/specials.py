@@ -48,7 +48,11 @@ def _first(*arguments: Any) -> Any:
 @special(python=_first)
 def static(t: Translator, node: ast.Call) -> Any:
     """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
-    values = [t.visit_value(argument) for argument in node.args]
+    t.static_arguments += 1
+    try:
+        values = [t.visit_value(argument) for argument in node.args]
+    finally:
+        t.static_arguments -= 1
     if any(isinstance(value, Expr) for value in values):
         raise TaichiTypeError("The arguments of ti.static must be compile-time constants")
     return Static(values[0] if len(values) == 1 else values)

@@ -5,8 +5,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, TaichiNameError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend import expression as ex
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.expressions import BINARY
@@ -39,7 +38,7 @@ def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
                 visit_block(t, rest)
                 t.depth -= 1
 
-            if_op(flag.read(), following)
+            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
             return
 
 
@@ -87,7 +86,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
         raise TaichiSyntaxError(f"'{name}' names a {type(existing).__name__} and cannot become a variable")
     elif not _is_plain_value(value):
-        frame.define(name, value)
+        frame.define_object(name, value)
     elif name in frame.mutable:
         frame.define(name, Variable(value))
     else:
@@ -121,8 +120,6 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
     place = t.visit_place(node.target)
     value = t.visit_value(node.value)
     if place is None:
-        if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is None:
-            raise TaichiNameError(f'Name "{node.target.id}" is not defined')
         raise TaichiTypeError("this cannot be updated: only local variables and elements of fields can")
     if isinstance(value, list | tuple):
         value = Matrix(value)
@@ -131,6 +128,13 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
         place.store(operator(place.load(), value))
     else:
         place.update(operator, ATOMIC.get(type(node.op)), value)
+
+
+@handles(ast.Global, ast.Nonlocal)
+def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
+    name = node.names[0]
+    raise TaichiSyntaxError(f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which cannot assign "
+                            f"to it: keep it in a field ({name}[None] = ...), or return it")
 
 
 @handles(ast.Expr)
@@ -222,7 +226,7 @@ def _return(t: Translator, node: ast.Return) -> None:
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
         raise TaichiSyntaxError("Return inside non-static if/for is not supported where the loop is parallel")
     value = None if node.value is None else t.visit_value(node.value)
-    if frame.is_kernel:
+    if frame.is_kernel or frame.return_type is not None:
         value = _typed_result(t, value)
     if (t.depth == 0 and not frame.loops and frame.live is None) or _is_last(t, frame):
         frame.result, frame.returned = value, True
@@ -239,18 +243,22 @@ def _return(t: Translator, node: ast.Return) -> None:
 
 
 def _is_last(t: Translator, frame: Frame) -> bool:
-    return t.depth == frame.entry_anchor[1] and frame.live is None and all(loop.static for loop in frame.loops)
+    return t.depth == frame.entry_anchor.depth and frame.live is None and all(loop.static for loop in frame.loops)
 
 
 def _typed_result(t: Translator, value: Any) -> Any:
     declared = t.frame.return_type
     if value is None:
         if declared is not None:
-            raise TaichiSyntaxError("Kernel has a return type but does not have a return statement")
+            raise TaichiSyntaxError(f"'{t.frame.name}' has a return type but does not have a return statement with a value")
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
     return convert_result(t, declared, value)
+
+
+def _entries(value: Any) -> list[Any]:
+    return value.entries if isinstance(value, Matrix) else [value]
 
 
 def store_result(t: Translator, frame: Frame, value: Any) -> None:
@@ -260,10 +268,13 @@ def store_result(t: Translator, frame: Frame, value: Any) -> None:
     if not _is_plain_value(value):
         raise TaichiCompilationError("a conditional return can only give scalars, vectors and matrices")
     if frame.result is None:
-        with ir.InsertionPoint(frame.entry_anchor[0]):
+        with frame.entry_anchor.inserting():
             if isinstance(value, Matrix):
                 initial: Any = value.like([zero(ex.dtype_of(entry)) for entry in value.entries])
             else:
                 initial = zero(ex.dtype_of(value))
             frame.result = Variable(initial)
+    if any(dtype.is_integer and ex.dtype_of(entry).is_float for dtype, entry in zip(frame.result.dtypes, _entries(value))):
+        raise TaichiTypeError(f"'{frame.name}' returns a float here and an integer in another return: a result has one type, "
+                              "which an annotation gives (-> float), or the first return")
     VariablePlace(frame.result).store(value)

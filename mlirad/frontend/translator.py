@@ -12,6 +12,7 @@ from mlirad.frontend.builder import Builder
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import Place, VariablePlace
+from mlirad.frontend.python_objects import MadeObjects
 from mlirad.frontend.scopes import Frame
 from mlirad.frontend.variables import Variable
 from mlirad.types import DataType, resolve
@@ -49,8 +50,10 @@ class Translator:
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
         self.in_static = 0
+        self.static_arguments = 0  # `ti.static(...)` around
         self.conditions = 0  # `if` statements around, other than ti.static, on what is known while translating
         self.loop_options: dict[str, Any] = {}
+        self.made = MadeObjects()
 
     @property
     def frame(self) -> Frame:
@@ -80,7 +83,7 @@ class Translator:
         except TaichiCompilationError as error:
             if error.source is not None:
                 raise
-            raise type(error)(error.reason, place) from error.__cause__
+            raise error.at(place) from error.__cause__
         except _PYTHON_FAULTS as error:
             kind = TaichiTypeError if isinstance(error, TypeError) else TaichiCompilationError
             raise kind(f"{type(error).__name__}: {error}", place) from error
@@ -93,6 +96,8 @@ class Translator:
         """The value of what a node was translated to."""
         if isinstance(result, Place | Variable):
             return result.load()
+        if isinstance(result, Expr):
+            result.check_visible()
         return result.value if isinstance(result, Static) else result
 
     def deeper(self, translate: Callable[[Any], None], part: Any) -> Callable[[], None]:

@@ -12,8 +12,9 @@ from mlirad.frontend import expression as ex
 from mlirad.frontend.builder import constant, current, emit, emit_effect, mlir_type
 from mlirad.frontend.expression import Expr
 from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.open_regions import refuse_use
 from mlirad.frontend.regions import if_op
-from mlirad.types import DataType
+from mlirad.types import DataType, u1
 
 
 @lru_cache(maxsize=1)
@@ -51,8 +52,16 @@ class Variable:
             self.shape, entries = value.shape, value.entries
         expressions = [ex.expression(entry) for entry in entries]
         self.dtypes = [entry.dtype for entry in expressions]
-        self.slots = [self._make(dtype) for dtype in self.dtypes]
+        self._region, self._made = current().region, ir.Location.current
+        self._slots = [self._make(dtype) for dtype in self.dtypes]
         self.store(value)
+
+    @property
+    def slots(self) -> list[ir.Value]:
+        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from here."""
+        if self._region.shut:
+            refuse_use(self._region, self._made, "variable")
+        return self._slots
 
     def _make(self, dtype: DataType) -> ir.Value:
         return make_slot(dtype)
@@ -63,7 +72,7 @@ class Variable:
 
     def write_entry(self, k: int, value: Any) -> None:
         """Set entry `k`, converted to its type."""
-        write_slot(self.slots[k], ex.cast(value, self.dtypes[k]).value)
+        write_slot(self.slots[k], stored(value, self.dtypes[k]).value)
 
     def load(self) -> Any:
         """The value."""
@@ -85,7 +94,7 @@ class Variable:
         else:
             shape = getattr(value, "shape", None)
             raise TaichiTypeError(f"cannot assign a value of shape {shape} to a variable of shape {self.shape}")
-        for k, entry in enumerate([ex.cast(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]):
+        for k, entry in enumerate([stored(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]):
             self.write_entry(k, entry)
 
     def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
@@ -97,7 +106,7 @@ class Variable:
         """Set entry `k`, or update it with an operator, where a condition holds."""
         old = self.read_entry(k)
         changed = value if operator is None else operator(old, value)
-        self.write_entry(k, ex.select(condition, ex.cast(changed, old.dtype), old))
+        self.write_entry(k, ex.select(condition, stored(changed, old.dtype), old))
 
 
 class SharedVariable(Variable):
@@ -110,7 +119,7 @@ class SharedVariable(Variable):
         return Expr(emit("field.load", mlir_type(self.dtypes[k]), [self.slots[k]]), self.dtypes[k])
 
     def write_entry(self, k: int, value: Any) -> None:
-        emit_effect("field.store", [ex.cast(value, self.dtypes[k]).value, self.slots[k]])
+        emit_effect("field.store", [stored(value, self.dtypes[k]).value, self.slots[k]])
 
     def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
         if kind is None:
@@ -130,9 +139,17 @@ class SharedVariable(Variable):
         if_op(condition.value, change)
 
 
+def stored(value: Any, dtype: DataType) -> Expr:
+    """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer and the scalar is none."""
+    if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
+        current().warn(f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) says that the "
+                       "fraction is not wanted, and a variable that begins as a float keeps it")
+    return ex.cast(value, dtype)
+
+
 def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any) -> Expr:
     """An atomic update of one element; its value before."""
-    converted = ex.cast(value, dtype)
+    converted = stored(value, dtype)
     if kind == "sub":
         kind, converted = "add", -converted
     if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:

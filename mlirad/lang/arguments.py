@@ -9,6 +9,7 @@ import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
 from mlirad.frontend.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.expression import in_range
 from mlirad.frontend.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
 from mlirad.frontend.matrix import Matrix
 from mlirad.lang.ndarray import Ndarray
@@ -82,8 +83,7 @@ def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
         value = value.item()
     if isinstance(value, bool) or (isinstance(value, int) and dtype.is_integer):
-        limit = 1 << dtype.bits
-        if dtype.is_integer and not -limit // 2 <= value < limit:
+        if dtype.is_integer and dtype.bits > 1 and not in_range(value, dtype):
             raise TaichiRuntimeTypeError(f"Argument {name}: {value} does not fit into {dtype}")
         return bool(value) if dtype.bits == 1 else value
     if isinstance(value, int | float) and dtype.is_float:
@@ -241,7 +241,7 @@ def key_of(param: Parameter, value: Any) -> Any:
 def matrix_entries(value: Any, param: Parameter, dtype: DataType) -> list[Any]:
     """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
     rows = value.rows_list() if isinstance(value, Matrix) else value
-    array = np.asarray(rows)
+    array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)  # else wide integers become floats
     if array.shape != param.annotation.shape:
         raise TaichiRuntimeTypeError(f"Argument {param.name}: shape {array.shape} for a value of shape "
                                      f"{param.annotation.shape}")

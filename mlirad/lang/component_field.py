@@ -7,6 +7,7 @@ import numpy as np
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.places import ArrayRef
+from mlirad.lang.host_values import fitting_array
 
 if TYPE_CHECKING:
     from mlirad.lang.field import Field
@@ -61,7 +62,7 @@ class ComponentField:
         memory = self.whole.located()
         where: tuple[Any, ...] = (..., *self.position)
         values = memory.read()
-        values[where] = array
+        values[where] = fitting_array(array, self.dtype, f"field '{self.whole.symbol}'")
         self.whole.note_write((*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position))
         memory.write(values)
 

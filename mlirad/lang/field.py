@@ -22,10 +22,12 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
 from mlirad.frontend.regions import fill_array
 from mlirad.lang.component_field import ComponentField
+from mlirad.lang.host_indices import key_parts
+from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
-from mlirad.runtime.program import Program, program
+from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType
 
 
@@ -169,7 +171,7 @@ class Field:
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
-        node = self.placed_in if self.placed_in is not None else self.primal.placed_in if self.primal else None
+        node = self.placed_in if self.placed_in is not None else None if self.primal is None else self.primal.placed_in
         if node is None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return node.shape
@@ -221,7 +223,7 @@ class Field:
                 raise TaichiRuntimeError(f"Gradient {self.symbol} has not been placed, check whether `{name}=True`")
             raise TaichiRuntimeError(f"field '{self.symbol}' is used before it is placed: give it a shape, or place it "
                                      "in a layout tree")
-        if self.program is not program():
+        if not is_started() or self.program is not program():
             raise TaichiRuntimeError(f"field '{self.symbol}' belongs to a program that ti.init() or ti.reset() ended")
         return memory
 
@@ -250,7 +252,7 @@ class Field:
         value = memory.view[index]
         if not self.element_shape:
             return value.item()
-        return ElementMatrix(memory.view, index, self.element_shape, self.note_write)
+        return ElementMatrix(memory.view, index, self.element_shape, self.note_write, self._fitting)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         memory = self.located()
@@ -260,10 +262,9 @@ class Field:
             values = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if values.shape not in ((), self.element_shape):
                 raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {self.element_shape}")
-            memory.view[index] = values
+            memory.view[index] = self._fitting(values)
         else:
-            memory.view[index] = values = wrapped(value, self.dtype)
-        self._note_values(values)
+            memory.view[index] = self._fitting_number(value)
 
     def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
         """Count a write from Python and tell the tape: to everything, or to a place in the view of the memory."""
@@ -290,13 +291,22 @@ class Field:
             fill_array(self.__kernel_ref__(), value)
             return
         memory = self.located()
-        self.note_write()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            value = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
-            memory.view[...] = value
+            values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
+            self.note_write()
+            memory.view[...] = values
         else:
-            memory.fill(value)
+            number = self._fitting_number(value)
+            self.note_write()
+            memory.fill(number)
+
+    def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        self._note_values(values)
+        return fitting_array(values, self.dtype, f"field '{self.symbol}'")
+
+    def _fitting_number(self, value: Any) -> Any:
         self._note_values(value)
+        return value if self.dtype.is_float else fitting(value, self.dtype, f"field '{self.symbol}'")
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
@@ -314,9 +324,9 @@ class Field:
         columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
         if array.shape != expected and not (len(self.element_shape) == 1 and array.shape in columns):
             raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
+        array = self._fitting(array)
         self.note_write()
         memory.write(array)
-        self._note_values(array)
 
     def to_torch(self, device: Any = None) -> Any:
         """A copy as a torch tensor."""
@@ -348,7 +358,17 @@ class Field:
         self._note_values(values)
 
     def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its element")
         return self.shape[0]
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"a field is neither true nor false: '{self.symbol} is None' asks whether there is one, "
+                        f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] is an element")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or copied: keep "
+                        "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)")
 
     def __iter__(self) -> Any:
         raise NotImplementedError("Struct for is only available in Taichi scope: a field is looped over in a kernel")
@@ -381,24 +401,6 @@ class Field:
 def dual_kind(number: int) -> str:
     """What the tangents of one direction are called."""
     return f"dual{number}" if number else "dual"
-
-
-def key_parts(key: Any) -> tuple[int, ...]:
-    """The integers of a subscript in Python scope. Raises TypeError for slices and other objects."""
-    parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
-    for part in parts:
-        if not isinstance(part, int | np.integer):
-            raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
-                            "is not supported so far.")
-    return parts
-
-
-def wrapped(value: Any, dtype: DataType) -> Any:
-    """A number as an element takes it: integers out of range wrap around, as in C."""
-    if dtype.is_integer and dtype.bits > 1 and isinstance(value, int | float):
-        number = int(value) % (1 << dtype.bits)
-        return number - (1 << dtype.bits) if dtype.is_signed and number >> (dtype.bits - 1) else number
-    return value
 
 
 def _quoted(symbol: str) -> str:

@@ -3,13 +3,20 @@ from __future__ import annotations
 
 import inspect
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mlirad.dialect import context
 from mlirad.dialect.turn import compiling, in_turn
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiRuntimeTypeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 from mlirad.frontend.annotations import Template, evaluate_annotations
 from mlirad.frontend.builder import Builder, in_kernel
 from mlirad.frontend.calls import Function
@@ -17,7 +24,9 @@ from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
+from mlirad.lang.callers import program_frame
 from mlirad.lang.read_only import check_writeable
+from mlirad.lang.watched import Read, watch
 from mlirad.runtime.cpu import CompiledKernel
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
@@ -57,6 +66,9 @@ class Kernel:
         self._return_type: Any = None
         self._variants = _Variants(None)
         self._ready: _Ready | None = None
+        self._reads: dict[tuple[int, str], Read] = {}  # attributes that are part of compiled code, by object and name
+        self._changed: set[tuple[int, str]] = set()  # those that have other values now
+        self._told: set[tuple[int, str]] = set()  # those of which the user was told
 
     # Declaration.
 
@@ -144,6 +156,28 @@ class Kernel:
     def _forget_ready(self) -> None:
         self._ready = None
 
+    def _watch(self, reads: list[Read]) -> None:
+        new = {(id(read.owner), read.name): read for read in reads}
+        watch([read for key, read in new.items() if key not in self._reads], self._note_change)
+        self._reads.update(new)
+
+    def _note_change(self, owner: int, name: str) -> None:
+        read = self._reads.get((owner, name))
+        if read is not None and read.differs():
+            self._changed.add((owner, name))
+            self._ready = None
+
+    def _warn_of_changes(self) -> None:
+        """Warn, once for each, of attributes that were assigned since they became part of compiled code."""
+        changed, self._changed = self._changed - self._told, set()
+        for key in changed:
+            read = self._reads[key]
+            if read.differs():
+                self._told.add(key)
+                warnings.warn(f"kernel '{self.__name__}' was compiled for {read}, and computes with that, but it is "
+                              f"{getattr(read.owner, read.name, None)!r} now: pass it as an argument, or keep it in a field",
+                              stacklevel=program_frame()[1])
+
     @property
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
@@ -196,12 +230,20 @@ class Kernel:
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
         """
+        try:
+            return self._prepare(current, args, kwargs)
+        except TaichiRuntimeTypeError as error:
+            raise TaichiRuntimeTypeError(f"kernel '{self.__name__}': {error}") from None
+
+    def _prepare(self, current: Program, args: tuple[Any, ...],
+                 kwargs: dict[str, Any]) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
         if current.pending:
             current.materialize()
         variants = self._variants
         if variants.program is not current:
             variants, self._ready = _Variants(current), None
             self._variants = variants
+            self._reads, self._changed, self._told = {}, set(), set()
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
@@ -212,6 +254,8 @@ class Kernel:
         variant = variants.by_key.get(key)
         if variant is None or variant.is_stale:
             variant = self._variant(variants, key, lambda: self._build(current, parameters, given, same))
+        if self._changed:
+            self._warn_of_changes()
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == arg.SCALAR:
@@ -265,6 +309,7 @@ class Kernel:
             kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
                                   lambda: declare_trees(current, list(builder.arrays)))
         current.variants += 1
+        self._watch([Read(*read) for read in builder.attributes])
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 

@@ -49,8 +49,9 @@ class ElementMatrix(Matrix):
     """An element of a field in Python scope: entries that are set go to the field."""
 
     def __init__(self, view: np.ndarray[Any, Any], index: tuple[int, ...], shape: tuple[int, ...],
-                 note_write: Callable[[tuple[int, ...]], None]) -> None:
-        object.__setattr__(self, "_target", (view, index, note_write))
+                 note_write: Callable[[tuple[int, ...]], None],
+                 fitting: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> None:
+        object.__setattr__(self, "_target", (view, index, note_write, fitting))
         self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), view[index].reshape(-1).tolist())
 
     def like(self, entries: list[Any]) -> fm.Matrix:
@@ -72,8 +73,9 @@ class ElementMatrix(Matrix):
                 self._write((position,), item)
 
     def _write(self, position: tuple[int, ...], value: Any) -> None:
-        view, index, note_write = self._target
+        view, index, note_write, fitting = self._target
         extents = view.shape[len(index):]
         place = (*index, *(int(p) % extent for p, extent in zip(position, extents)))
+        fitted = fitting(np.asarray(value))
         note_write(place)
-        view[place] = value
+        view[place] = fitted

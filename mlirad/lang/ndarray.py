@@ -8,6 +8,9 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.annotations import MatrixType
 from mlirad.frontend.matrix import Matrix
+from mlirad.lang.host_indices import key_parts
+from mlirad.lang.host_values import fitting_array
+from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.program import program
 from mlirad.types import DataType, resolve
@@ -59,7 +62,7 @@ class Ndarray:
         return self.dtype
 
     def _index(self, key: Any) -> tuple[int, ...]:
-        parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)
+        parts = key_parts(key)
         if len(parts) != len(self.shape):
             raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
@@ -76,18 +79,23 @@ class Ndarray:
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
         if self.element_shape:
-            return ElementMatrix(self.values, index, self.element_shape, self._note_write)
+            return ElementMatrix(self.values, index, self.element_shape, self._note_write, self._fitting)
         return self.values[index].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self._index(key)
+        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
         self._note_write(index)
-        self.values[index] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        self.values[index] = values
+
+    def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return fitting_array(values, self.dtype, "an ndarray")
 
     def fill(self, value: Any) -> None:
         """Set every element."""
+        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
         self._note_write()
-        self.values[...] = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        self.values[...] = values
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`."""
@@ -98,6 +106,7 @@ class Ndarray:
         array = np.asarray(values)
         if array.shape != self.values.shape:
             raise ValueError(f"from_numpy: the ndarray has shape {self.values.shape}, the array has {array.shape}")
+        array = self._fitting(array)
         self._note_write()
         self.values[...] = array
 
@@ -108,19 +117,32 @@ class Ndarray:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __bool__(self) -> bool:
+        raise TypeError("an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] is an element")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an ndarray belongs to a program, so it cannot be pickled or copied: keep a.to_numpy(), and make "
+                        "another one that takes it by from_numpy (or copy_from)")
+
     def __repr__(self) -> str:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
 
 
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
-    """An array of zeros. `dtype` is a scalar or matrix type. Raises TaichiRuntimeError where an integer needs_grad."""
+def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) -> Ndarray:
+    """An array of zeros. `dtype` is a scalar or matrix type.
+
+    Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does not have.
+    """
+    refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, MatrixType):
         return make(dtype.shape, dtype.dtype, shape, needs_grad)
     return make((), dtype, shape, needs_grad)
 
 
-def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, **ignored: Any) -> Ndarray:
-    """An ndarray of matrices."""
+def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, layout: Any = None,
+         **unknown: Any) -> Ndarray:
+    """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it does not have."""
+    refuse_unknown("an ndarray of vectors or matrices", unknown, make)
     config = program().config
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if needs_grad and not kind.is_float:

@@ -39,7 +39,7 @@ def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, debug
 
 
 def reset() -> None:
-    """End the program and begin one with default options."""
+    """End the program; the next one begins with `ti.init`."""
     pm.stop()
 
 
@@ -51,13 +51,10 @@ class RootProxy:
     """`ti.root`: the root of the current program's layout trees."""
 
     def __getattr__(self, name: str) -> Any:
-        current = pm.program()
-        if current.root is None:
-            current.root = Root(current)
-        return getattr(current.root, name)
+        return getattr(pm.program().root, name)
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, RootProxy) or other is pm.program().root
+        return isinstance(other, RootProxy) or (pm.is_started() and other is pm.program().root)
 
     def __hash__(self) -> int:
         return id(RootProxy)

@@ -5,6 +5,7 @@ import os
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mlirad.errors import did_you_mean
 from mlirad.types import DataType, f32, i32
 
 # Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs no steering.
@@ -60,7 +61,8 @@ class Config:
         known = {f.name for f in fields(cls)} - {"ignored", "thread_worth"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
-            raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}")
+            raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}"
+                           f"{did_you_mean(unknown[0], sorted(known | IGNORED))}")
         config = cls(**{k: v for k, v in options.items() if k in known and v is not None})
         config.ignored = {k: v for k, v in options.items() if k in IGNORED}
         for name in ("default_fp", "default_ip"):

@@ -138,11 +138,11 @@ _current: list[Program] = []
 
 
 def program() -> Program:
-    """The current program; starts one with default options where there is none."""
-    for current in _current:
-        return current
-    with compiling:
-        return _current[0] if _current else start(Config())
+    """The current program. Raises TaichiRuntimeError before the first, and after the last one ended."""
+    if not _current:
+        raise TaichiRuntimeError("ti.init() has not been called: call it before fields are declared and kernels are launched "
+                                 "(and again after ti.reset(), which ends what was declared)")
+    return _current[0]
 
 
 @in_turn

@@ -326,9 +326,11 @@ def test_fill_in_a_kernel() -> None:
     np.testing.assert_array_equal(v.to_numpy(), np.tile([7, 0.5], (4, 1)))
 
 
-def test_scalars_wrap_as_in_c() -> None:
+def test_scalars_out_of_range_are_refused() -> None:
     x = ti.field(ti.u8, shape=())
-    x[None] = -1
+    x[None] = 255
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="-1 does not fit into field 'x' of type u8"):
+        x[None] = -1
     assert x[None] == 255
 
 

@@ -98,6 +98,24 @@ def test_infinities_that_are_passed_on(f64: int) -> None:
     assert np.isfinite(x.grad.to_numpy()).all()
 
 
+def test_an_infinite_component_from_python(f64: int) -> None:
+    x, z, v = fields(3)
+    w, loss = ti.Vector.field(2, ti.f64, SIZE), ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def scale():
+        for i in z:
+            v[i] = w[i][1] * z[i]
+
+    w.fill(3.0)
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    w[0][1] = np.inf
+    with ti.ad.Tape(loss):
+        scale()
+        drop(x, v, loss)()
+    np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
+
+
 @pytest.mark.parametrize("way", ["element", "fill", "array"])
 def test_infinities_from_python(f64: int, way: str) -> None:
     x, w, z, v = fields(4)

@@ -236,4 +236,5 @@ def test_a_variable_keeps_the_type_of_its_first_value() -> None:
         y: ti.i8 = 130 - 2
         return n * 100 + x * 10 + ti.f32(y) / 128
 
-    assert run() == 2 * 100 + 30 - 1
+    with pytest.warns(UserWarning, match="Assign may lose precision: i32 <- f32"):
+        assert run() == 2 * 100 + 30 - 1

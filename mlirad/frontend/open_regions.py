@@ -1,0 +1,61 @@
+"""Blocks of a kernel under construction: what is made in one can be used until it is shut."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mlirad.bindings import ir
+from mlirad.errors import SourceLocation, TaichiCompilationError
+
+
+class Region:
+    """A block under construction. `shut` says why what was made in it cannot be used; it is empty while it can.
+
+    `home` is the block that Python objects made in this one belong to: itself, or, where the block is what follows a
+    `continue`, the body of that loop, of which nothing else is left to run.
+    """
+
+    __slots__ = ("home", "kind", "outer", "place", "shut")
+
+    def __init__(self, kind: str, place: ir.Location | None = None, outer: Region | None = None, *,
+                 is_tail: bool = False) -> None:
+        self.kind, self.place, self.outer = kind, place, outer
+        self.home: Region = outer.home if is_tail and outer is not None else self
+        self.shut = ""
+
+    @contextmanager
+    def shut_as(self, why: str) -> Iterator[None]:
+        """Shut this block and those around it for a while."""
+        around = [self]
+        while around[-1].outer is not None:
+            around.append(around[-1].outer)
+        before = [region.shut for region in around]
+        for region in around:
+            region.shut = why
+        try:
+            yield
+        finally:
+            for region, shut in zip(around, before):
+                region.shut = shut
+
+    @contextmanager
+    def reopened(self) -> Iterator[None]:
+        """Let what was made in this block be used, for code that is added to it after it ended."""
+        shut, self.shut = self.shut, ""
+        try:
+            yield
+        finally:
+            self.shut = shut
+
+
+def refuse_use(region: Region, made: ir.Location, what: str) -> None:
+    """Raise TaichiCompilationError, with the place where it was made, for the use of what a shut block made."""
+    place = user_place(made)
+    raise TaichiCompilationError(f"this {what} {region.shut}", related=() if place is None else [(place, "made here")])
+
+
+def user_place(location: ir.Location | None) -> SourceLocation | None:
+    """A location that the frontend made as a place in the user's program."""
+    if location is None or not hasattr(location, "start_line"):
+        return None
+    return SourceLocation(location.filename, location.start_line, location.start_col)
