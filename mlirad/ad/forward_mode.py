@@ -122,7 +122,9 @@ class FwdMode:
             self._flows[id(variant)] = variant.flows()
         self.calls.append(kernel)
         self.modes.append(AutodiffMode.FORWARD)
-        variant.launch(self._mode, flat_values(values, buffers, variant, reverse=False, tangents=self.count))
+        given = flat_values(values, buffers, variant, reverse=False, tangents=self.count)
+        variant.check(variant.collision_check(self._mode), given)
+        variant.launch(self._mode, given)
 
     def _give_duals(self, variant: Variant) -> None:
         """Give duals to the fields of a kernel to which derivatives pass, and as many as there are directions."""

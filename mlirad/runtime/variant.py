@@ -21,7 +21,7 @@ from mlirad.passes._location import source_location
 from mlirad.passes._walk import functions
 from mlirad.passes.insert_access_checks import CHECK
 from mlirad.passes.keep_launch import launches
-from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
+from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
@@ -29,9 +29,18 @@ from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footpri
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
-MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
+COLLISIONS, TANGENT_COLLISIONS = "collisions", "collisions-tangents"  # checks before a reverse, and before tangents
+MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse", COLLISIONS, TANGENT_COLLISIONS)
 RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
+
+
+@dataclass(frozen=True)
+class CollisionCheck:
+    """A check that iterations of a kernel's parallel loops do not meet."""
+
+    code: CompiledKernel
+    messages: list[str]
 
 
 @dataclass(frozen=True)
@@ -42,6 +51,7 @@ class Derivative:
     messages: list[str]
     footprints: Footprints
     tangents: int  # that it computes too
+    check: CollisionCheck | None  # of what is not known while compiling
 
 
 @dataclass
@@ -49,6 +59,7 @@ class _Lowered:
     module: ir.Module
     parameters: list[Parameter]
     messages: list[str]
+    may_collide: bool
 
 
 class Variant:
@@ -60,6 +71,7 @@ class Variant:
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.compiled: dict[str, CompiledKernel] = {}
         self.messages: dict[str, list[str]] = {}
+        self._may_collide: dict[str, bool] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
@@ -85,6 +97,9 @@ class Variant:
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
+        if mode in (COLLISIONS, TANGENT_COLLISIONS):
+            return collision_stages(tangents=mode == TANGENT_COLLISIONS, threads=config.cpu_max_num_threads,
+                                    worth=config.thread_worth, fast_math=config.fast_math)
         return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
                           constant=mode.startswith("constant"), threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
@@ -135,8 +150,9 @@ class Variant:
             if mode == "reverse":
                 self._footprints = read_footprints(module, self.kernel.name)
             parameters = parameters_of(module, self.kernel.name)
+            may_collide = any("grad.collisions" in function.attributes for function in functions(module.operation))
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
-        return _Lowered(module, parameters, messages)
+        return _Lowered(module, parameters, messages, may_collide)
 
     def footprints(self) -> Footprints:
         """What a launch writes and what its reverse reads. Raises TaichiCompilationError where there is no reverse."""
@@ -150,7 +166,8 @@ class Variant:
         found = self._derivatives.get(mode)
         if found is None:
             code = self.code(mode)
-            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(), tangents_of(mode))
+            found = self._derivatives[mode] = Derivative(code, self.messages[mode], self.footprints(), tangents_of(mode),
+                                                         self.collision_check(mode))
         return found
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
@@ -170,7 +187,16 @@ class Variant:
                                        opt_level=self.program.config.opt_level)
             self.compiled[mode] = found
             self.messages[mode] = lowered.messages
+            self._may_collide[mode] = lowered.may_collide
         return found
+
+    def collision_check(self, mode: str) -> CollisionCheck | None:
+        """What has to run before a derivative's mode, where iterations may meet as far as is known while compiling."""
+        self.code(mode)
+        if not self._may_collide[mode]:
+            return None
+        check = COLLISIONS if mode.endswith("reverse") else TANGENT_COLLISIONS
+        return CollisionCheck(self.code(check), self.messages[check])
 
     def _address(self, symbol: str) -> int:
         if symbol == "$errors":
@@ -211,6 +237,12 @@ class Variant:
         if derivative.messages:
             self._raise_recorded(derivative.messages)
 
+    def check(self, check: CollisionCheck | None, values: Sequence[Any]) -> None:
+        """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in an element."""
+        if check is not None:
+            check.code.launch(values)
+            self._raise_recorded(check.messages, TaichiRuntimeError)
+
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
         rows = []
@@ -239,7 +271,7 @@ class Variant:
         gradients, duals = self._gradients(), self._duals()
         if duals != self._declared_duals:
             self._declared_duals = duals
-            self._forget_modes([mode for mode in self.compiled if tangents_of(mode)])
+            self._forget_modes([mode for mode in self.compiled if tangents_of(mode) or mode == TANGENT_COLLISIONS])
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()
@@ -323,9 +355,11 @@ class Variant:
         if self.footprints().redone:
             raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
                                      "use ti.ad.Tape, which keeps the values")
-        self.reverse(self.derivative("reverse"), values)
+        derivative = self.derivative("reverse")
+        self.check(derivative.check, values)
+        self.reverse(derivative, values)
 
-    def _raise_recorded(self, messages: list[str]) -> None:
+    def _raise_recorded(self, messages: list[str], kind: type[TaichiRuntimeError] = TaichiAssertionError) -> None:
         record = self.program.errors.data.view(np.int64)
         number = int(record[0])
         if number == 0:
@@ -334,7 +368,7 @@ class Variant:
         filled = _filled(text, [int(v) for v in record[1:]])
         record[:] = 0
         source = source_location(place)
-        raise TaichiAssertionError(filled if source is None else located(filled, source))
+        raise kind(filled if source is None else located(filled, source))
 
     def result(self) -> Any:
         """What the last primal launch returned."""
