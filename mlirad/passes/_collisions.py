@@ -36,16 +36,17 @@ class Collisions:
         self._apart: dict[tuple[Node, Node], bool] = {}
         self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if loop.name == "scf.parallel"]
 
-    def pairs(self, needed: set[int], redone: frozenset[Any]) -> list[Pair]:
-        """What is not proven and matters; `needed` are the values that the reverse computes again, `redone` the arrays
-        that it writes again."""
+    def pairs(self, needed: Needed | None) -> list[Pair]:
+        """What is not proven and matters to the tangents or, for which these are `needed`, to the reverse."""
+        values: set[int] = set() if needed is None else {value for value, _ in needed.keys}
+        redone: set[Node] = set() if needed is None else needed.redone
         return [Pair(node, write, loop) for loop, group in self._shared for node, write in _with_writes(group)
-                if self._matters(node, write, needed, redone) and not self.are_apart(node, write, loop)]
+                if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)]
 
-    def read(self, needed: set[int], redone: frozenset[Any]) -> set[int]:
-        """The values from which a check of all pairs computes where their accesses go."""
-        nodes = {node for pair in self.pairs(needed, redone) for node in (pair.node, pair.write)}
-        return Slice(self.graph, nodes, self.activity.cells | redone).values
+    def read(self, needed: Needed) -> set[int]:
+        """The values from which a check of all pairs, before the reverse, computes where their accesses go."""
+        nodes = {node for pair in self.pairs(needed) for node in (pair.node, pair.write)}
+        return Slice(self.graph, nodes, needed.arrays | self.activity.cells).values
 
     def are_apart(self, node: Node, other: Node, loop: Node) -> bool:
         """Whether different iterations are certain not to meet in two accesses to one array."""
@@ -61,12 +62,12 @@ class Collisions:
                 found.setdefault(node.array, []).append(node)
         return [group for group in found.values() if any(node.name != "field.load" for node in group)]
 
-    def _matters(self, node: Node, write: Node, needed: set[int], redone: frozenset[Any]) -> bool:
+    def _matters(self, node: Node, write: Node, needed: set[int], redone: set[Node]) -> bool:
         if any(value in self.activity.active or value in needed for one in (node, write) for value in one.results):
             return True
         if node.name == "field.load":
             return False
-        if node.array in redone:
+        if node in redone or write in redone:
             return True
         if not self.activity.is_differentiable(node):
             return False
@@ -92,10 +93,9 @@ def find_open(module: ir.Operation, function: ir.Operation, graph: Graph, *, tan
     collisions = Collisions(graph, activity)
     if tangents:
         written = {node.array for node in graph.nodes() if node.name in WRITES}
-        return Open(collisions, collisions.pairs(set(), frozenset()), frozenset(written | activity.cells))
-    redone = redone_arrays(function, graph)
-    needed = {value for value, _ in Needed(graph, activity, redone).keys}
-    return Open(collisions, collisions.pairs(needed, redone), redone | activity.cells)
+        return Open(collisions, collisions.pairs(None), frozenset(written | activity.cells))
+    needed = Needed(graph, activity, redone_arrays(function, graph))
+    return Open(collisions, collisions.pairs(needed), needed.arrays | activity.cells)
 
 
 def is_shared(graph: Graph, node: Node, loop: Node) -> bool:

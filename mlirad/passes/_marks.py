@@ -9,10 +9,10 @@ from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
 from mlirad.passes._box import box_indices, box_size
 from mlirad.passes._graph import Graph, Node
-from mlirad.passes._owners import Owner, is_outside
+from mlirad.passes._owners import HARMLESS, Owner, is_outside
 from mlirad.passes._remarks import shown_array, shown_place
 from mlirad.passes._stash import allocated, array_in, extents_of
-from mlirad.passes._walk import at_end, before, constant_integer
+from mlirad.passes._walk import at_end, before, constant_integer, is_inside
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2
@@ -73,7 +73,8 @@ class Marks:
         marker = self.owner.markers[0]
         mine, other = (split_access(accesses[self.numbers[one]])[1] for one in (node, marker))
         fixed = [axis for axis in range(len(mine)) if axis not in self.owner.axes and not _is_same(mine[axis], other[axis])]
-        return [b.compare(b.EQ, _again(mine[axis]), _again(other[axis])) for axis in fixed]
+        loop = _parallel_loop(accesses[self.numbers[node]])
+        return [b.compare(b.EQ, _again(mine[axis], loop), _again(other[axis], loop)) for axis in fixed]
 
     def _if_looked_at(self, accesses: Accesses, node: Node) -> list[ir.Value]:
         """Whether any access may look, as far as that is known outside of the loop."""
@@ -171,10 +172,21 @@ def _is_same(mine: ir.Value, other: ir.Value) -> bool:
     return mine == other or (constant is not None and constant == constant_integer(other))
 
 
-def _again(value: ir.Value) -> ir.Value:
-    """A value that is visible in all of a loop: a constant is made again."""
-    constant = constant_integer(value)
-    return value if constant is None else b.index(constant)
+def _again(value: ir.Value, loop: ir.Operation) -> ir.Value:
+    """A value at another place in a loop: harmless arithmetic in it is done again.
+
+    Other values are indices of the access at that place itself, or come from outside.
+    """
+    if isinstance(value, ir.BlockArgument) or not is_inside(value.owner.operation, loop):
+        return value
+    op = value.owner.operation
+    if op.name not in HARMLESS:
+        return value
+    operands = [_again(operand, loop) for operand in op.operands]
+    copy = op.clone()
+    for position, operand in enumerate(operands):
+        copy.operands[position] = operand
+    return copy.results[0]
 
 
 def _joined(name: str, tests: Sequence[ir.Value]) -> ir.Value:

@@ -15,6 +15,9 @@ from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import constant_integer
 
+# What may be computed where the program does not: a division might be by 0.
+HARMLESS = ("arith.constant", "arith.index_cast", "arith.extsi", "arith.trunci", "arith.addi", "arith.subi", "arith.muli")
+
 
 @dataclass
 class Owner:
@@ -98,5 +101,9 @@ class Owners:
 
 
 def is_outside(graph: Graph, index: int, loop: Node) -> bool:
-    """Whether an index is computed outside of a loop, or known."""
-    return graph.depth_of(index) <= loop.block.depth or constant_integer(graph.values[index]) is not None
+    """Whether an index is the same in all of a loop: arithmetic on what is outside of it."""
+    if graph.depth_of(index) <= loop.block.depth:
+        return True
+    node = graph.defined[index]
+    return isinstance(node, Node) and node.name in HARMLESS and \
+        all(is_outside(graph, operand, loop) for operand in node.operands)

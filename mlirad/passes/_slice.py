@@ -13,12 +13,10 @@ WRITES = ("field.store", "field.atomic")
 
 
 class Slice:
-    """`values` are computed, `loads` read, and `writes` done: all those to the arrays that are read and of which
-    `is_done` holds.
-    """
+    """`values` are computed, `loads` read, and `writes` done: all those to the arrays in `done` that are read."""
 
-    def __init__(self, graph: Graph, accesses: Iterable[Node], is_done: set[Any]) -> None:
-        self.graph, self.is_done = graph, is_done
+    def __init__(self, graph: Graph, accesses: Iterable[Node], done: frozenset[Any]) -> None:
+        self.graph, self.done = graph, done
         self.values: set[int] = set()
         self.loads: set[Node] = set()
         self.writes: set[Node] = set()
@@ -67,7 +65,7 @@ class Slice:
 
     def _do_writes(self, array: Any) -> None:
         """Do the writes to an array that is read."""
-        if array in self.is_done:
+        if array in self.done:
             for node in self.graph.nodes():
                 if node.name in WRITES and node.array == array and node not in self.writes:
                     self.writes.add(node)

@@ -2,12 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.passes import _build as b
 from mlirad.passes._graph import Graph, Node
-from mlirad.passes._walk import at_end, block_operations
+from mlirad.passes._walk import at_end
 
 
 class Stash:
@@ -19,30 +20,40 @@ class Stash:
         self._copies = [(array, allocated(array, range(len(array_of(array.type)[1])), _element(array)))
                         for array in arrays]
         for array, copy in self._copies:
-            self._copy_each(array, lambda at, a=array, c=copy: b.write(b.make("field.load", _element(a), [a, *at]), c, at))
+            _for_each(array, partial(_keep, array, copy))
 
     def give_back(self) -> None:
         """Let the arrays hold what they held."""
         for array, copy in self._copies:
-            self._copy_each(array, lambda at, a=array, c=copy: b.effect("field.store", [b.read(c, at), a, *at]))
+            _for_each(array, partial(_restore, array, copy))
 
     def free(self) -> None:
         """Release the copies."""
         for _, copy in self._copies:
             b.effect("memref.dealloc", [copy])
 
-    def _copy_each(self, array: ir.Value, one: Callable[[list[ir.Value]], object]) -> None:
-        sizes = extents_of(array, range(len(array_of(array.type)[1])))
-        if not sizes:
-            one([])
-            return
-        rank = len(sizes)
-        loop = ir.Operation.create("scf.parallel", [], [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank], {
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])}, regions=1)
-        block = b.block(loop, 0, [b.index_type()] * rank)
-        with at_end(block, loop.location):
-            one(list(block.arguments))
-            b.effect("scf.reduce", [])
+
+def _keep(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
+    b.write(b.make("field.load", _element(array), [array, *at]), copy, at)
+
+
+def _restore(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
+    b.effect("field.store", [b.read(copy, at), array, *at])
+
+
+def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
+    """Do something for every element of an array."""
+    sizes = extents_of(array, range(len(array_of(array.type)[1])))
+    if not sizes:
+        one([])
+        return
+    rank = len(sizes)
+    loop = ir.Operation.create("scf.parallel", [], [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank], {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])}, regions=1)
+    block = b.block(loop, 0, [b.index_type()] * rank)
+    with at_end(block, loop.location):
+        one(list(block.arguments))
+        b.effect("scf.reduce", [])
 
 
 def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Value:

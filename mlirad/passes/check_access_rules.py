@@ -52,7 +52,7 @@ class _Check:
         redone: dict[Any, tuple[Node, Node]] = {}
         while True:
             needed = Needed(self.graph, self.activity, frozenset(redone))
-            values = self._read_again(needed, redone)
+            values = {value for value, _ in needed.keys} | self.collisions.read(needed)
             found = self._unsafe(needed, values, redone)
             if not found:
                 break
@@ -67,11 +67,6 @@ class _Check:
 
         if report:
             self._report(values, redone)
-
-    def _read_again(self, needed: Needed, redone: dict[Any, Any]) -> set[int]:
-        """The values that the reverse computes again, or the check of collisions before it."""
-        values = {value for value, _ in needed.keys}
-        return values | self.collisions.read(values, frozenset(redone))
 
     def _report(self, values: set[int], redone: dict[Any, tuple[Node, Node]]) -> None:
         for node in self.graph.nodes():

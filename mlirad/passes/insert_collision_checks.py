@@ -52,7 +52,8 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
         with before(block_operations(entry_of(check))[-1]):
             stash.give_back()
     with before(block_operations(entry_of(check))[-1]):
-        for one in [stash, *marks]:
+        stash.free()
+        for one in marks:
             one.free()
     function.erase()
 

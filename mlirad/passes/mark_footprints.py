@@ -25,10 +25,8 @@ def mark_footprints(module: ir.Operation) -> None:
 def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     activity = Activity(module, function, graph)
-    redone = redone_arrays(function, graph)
-    needed = Needed(graph, activity, redone)
-    values = {value for value, _ in needed.keys}
-    values |= Collisions(graph, activity).read(values, redone)
+    needed = Needed(graph, activity, redone_arrays(function, graph))
+    values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
         if node.array is None or node.array in activity.local or _is_local(graph, node):
