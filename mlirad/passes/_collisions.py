@@ -40,7 +40,8 @@ class Collisions:
         """What is not proven and matters to the tangents or, for which these are `needed`, to the reverse."""
         values: set[int] = set() if needed is None else {value for value, _ in needed.keys}
         redone: set[Node] = set() if needed is None else needed.redone
-        return [Pair(node, write, loop) for loop, group in self._shared for node, write in _with_writes(group)
+        shared = [(loop, group) for loop, group in self._shared if needed is not None or not self._runs_in_order(loop)]
+        return [Pair(node, write, loop) for loop, group in shared for node, write in _with_writes(group)
                 if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)]
 
     def read(self, needed: Needed) -> set[int]:
@@ -61,6 +62,11 @@ class Collisions:
             if node.array is not None and is_shared(self.graph, node, loop):
                 found.setdefault(node.array, []).append(node)
         return [group for group in found.values() if any(node.name != "field.load" for node in group)]
+
+    def _runs_in_order(self, loop: Node) -> bool:
+        """Whether forward mode makes a loop serial: where iterations race for which of them supplies an element."""
+        return any(node.name == "field.atomic" and _kind(node) != "add" and self.activity.is_differentiable(node)
+                   for node in loop.walk())
 
     def _matters(self, node: Node, write: Node, needed: set[int], redone: set[Node]) -> bool:
         if any(value in self.activity.active or value in needed for one in (node, write) for value in one.results):
