@@ -42,8 +42,7 @@ class Overwrites:
         both (or of the function), in "another" iteration, which is a race, or nowhere (None).
 
         Conditions that exclude one another are seen. Indices that are not affine may be anything within an iteration;
-        that they do not meet another iteration's is the program's promise, since the kernel's own result would depend
-        on the order otherwise.
+        that they do not meet another iteration's is checked before a derivative is taken (`insert-collision-checks`).
         """
         return self.judge(load, write)[0]
 
