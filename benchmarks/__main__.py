@@ -12,6 +12,7 @@ import platform
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.collisions import checks_table, compare_checks
 from benchmarks.driver import Case, Measured, measure
 from benchmarks.gradients import FIRST_HEADING, HEADING, compare_first_calls, compare_ways
 from benchmarks.gradients import table as ways_table
@@ -29,6 +30,10 @@ def main() -> int:
     if settings.rules:
         for threads in settings.threads or (1,):
             print(rules_table(compare_rules(settings.quick, settings.rounds or 25, threads)), flush=True)
+        return 0
+    if settings.collisions:
+        for threads in settings.threads or (1,):
+            print(checks_table(compare_checks(settings.quick, settings.rounds or 25, threads)), flush=True)
         return 0
     if settings.gradients:
         _compare_gradients(settings)
@@ -67,6 +72,7 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=list(dict.fromkeys([*CASES, *GRADIENT_SIZES])),
                         help="a case to run; may be repeated")
     parser.add_argument("--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad')
+    parser.add_argument("--collisions", action="store_true", help="only tapes with and without their check of collisions")
     parser.add_argument("--gradients", action="store_true", help="only derivatives beside their primal, on mlirad")
     parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="a system to compare with")
     parser.add_argument("--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)")

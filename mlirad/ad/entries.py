@@ -64,6 +64,7 @@ class Launch(Entry):
     buffers: Sequence[Any]
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
+    is_checked: bool = False  # that iterations of its parallel loops do not meet, where that was not known before
 
     def flows(self) -> tuple[Flow, ...]:
         """Which arrays pass derivatives to which."""
@@ -72,8 +73,11 @@ class Launch(Entry):
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
-        variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True,
-                                                     tangents=self.derivative.tangents))
+        values = flat_values(self.values, self.buffers, variant, reverse=True, tangents=self.derivative.tangents)
+        if not self.is_checked:
+            variant.check(self.derivative.check, values)
+            self.is_checked = True
+        variant.reverse(self.derivative, values)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""

@@ -128,7 +128,9 @@ class FwdMode:
             self._flows[id(variant)] = variant.flows()
         self.calls.append(kernel)
         self.modes.append(AutodiffMode.FORWARD)
-        return variant.launch(self._mode, flat_values(values, buffers, variant, reverse=False, tangents=self.count))
+        given = flat_values(values, buffers, variant, reverse=False, tangents=self.count)
+        variant.check(variant.collision_check(self._mode), given)
+        return variant.launch(self._mode, given)
 
     @in_turn
     def _give_duals(self, variant: Variant) -> None:

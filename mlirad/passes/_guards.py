@@ -30,11 +30,15 @@ class Guards:
         self.written = {node.array for node in graph.nodes() if node.name in ("field.store", "field.atomic")}
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
-        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further, never both run.
+        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further, never both run on one
+        element.
 
         Indices of loops without a distance may be anything in either.
         """
-        sides = [_Side(self, loop, distances, number).alternatives(node) for number, node in enumerate((left, right))]
+        first, second = (_Side(self, loop, distances, number) for number in range(2))
+        sides = [first.alternatives(left), second.alternatives(right)]
+        sides[0] = _both(sides[0], [[Fact("eq", first.index(mine).plus(second.index(other), -1))
+                                     for mine, other in zip(left.indices, right.indices)]])
         ivs = [self.graph.values[number] for number in loop.blocks[0].arguments]
         free = [iv for iv in ivs if iv not in distances]
         moved = any(distances.get(iv) for iv in ivs)
@@ -129,6 +133,10 @@ class _Side:
         return _either(*ways)
 
     # Numbers.
+
+    def index(self, number: int) -> Sum:
+        """An index of an access."""
+        return self._sum(self.guards.graph.values[number])
 
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""

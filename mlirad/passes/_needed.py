@@ -13,6 +13,7 @@ from mlirad.passes._activity import Activity
 from mlirad.passes._custom import vjp_reads
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._rules import RULES, primal_reads
+from mlirad.passes._walk import has_uses
 
 Key = tuple[int, int]
 
@@ -105,7 +106,7 @@ class Needed:
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
         for node in self.graph.nodes():
-            if node.name in ("field.store", "field.atomic") and node.array in self.arrays:
+            if node.name in ("field.store", "field.atomic") and node.array in self.arrays and self._is_read_beside(node):
                 self.redone.add(node)
                 around = [owner for owner in reversed(node.owners) if owner.name != "scf.parallel"]
                 self.redone.update(around)
@@ -113,6 +114,12 @@ class Needed:
                 for inner in [node, *around]:
                     for level in range(base + 1, min(inner.block.depth + 1, deepest) + 1):
                         self._need_to_run(inner, level)
+
+    def _is_read_beside(self, write: Node) -> bool:
+        """Whether the parallel loop around a write reads its array, too: else no iteration has to see it again."""
+        loop = next((owner for owner in reversed(write.owners) if owner.name == "scf.parallel"), None)
+        return loop is None or any(node.array == write.array and not _is_only_written(node) for node in loop.walk()
+                                   if node.array is not None)
 
     def _reversed_blocks(self, node: Node) -> int:
         """How many of the blocks around a node run reversed at most: one that holds nothing to reverse runs forward."""
@@ -220,3 +227,7 @@ def base_depth(node: Node) -> int:
 
 def _is_add(node: Node) -> bool:
     return str(node.op.attributes["kind"]) == '"add"'
+
+
+def _is_only_written(node: Node) -> bool:
+    return node.name == "field.store" or (node.name == "field.atomic" and _is_add(node) and not has_uses(node.op.results[0]))

@@ -42,8 +42,7 @@ class Overwrites:
         both (or of the function), in "another" iteration, which is a race, or nowhere (None).
 
         Conditions that exclude one another are seen. Indices that are not affine may be anything within an iteration;
-        that they do not meet another iteration's is the program's promise, since the kernel's own result would depend
-        on the order otherwise.
+        that they do not meet another iteration's is checked before a derivative is taken (`insert-collision-checks`).
         """
         return self.judge(load, write)[0]
 
@@ -65,6 +64,18 @@ class Overwrites:
             return None, all_known
         return self._later(load, write, common, {**distances, **within}, all_known), all_known
 
+    def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
+        """Whether it is certain that different iterations of a parallel loop do not meet in two accesses."""
+        found = self._distances(left, right, self._common_loops(left, right))
+        if found is None:
+            return True
+        distances, _ = found
+        distances.update(self._one_to_one(left, right))
+        if all(distances.get(self.graph.values[number]) == 0 or _single_trip(loop, number, self.graph)
+               for number in loop.induction):
+            return True
+        return self.guards.exclude(left, right, loop, distances)
+
     def _distances(self, load: Node, write: Node, common: list[Node]) -> tuple[dict[ir.Value, int], bool] | None:
         """The distances of the loops around two accesses, and whether all axes are known; None if nothing meets."""
         ivs = [self.graph.values[v] for loop in common for v in loop.induction]
@@ -84,6 +95,23 @@ class Overwrites:
             if iv is not None and distances.setdefault(iv, steps) != steps:
                 return None
         return distances, all_known
+
+    def _one_to_one(self, left: Node, right: Node) -> dict[ir.Value, int]:
+        """The distances 0 that axes demand on which two accesses have one sum of several indices."""
+        ivs = [self.graph.values[v] for owner in self._common_loops(left, right) for v in owner.induction]
+        forms = [(self._form(mine), self._form(other)) for mine, other in zip(left.indices, right.indices)]
+        return {iv: 0 for mine, other in forms if mine == other for iv in self._digits(mine, ivs)}
+
+    def _digits(self, form: Affine, ivs: list[ir.Value]) -> list[ir.Value]:
+        """The indices of loops in a sum that has another value for every choice of them, as `8 * i + j` for j below 8."""
+        rest, found = 0, []
+        for factor, leaf in sorted(((abs(factor), leaf) for leaf, factor in form.terms), key=lambda term: term[0]):
+            bounds = self._bounds(leaf)
+            if leaf not in ivs or bounds.low is None or bounds.high is None or factor <= rest:
+                return []
+            rest += factor * (bounds.high - bounds.low)
+            found.append(leaf)
+        return found
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = load.owners

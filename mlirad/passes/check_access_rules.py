@@ -13,6 +13,7 @@ from typing import Annotated, Any, NoReturn
 from mlirad.bindings import ir
 from mlirad.errors import SplitError, TaichiCompilationError, located
 from mlirad.passes._activity import Activity
+from mlirad.passes._collisions import Collisions
 from mlirad.passes._footprint import named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
@@ -41,6 +42,7 @@ class _Check:
         self.graph = Graph(function)
         self.activity = Activity(module, function, self.graph)
         self.overwrites = Overwrites(self.graph)
+        self.collisions = Collisions(self.graph, self.activity)
         self.writes: dict[Any, list[Node]] = {}
         for node in self.graph.nodes():
             if node.name in ("field.store", "field.atomic"):
@@ -51,12 +53,13 @@ class _Check:
         redone: dict[Any, tuple[Node, Node]] = {}
         while True:
             needed = Needed(self.graph, self.activity, frozenset(redone))
-            found = self._unsafe(needed, redone)
+            values = {value for value, _ in needed.keys} | self.collisions.read(needed)
+            found = self._unsafe(needed, values, redone)
             if not found:
                 break
             redone.update(found)
         for array in redone:
-            self._stays_in_one_loop(array, needed)
+            self._stays_in_one_loop(array, needed, values)
         if redone:
             marks = [named_array(array) for array in redone]
             self.function.attributes["grad.redone"] = ir.ArrayAttr.get(marks)
@@ -64,10 +67,9 @@ class _Check:
             self.function.attributes["grad.verdicts"] = ir.ArrayAttr.get(verdicts)
 
         if report:
-            self._report(needed, redone)
+            self._report(values, redone)
 
-    def _report(self, needed: Needed, redone: dict[Any, tuple[Node, Node]]) -> None:
-        values = {value for value, _ in needed.keys}
+    def _report(self, values: set[int], redone: dict[Any, tuple[Node, Node]]) -> None:
         for node in self.graph.nodes():
             if node.name != "field.load" or node.results[0] not in values or self._is_local(node):
                 continue
@@ -80,8 +82,7 @@ class _Check:
                 verdict = "safe, the kernel does not write it"
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
 
-    def _unsafe(self, needed: Needed, redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
-        values = {value for value, _ in needed.keys}
+    def _unsafe(self, needed: Needed, values: set[int], redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
         found: dict[Any, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
             if read.array is None or read.array in found or (self._is_local(read) and read.block.depth == 0 \
@@ -126,12 +127,11 @@ class _Check:
         if self._is_local(load):
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
 
-    def _stays_in_one_loop(self, array: Any, needed: Needed) -> None:
+    def _stays_in_one_loop(self, array: Any, needed: Needed, values: set[int]) -> None:
         """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it.
 
         Loops in front of the only one that writes it need what was there before.
         """
-        values = {value for value, _ in needed.keys}
         writes = self.writes[array]
         loops = {_parallel_loop(write) for write in writes}
         accesses = [n for n in self.graph.nodes() if n.array is not None and n.array == array]

@@ -6,6 +6,7 @@ from mlirad.passes._walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
 RECORD_SIZE = 32
+_CLAIM = RECORD_SIZE - 1  # how many failures there were: the first of them, of all threads, is recorded
 
 _TREE = f"""
 "snode.root"() ({{
@@ -41,10 +42,10 @@ def _record(op: ir.Operation, number: int) -> None:
     zero = b.index(0)
     branch = b.if_else(failed, [], with_else=False)
     with at_end(branch.regions[0].blocks[0], op.location):
-        earlier = b.make("field.load", i64, [record, zero])
+        earlier = b.make("field.atomic", i64, [b.number(1, i64), record, b.index(_CLAIM)], kind=ir.StringAttr.get("add"))
         first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
         with at_end(first.regions[0].blocks[0], op.location):
-            for position, value in enumerate(list(op.operands)[1:RECORD_SIZE]):
+            for position, value in enumerate(list(op.operands)[1:_CLAIM]):
                 b.effect("field.store", [_as_word(spelled(value)), record, b.index(position + 1)])
             b.effect("field.store", [b.number(number, i64), record, zero])
             b.yield_()

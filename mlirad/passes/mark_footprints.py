@@ -6,6 +6,7 @@ factor, ...]`; an empty bound is not known. The tape evaluates them with the arg
 """
 from mlirad.bindings import ir
 from mlirad.passes._activity import Activity
+from mlirad.passes._collisions import Collisions
 from mlirad.passes._footprint import Bound, footprint, named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
@@ -28,7 +29,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     graph = Graph(function)
     activity = Activity(module, function, graph)
     needed = Needed(graph, activity, redone_arrays(function, graph))
-    values = {value for value, _ in needed.keys}
+    values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
         if node.array is None or node.array in activity.local or _is_local(graph, node):

@@ -56,11 +56,13 @@ class _Marking:
         for node in self.graph.nodes():
             if self._decides(node):
                 node.op.attributes[DECISION] = unit
+            if is_marked(node.op):
+                continue
             if node.name == "field.atomic" and self.graph.floats[node.results[0]]:
                 node.op.attributes[LOOSE if node in loose else EXACT] = unit
             elif node.name == "grad.custom":
                 mark_exact(node.op.regions[PRIMAL])
-            elif rounds(node.op) and not is_marked(node.op):
+            elif rounds(node.op):
                 node.op.attributes[LOOSE if node in loose else FUSED if node in products else EXACT] = unit
 
     # What feeds decisions.

@@ -7,7 +7,9 @@ from mlirad.passes._options import Range, Threads, Worth
 
 NORMALISE = ("func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
              "mark-rounding,mark-poles")
-REVERSE = "check-races,check-access-rules,mark-footprints,mark-flows,differentiate-reverse{option},canonicalize,cse"
+REVERSE = ("check-races,check-access-rules,mark-collisions,mark-footprints,mark-flows,differentiate-reverse{option},"
+           "canonicalize,cse")
+COLLISIONS = "{verdicts}insert-collision-checks{{tangents={tangents}}},canonicalize,cse,hoist-loads,canonicalize,cse"
 FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
 CHECK_BOUNDS, CHECK_ACCESS, CHECK_FINITE = "insert-bounds-checks", "insert-access-checks", "insert-finite-checks"
@@ -48,6 +50,7 @@ def cpu_stages(*, reverse: bool = False, tangents: Annotated[int, Range(0, 4096)
     """
     finite = f",{CHECK_FINITE}" if check_finite else ""
     forward = [FORWARD.format(tangents=tangents, constant=str(constant).lower())] * (tangents > 0)
+    marked = ["mark-collisions{tangents=true}"] * (tangents > 0 and not constant)
     if reverse:
         backward = REVERSE.format(option="{again=true}" * (tangents > 0))
         stages = [("normal", NORMALISE), ("derived", ",".join([backward, *forward, STORE]) + finite)]
@@ -55,9 +58,21 @@ def cpu_stages(*, reverse: bool = False, tangents: Annotated[int, Range(0, 4096)
         checks = [CHECK_BOUNDS] * check_bounds + [CHECK_ACCESS] * check_access
         inline = ["inline-custom-gradients"] * (tangents == 0)  # nothing to differentiate: the values are enough
         stages = [("normal", ",".join([*inline, NORMALISE, *checks]) + finite)]
-        stages += [("derived", ",".join([*forward, STORE]))] * (tangents > 0)
-    stages.append(("memref", LOWER_CPU.format(threads=threads, worth=worth)))
-    stages.append(("target", TARGET_CPU.format(fast=(FUSE * fused + FAST) * fast_math)))
+        stages += [("derived", ",".join([*marked, *forward, STORE]))] * (tangents > 0)
+    return _lowered(stages, threads, worth, (FUSE * fused + FAST) * fast_math)
+
+
+def collision_stages(*, tangents: bool = False, threads: Threads = 1, worth: Worth = 100_000, fast_math: bool = True,
+                     fused: bool = True) -> list[tuple[str, str]]:
+    """The stages of the check that iterations do not meet: for the reverse of a kernel, or for its `tangents`."""
+    verdicts = "" if tangents else "check-access-rules,"
+    check = COLLISIONS.format(verdicts=verdicts, tangents=str(tangents).lower())
+    return _lowered([("normal", NORMALISE), ("derived", check)], threads, worth, (FUSE * fused + FAST) * fast_math)
+
+
+def _lowered(stages: list[tuple[str, str]], threads: int, worth: int, fast: str) -> list[tuple[str, str]]:
+    stages = [*stages, ("memref", LOWER_CPU.format(threads=threads, worth=worth)),
+              ("target", TARGET_CPU.format(fast=fast))]
     return [(name, f"builtin.module({text})") for name, text in stages]
 
 

@@ -13,7 +13,7 @@ from struct import Struct
 from typing import Any, Protocol
 
 from mlirad.bindings import ExecutionEngine, ir
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.passes.insert_access_checks import CHECK
 from mlirad.passes.lower_field_assert import RECORD, RECORD_SIZE
 from mlirad.runtime.failures import raise_recorded
@@ -121,11 +121,11 @@ class CompiledKernel:
 
     def __init__(self, module: ir.Module, name: str, parameters: Sequence[Parameter], find: Callable[[str], Memory], *,
                  results: Sequence[DataType] = (), messages: Sequence[str] = (), opt_level: int = 3,
-                 parallel: bool = True) -> None:
+                 parallel: bool = True, failure: type[TaichiRuntimeError] = TaichiAssertionError) -> None:
         libraries = [openmp_library()] if parallel else []
         self.engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=libraries)
         self.function: Callable[[Any], None] = self.engine.lookup(name)
-        self.parameters, self.messages = parameters, messages
+        self.parameters, self.messages, self.failure = parameters, messages, failure
         symbols = [p.symbol for p in parameters if p.symbol is not None and p.symbol != RECORD]
         self.checks = [symbol.removeprefix(CHECK) for symbol in symbols if symbol.startswith(CHECK)]
         self.memory = {symbol: find(symbol) for symbol in symbols if not symbol.startswith(CHECK)}  # as long as the code
@@ -140,7 +140,7 @@ class CompiledKernel:
     def launch(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """Run with the values of this launch, in the order of the kernel's parameters; what the kernel returns.
 
-        Raises TaichiAssertionError where an assertion or an index check failed.
+        Raises an error of the kind `failure` where an assertion or a check failed.
         """
         try:
             frame = self._idle.pop()
@@ -155,7 +155,7 @@ class CompiledKernel:
 
     def _end(self, frame: Frame) -> tuple[Any, ...]:
         if frame.record is not None and frame.record[0]:
-            raise_recorded(self.messages, frame.record)  # and the frame is not used again
+            raise_recorded(self.messages, frame.record, self.failure)  # and the frame is not used again
         return () if frame.results is None or self._results is None else self._results.unpack_from(frame.results)
 
     def ran_last_with(self, values: Sequence[Any]) -> bool:

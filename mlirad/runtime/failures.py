@@ -6,16 +6,16 @@ import struct
 from collections.abc import Sequence
 from typing import NoReturn
 
-from mlirad.errors import TaichiAssertionError, located
+from mlirad.errors import TaichiRuntimeError, located
 from mlirad.passes._location import source_location
 
 
-def raise_recorded(messages: Sequence[str], record: Sequence[int]) -> NoReturn:
-    """Raise TaichiAssertionError for a record: the number of a message, from 1, then the words that go into its holes."""
+def raise_recorded(messages: Sequence[str], record: Sequence[int], kind: type[TaichiRuntimeError]) -> NoReturn:
+    """Raise an error for a record: the number of a message, from 1, then the words that go into its holes."""
     place, _, text = messages[record[0] - 1].partition("\n")
     filled = _filled(text, [int(word) for word in record[1:]])
     source = source_location(place)
-    raise TaichiAssertionError(filled if source is None else located(filled, source))
+    raise kind(filled if source is None else located(filled, source))
 
 
 def _filled(text: str, values: Sequence[int]) -> str:

@@ -11,13 +11,13 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, SplitError, TaichiRuntimeError
+from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.passes._location import source_location
 from mlirad.passes._walk import accesses, functions
 from mlirad.passes.keep_launch import launches
-from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
+from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, has_fused_multiply_add, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
@@ -25,7 +25,8 @@ from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footpri
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
-MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse")
+COLLISIONS, TANGENT_COLLISIONS = "collisions", "collisions-tangents"  # checks before a reverse, and before tangents
+MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse", COLLISIONS, TANGENT_COLLISIONS)
 RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
@@ -37,6 +38,7 @@ class Derivative:
     code: CompiledKernel
     footprints: Footprints
     tangents: int  # that it computes too
+    check: CompiledKernel | None  # of what is not known while compiling
 
 
 @dataclass
@@ -44,6 +46,7 @@ class _Lowered:
     module: ir.Module
     parameters: list[Parameter]
     messages: list[str]
+    may_collide: bool
 
 
 class Variant:
@@ -54,6 +57,7 @@ class Variant:
         self.program = program
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
         self.compiled: dict[str, CompiledKernel] = {}
+        self._may_collide: dict[str, bool] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
@@ -97,6 +101,9 @@ class Variant:
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
+        if mode in (COLLISIONS, TANGENT_COLLISIONS):
+            return collision_stages(tangents=mode == TANGENT_COLLISIONS, threads=config.cpu_max_num_threads,
+                                    worth=config.thread_worth, fast_math=config.fast_math, fused=has_fused_multiply_add())
         return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
                           constant=mode.startswith("constant"), threads=config.cpu_max_num_threads,
                           worth=config.thread_worth, fast_math=config.fast_math,
@@ -152,8 +159,9 @@ class Variant:
             if mode == "reverse":
                 self._footprints = read_footprints(module, self.kernel.name)
             parameters = parameters_of(module, self.kernel.name)
+            may_collide = any("grad.collisions" in function.attributes for function in functions(module.operation))
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
-        return _Lowered(module, parameters, messages)
+        return _Lowered(module, parameters, messages, may_collide)
 
     def footprints(self) -> Footprints:
         """What a launch writes and what its reverse reads. Raises TaichiCompilationError where there is no reverse."""
@@ -185,7 +193,7 @@ class Variant:
 
     @in_turn
     def _find_derivative(self, mode: str) -> Derivative:
-        found = Derivative(self.code(mode), self.footprints(), tangents_of(mode))
+        found = Derivative(self.code(mode), self.footprints(), tangents_of(mode), self.collision_check(mode))
         return self._derivatives.setdefault(mode, found)
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
@@ -207,9 +215,20 @@ class Variant:
             with context():
                 found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._memory,
                                        results=self.kernel.results, messages=lowered.messages, parallel=parallel,
-                                       opt_level=self.program.config.opt_level)
+                                       opt_level=self.program.config.opt_level,
+                                       failure=TaichiRuntimeError if mode in (COLLISIONS, TANGENT_COLLISIONS)
+                                       else TaichiAssertionError)
             self.compiled[mode] = found
+            self._may_collide[mode] = lowered.may_collide
         return found
+
+    @in_turn
+    def collision_check(self, mode: str) -> CompiledKernel | None:
+        """What has to run before a derivative's mode, where iterations may meet as far as is known while compiling."""
+        self.code(mode)
+        if not self._may_collide[mode]:
+            return None
+        return self.code(COLLISIONS if mode.endswith("reverse") else TANGENT_COLLISIONS)
 
     def _memory(self, symbol: str) -> Memory:
         memory = self.program.fields.get(symbol)
@@ -241,6 +260,11 @@ class Variant:
         if self.is_stale:
             raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses a field of a destroyed tree")
         derivative.code.launch(values)
+
+    def check(self, check: CompiledKernel | None, values: Sequence[Any]) -> None:
+        """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in an element."""
+        if check is not None:
+            check.launch(values)
 
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
@@ -276,7 +300,7 @@ class Variant:
         gradients, duals = self._gradients(), self._duals()
         if duals != self._declared_duals:
             self._declared_duals = duals
-            self._forget_modes([mode for mode in self.compiled if tangents_of(mode)])
+            self._forget_modes([mode for mode in self.compiled if tangents_of(mode) or mode == TANGENT_COLLISIONS])
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()
@@ -363,7 +387,9 @@ class Variant:
         if self.footprints().redone:
             raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
                                      "use ti.ad.Tape, which keeps the values")
-        self.reverse(self.derivative("reverse"), values)
+        derivative = self.derivative("reverse")
+        self.check(derivative.check, values)
+        self.reverse(derivative, values)
 
     def shaped(self, found: tuple[Any, ...]) -> Any:
         """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or nothing."""

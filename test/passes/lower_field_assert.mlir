@@ -7,7 +7,7 @@
 // CHECK: %[[FAILED:.*]] = arith.xori %arg0,
 // CHECK: %[[RECORD:.*]] = "field.get"() {field = @"$errors"}
 // CHECK: scf.if %[[FAILED]]
-// CHECK: %[[EARLIER:.*]] = "field.load"(%[[RECORD]],
+// CHECK: %[[EARLIER:.*]] = "field.atomic"(%{{.*}}, %[[RECORD]], %{{.*}}) {kind = "add"}
 // CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[EARLIER]],
 // CHECK: scf.if %[[NONE]]
 // CHECK: %[[WORD:.*]] = arith.index_cast %arg1

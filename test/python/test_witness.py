@@ -89,8 +89,8 @@ def test_iterations_are_named() -> None:
             kernel(*arguments)
 
 
-def test_what_is_not_known_is_the_programs_promise() -> None:
-    """Indices from memory, and factors that are arguments, are taken to keep iterations apart."""
+def test_what_is_not_known_is_checked() -> None:
+    """Indices from memory, and factors that are arguments, may keep iterations apart."""
     x, loss = variable(20), scalar()
     order = ti.field(ti.i32, 10)
     order.from_numpy(np.random.default_rng(0).permutation(10).astype(np.int32))
@@ -108,3 +108,5 @@ def test_what_is_not_known_is_the_programs_promise() -> None:
         run(5)
 
     check(program, [x], loss)
+    with pytest.raises(ti.TaichiRuntimeError, match=r"iteration \(\d, \d\) of a parallel loop"), ti.ad.Tape(loss):
+        run(4)

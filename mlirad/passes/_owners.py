@@ -1,0 +1,109 @@
+"""Who marks an element as its own, and who looks whose it is, so that every pair of accesses left open is checked.
+
+Of a pair, one access marks. It is one of which different iterations do not meet, or are refused where they do: then an
+element has one owner. Where neither is (sums, and loads of what is added to), a second iteration that marks an element is
+noted beside the first.
+"""
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from mlirad.errors import TaichiCompilationError
+from mlirad.passes._collisions import Collisions, Pair
+from mlirad.passes._graph import Graph, Node
+from mlirad.passes._location import source_location
+from mlirad.passes._walk import constant_integer
+
+# What may be computed where the program does not: a division might be by 0.
+HARMLESS = ("arith.constant", "arith.index_cast", "arith.extsi", "arith.trunci", "arith.addi", "arith.subi", "arith.muli")
+
+
+@dataclass
+class Owner:
+    """Marks on the elements of one array: `axes` are those that the loop moves along in the accesses that mark.
+
+    `is_shared` where several iterations may mark an element.
+    """
+
+    loop: Node
+    markers: list[Node]
+    lookers: list[Node]
+    axes: list[int]
+    is_shared: bool
+
+
+class Owners:
+    """Chooses, for the open pairs of one function."""
+
+    def __init__(self, graph: Graph, collisions: Collisions, pairs: Sequence[Pair]) -> None:
+        self.graph, self.collisions, self.pairs = graph, collisions, pairs
+        self.open = {(pair.node, pair.write) for pair in pairs} | {(pair.write, pair.node) for pair in pairs}
+
+    def choose(self) -> list[Owner]:
+        """The owners to note, each once: those of the components of a vector are the same."""
+        for pair in self.pairs:
+            if any(owner.name in ("scf.for", "scf.while") for owner in pair.loop.owners):
+                raise TaichiCompilationError("a parallel loop within another loop", source_location(pair.loop.op.location))
+        lookers: dict[Node, list[Node]] = {}
+        loops = {pair.write: pair.loop for pair in self.pairs} | {pair.node: pair.loop for pair in self.pairs}
+        for pair in self.pairs:
+            marker = self._marker(pair, lookers)
+            lookers.setdefault(marker, []).append(pair.write if marker is pair.node else pair.node)
+        found: dict[Hashable, Owner] = {}
+        for marker, others in lookers.items():
+            loop = loops[marker]
+            axes = [axis for axis, index in enumerate(marker.indices) if not is_outside(self.graph, index, loop)]
+            one = Owner(loop, [marker], others, axes, not self._is_exact(marker, loop))
+            found.setdefault(self._key(one), one)
+        return self._joined(list(found.values()))
+
+    def _is_exact(self, node: Node, loop: Node) -> bool:
+        """Whether an element is touched by one iteration, or else refused."""
+        return (node, node) in self.open or self.collisions.are_apart(node, node, loop)
+
+    def _marker(self, pair: Pair, chosen: dict[Node, list[Node]]) -> Node:
+        exact = [node for node in (pair.write, pair.node) if self._is_exact(node, pair.loop)]
+        return next((node for node in exact if node in chosen), exact[0] if exact else pair.write)
+
+    def _key(self, owner: Owner) -> Hashable:
+        """What tells owners apart: those of components have the same indices but for constants that are equal."""
+        marker = owner.markers[0]
+        return marker.array, self._place(marker, marker), frozenset(self._place(one, marker) for one in owner.lookers)
+
+    def _place(self, node: Node, marker: Node) -> Hashable:
+        numbers = [(self._index(mine), self._index(other)) for mine, other in zip(node.indices, marker.indices)]
+        return node.block, tuple([None if mine == other and isinstance(mine, str) else mine for mine, other in numbers])
+
+    def _index(self, index: int) -> int | str:
+        constant = constant_integer(self.graph.values[index])
+        return index if constant is None else str(constant)
+
+    def _joined(self, owners: list[Owner]) -> list[Owner]:
+        """Owners noted in the same memory where all that meet there would be refused."""
+        found: list[Owner] = []
+        for new in owners:
+            into = next((old for old in found if self._fit(old, new)), None)
+            if into is None:
+                found.append(new)
+            else:
+                into.markers += new.markers
+                into.lookers += [node for node in new.lookers if node not in into.lookers]
+        return found
+
+    def _fit(self, old: Owner, new: Owner) -> bool:
+        markers = [*old.markers, *new.markers]
+        if old.is_shared or new.is_shared or old.loop is not new.loop or markers[0].array != markers[-1].array \
+                or len(old.axes) != len(markers[0].indices) or len(new.axes) != len(old.axes):
+            return False
+        return all((marker, node) in self.open or self.collisions.are_apart(marker, node, old.loop)
+                   for marker in markers for node in [*markers, *old.lookers, *new.lookers])
+
+
+def is_outside(graph: Graph, index: int, loop: Node) -> bool:
+    """Whether an index is the same in all of a loop: arithmetic on what is outside of it."""
+    if graph.depth_of(index) <= loop.block.depth:
+        return True
+    node = graph.defined[index]
+    return isinstance(node, Node) and node.name in HARMLESS and \
+        all(is_outside(graph, operand, loop) for operand in node.operands)

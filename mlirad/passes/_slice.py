@@ -1,0 +1,73 @@
+"""What some accesses of a function are reached by: their indices, the conditions and loops around them, and all that goes
+into these.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mlirad.passes._activity import flows
+from mlirad.passes._graph import BlockNode, Graph, Node
+
+WRITES = ("field.store", "field.atomic")
+
+
+class Slice:
+    """`values` are computed, `loads` read, and `writes` done: all those to the arrays in `done` that are read."""
+
+    def __init__(self, graph: Graph, accesses: Iterable[Node], done: frozenset[Any]) -> None:
+        self.graph, self.done = graph, done
+        self.values: set[int] = set()
+        self.loads: set[Node] = set()
+        self.writes: set[Node] = set()
+        self._around: set[Node] = set()
+        self._pending: list[int] = []
+        for node in accesses:
+            self._reach(node)
+        while self._pending:
+            self._compute(self._pending.pop())
+
+    def _want(self, values: Iterable[int]) -> None:
+        new = set(values) - self.values
+        self.values |= new
+        self._pending.extend(new)
+
+    def _reach(self, node: Node) -> None:
+        """Get to where a node runs, with its indices."""
+        self._want(node.indices)
+        for owner in node.owners:
+            self._run(owner)
+
+    def _run(self, node: Node) -> None:
+        """Do what decides whether, and how often, the blocks of a node run."""
+        if node in self._around:
+            return
+        self._around.add(node)
+        if node.name == "scf.while":
+            self._want(node.blocks[0].terminator.operands[:1])
+        else:
+            self._want(node.operands[:3] if node.name == "scf.for" else node.operands)
+
+    def _compute(self, value: int) -> None:
+        definition = self.graph.defined[value]
+        owner = definition.owner if isinstance(definition, BlockNode) else definition
+        if owner is None:
+            return
+        if owner.blocks:
+            self._run(owner)
+            self._want(source for source, targets in flows(owner) if value in targets)
+            return
+        assert isinstance(definition, Node)
+        self._want(definition.operands)
+        if definition.array is not None:
+            self.loads.add(definition)
+            self._do_writes(definition.array)
+
+    def _do_writes(self, array: Any) -> None:
+        """Do the writes to an array that is read."""
+        if array in self.done:
+            for node in self.graph.nodes():
+                if node.name in WRITES and node.array == array and node not in self.writes:
+                    self.writes.add(node)
+                    self._want(node.operands)
+                    self._reach(node)

@@ -1,0 +1,97 @@
+"""Copies of arrays, to give them back what they held."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_of
+from mlirad.passes import _build as b
+from mlirad.passes._graph import Graph, Node
+from mlirad.passes._walk import at_end
+
+
+class Stash:
+    """Copies, made at the insertion point, of the arrays that some writes change; of a function with these arguments."""
+
+    def __init__(self, arguments: Sequence[ir.Value], graph: Graph, writes: Iterable[Node]) -> None:
+        nodes = {node.array: node for node in sorted(writes, key=lambda node: node.order)}
+        arrays = [array_in(arguments, graph, node) for node in nodes.values() if not is_local(graph, node)]
+        self._copies = [(array, allocated(array, range(len(array_of(array.type)[1])), _element(array)))
+                        for array in arrays]
+        for array, copy in self._copies:
+            _for_each(array, partial(_keep, array, copy))
+
+    def give_back(self) -> None:
+        """Let the arrays hold what they held."""
+        for array, copy in self._copies:
+            _for_each(array, partial(_restore, array, copy))
+
+    def free(self) -> None:
+        """Release the copies."""
+        for _, copy in self._copies:
+            b.effect("memref.dealloc", [copy])
+
+
+def _keep(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
+    b.write(b.make("field.load", _element(array), [array, *at]), copy, at)
+
+
+def _restore(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
+    b.effect("field.store", [b.read(copy, at), array, *at])
+
+
+def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
+    """Do something for every element of an array."""
+    sizes = extents_of(array, range(len(array_of(array.type)[1])))
+    if not sizes:
+        one([])
+        return
+    rank = len(sizes)
+    loop = ir.Operation.create("scf.parallel", [], [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank], {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])}, regions=1)
+    block = b.block(loop, 0, [b.index_type()] * rank)
+    with at_end(block, loop.location):
+        one(list(block.arguments))
+        b.effect("scf.reduce", [])
+
+
+def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Value:
+    """The array of an access: an argument of the function that is made, or the field, gotten at the insertion point.
+
+    A local of the kernel is that of the kernel itself: only its type is of use.
+    """
+    if isinstance(node.array, str):
+        type_ = graph.values[node.array_value].type
+        return b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(node.array))
+    if is_local(graph, node):
+        return graph.values[node.array_value]
+    return arguments[ir.BlockArgument(node.array).arg_number]
+
+
+def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:
+    """How long some axes of an array are."""
+    extents = array_of(array.type)[1]
+    i64 = b.integer_type(64)
+    return [b.index(extents[axis]) if extents[axis] >= 0 else
+            b.make("field.dim", b.index_type(), [array], axis=ir.IntegerAttr.get(i64, axis)) for axis in axes]
+
+
+def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Value:
+    """Memory for an element of a type for each along some axes of an array."""
+    axes = list(axes)
+    extents = array_of(array.type)[1]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    type_ = ir.MemRefType.get([extents[axis] if extents[axis] >= 0 else dynamic for axis in axes], element)
+    sizes = extents_of(array, [axis for axis in axes if extents[axis] < 0])
+    return b.make("memref.alloc", type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+
+
+def _element(array: ir.Value) -> ir.Type:
+    return ir.Type.parse(array_of(array.type)[0])
+
+
+def is_local(graph: Graph, node: Node) -> bool:
+    """Whether an access is to memory of one launch."""
+    value = graph.values[node.array_value]
+    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"

@@ -1,0 +1,24 @@
+"""Note on every public function, as `grad.collisions`, whether its derivative wants a check that iterations do not meet.
+
+Assumes the verdicts of `check-access-rules` where the derivative is the reverse. `insert-collision-checks` makes the check.
+"""
+from mlirad.bindings import ir
+from mlirad.passes._collisions import find_open
+from mlirad.passes._graph import Graph
+from mlirad.passes._remarks import remark, shown_array, shown_place
+from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._walk import functions
+
+REQUIRES = (structured, known_arrays)
+
+
+def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: bool = False) -> None:
+    """Note kernels in which iterations of a parallel loop may meet, as far as is known while compiling."""
+    for function in functions(module):
+        if "sym_visibility" not in function.attributes:
+            found = find_open(module, function, Graph(function), tangents=tangents).pairs
+            if found:
+                function.attributes["grad.collisions"] = ir.UnitAttr.get()
+            for pair in found if report else ():
+                remark(pair.node.op, f"that no other iteration writes this element of {shown_array(pair.node.array)} at "
+                                     f"{shown_place(pair.write.op)} is checked when a derivative is taken")

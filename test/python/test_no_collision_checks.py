@@ -1,0 +1,48 @@
+"""Ordinary programs, those of the benchmarks and the examples, run no check for iterations that meet."""
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import mlirad as ti
+from benchmarks.workload import GRADIENT_SIZES
+from mlirad.examples import gravity, throw
+from mlirad.runtime.cpu import CompiledKernel
+from mlirad.runtime.variant import Variant
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, CompiledKernel | None]]:
+    """What was found for the kernels of which derivatives were made."""
+    found: dict[str, CompiledKernel | None] = {}
+    original = Variant.collision_check
+
+    def collision_check(variant: Variant, mode: str) -> CompiledKernel | None:
+        check = found[variant.kernel.name] = original(variant, mode)
+        return check
+
+    monkeypatch.setattr(Variant, "collision_check", collision_check)
+    yield found
+    ti.reset()
+
+
+@pytest.mark.parametrize("name", GRADIENT_SIZES)
+def test_benchmarks(name: str, asked: dict[str, CompiledKernel | None]) -> None:
+    ti.init(cpu_max_num_threads=2, opt_level=0)
+    workload = importlib.import_module(f"benchmarks.workloads.{name}").build(ti, 8)
+    with ti.ad.Tape(workload.loss):
+        workload.forward()
+    assert asked and set(asked.values()) == {None}, asked
+
+
+def test_throw(asked: dict[str, CompiledKernel | None]) -> None:
+    assert throw.main(["--particles", "60", "--steps", "256", "--iterations", "1", "--memory", "500kB"]) == 0
+    assert asked and set(asked.values()) == {None}, asked
+
+
+def test_gravity(asked: dict[str, CompiledKernel | None], tmp_path: Path) -> None:
+    assert gravity.main(["--bodies", "8", "--steps", "6", "--output", str(tmp_path / "orbits.png")]) == 0
+    assert asked and set(asked.values()) == {None}, asked
