@@ -4,6 +4,7 @@ from mlirad.errors import (
     TaichiAssertionError,
     TaichiCompilationError,
     TaichiIndexError,
+    TaichiMemoryError,
     TaichiNameError,
     TaichiRuntimeError,
     TaichiRuntimeTypeError,

@@ -9,6 +9,7 @@ from weakref import WeakSet, finalize
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
 from mlirad.runtime.own import OfThread, Own
@@ -40,6 +41,7 @@ class Program:
         self.pending: list[Callable[[], None]] = []
         self.root: Any = None
         self.generation = 0
+        self.capacity = Capacity()
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
@@ -113,6 +115,7 @@ class Program:
     @in_turn
     def forget(self, symbol: str) -> None:
         """Let go of a field's memory; code that has its address is not run again."""
+        self.capacity.give_back(symbol)
         self.fields.pop(symbol, None)
         self.gradients.pop(symbol, None)
         self.tangents.pop(symbol, None)
