@@ -132,7 +132,12 @@ class Program:
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
         while self.pending:
-            self.pending.pop(0)()
+            allocate = self.pending.pop(0)
+            try:
+                allocate()
+            except KeyboardInterrupt:
+                self.pending.insert(0, allocate)  # for the next access
+                raise
 
 
 _current: list[Program] = []
