@@ -6,6 +6,7 @@ from mlirad.errors import (
     TaichiAssertionError,
     TaichiCompilationError,
     TaichiIndexError,
+    TaichiMemoryError,
     TaichiNameError,
     TaichiRuntimeError,
     TaichiRuntimeTypeError,

@@ -76,6 +76,10 @@ class TaichiRuntimeTypeError(TaichiRuntimeError, TypeError, ValueError):
     """An argument of the wrong type or shape in a launch."""
 
 
+class TaichiMemoryError(TaichiRuntimeError, MemoryError):
+    """More memory was asked for than the machine has."""
+
+
 class TaichiAssertionError(TaichiRuntimeError, AssertionError):
     """An assertion, or an index check in debug mode, that failed inside a kernel."""
 

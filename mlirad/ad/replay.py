@@ -35,7 +35,7 @@ class Loop(Entry):
         self.taped_bytes = 0  # kept for the reverse of the last step
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
-        self.states = States([memory_of(target)[1] for target in declared.state])
+        self.states = States([memory_of(target)[1] for target in declared.state], tape.program.capacity)
         self.statistics.state_bytes = self.states.state_bytes
         for key, view in self._written():
             self.note_written(key, view)
@@ -84,7 +84,7 @@ class Loop(Entry):
     def reverse(self) -> None:
         """Come to each step, last first, from the nearest snapshot, record it, and run its reverses."""
         tape = self.tape
-        left = States([view for _, view in self._written()])
+        left = States([view for _, view in self._written()], tape.program.capacity)
         self.states.forget([state for state in self.states.kept if state >= self.steps])
         left.keep(0)
         try:

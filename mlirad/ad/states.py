@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.runtime.capacity import Capacity
+
 Array = np.ndarray[Any, Any]
 
 
 class States:
     """Copies of some arrays, by the number of the state; what is forgotten gives its memory to the next."""
 
-    def __init__(self, views: Sequence[Array]) -> None:
+    def __init__(self, views: Sequence[Array], capacity: Capacity) -> None:
+        self._capacity = capacity
         self.views = list(views)
         self.state_bytes = sum(view.nbytes for view in self.views)  # of one copy
         self.kept: dict[int, list[Array]] = {}
@@ -24,11 +27,16 @@ class States:
         return len(self.kept) + len(self.spare)
 
     def keep(self, state: int) -> None:
-        """Copy memory, which is in a state."""
-        buffers = self.spare.pop() if self.spare else [np.empty(view.shape, view.dtype) for view in self.views]
+        """Copy memory, which is in a state. Raises TaichiMemoryError where there is no room for it."""
+        buffers = self.spare.pop() if self.spare else [self._room(view) for view in self.views]
         for buffer, view in zip(buffers, self.views):
             np.copyto(buffer, view)
         self.kept[state] = buffers
+
+    def _room(self, view: Array) -> Array:
+        room: Array = np.empty(view.shape, view.dtype)
+        self._capacity.lend(room, f"a snapshot of the state of a checkpointed loop, beside {len(self.kept)} others,")
+        return room
 
     def restore(self, state: int) -> None:
         """Make memory what it was in a kept state."""

@@ -372,7 +372,7 @@ class Tape:
     def _reverse(self, outputs: Sequence[str]) -> None:
         """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are the fields seeded."""
         self._warn_of_hidden(outputs)
-        way = WayBack(version for entry in self.entries for version in entry.saved)
+        way = WayBack((version for entry in self.entries for version in entry.saved), self.program)
         try:
             self.sweep(self.entries, way.give_back)
         finally:

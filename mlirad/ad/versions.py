@@ -34,7 +34,7 @@ class Version:
                  beside: Sequence[np.ndarray[Any, Any]] = ()) -> None:
         self.view, self.key, self.read, self.written = view, key, read, written
         self.redone = redone
-        self.copy = arena.copy(view)
+        self.copy = arena.copy(view, f"'{key}'" if isinstance(key, str) else "an array argument")
         self.beside = [Version(arena, one, key, read, written, redone) for one in beside]
 
     @property
@@ -68,8 +68,8 @@ class WayBack:
     exchanged with memory, and need no more of it.
     """
 
-    def __init__(self, versions: Iterable[Version]) -> None:
-        self._arena = Arena()
+    def __init__(self, versions: Iterable[Version], program: Program) -> None:
+        self._arena = Arena(program.capacity)
         self._undo: list[Callable[[], None]] = []
         self._copied: set[tuple[Any, ...]] = set()
         places: dict[Key, dict[tuple[Any, ...], int]] = {}
@@ -108,7 +108,7 @@ class Versions:
         self.needed: dict[Key, dict[str, Region]] = {}
         self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
         self.arrays: dict[Key, np.ndarray[Any, Any]] = {}  # array arguments of launches inside a call
-        self._arena = Arena()
+        self._arena = Arena(program.capacity)
 
     def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.

@@ -22,6 +22,7 @@ from mlirad.frontend.matrix import Matrix
 from mlirad.frontend.places import ArrayRef
 from mlirad.frontend.regions import fill_array
 from mlirad.lang.component_field import ComponentField
+from mlirad.lang.field_size import take_memory
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.matrix import ElementMatrix
@@ -63,12 +64,15 @@ class Field:
             self.offset = start
         elif self.primal is not None:
             self.offset = self.primal.offset
+        take_memory(self, node, ["", *sorted(self.wanted)])
         self.placed_in = node
 
     @in_turn
     def want(self, kind: str) -> None:
         """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ..., "grad.dual" ..."""
         if self.dtype.is_float and self.primal is None:
+            if self.placed_in is not None:
+                take_memory(self, self.placed_in, [kind])
             self.wanted.add(kind)
             if isinstance(self.program.root, Root):
                 self._root().schedule()

@@ -1,7 +1,9 @@
 """Arrays with a life of their own, passed to kernels as arguments: `ti.ndarray`."""
 from __future__ import annotations
 
+from math import prod
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 
@@ -24,6 +26,10 @@ class Ndarray:
     def __init__(self, dtype: DataType, shape: tuple[int, ...], element_shape: tuple[int, ...],
                  needs_grad: bool) -> None:
         self.dtype, self.shape, self.element_shape = dtype, shape, element_shape
+        self.program = program()
+        size = prod(shape + element_shape) * dtype.size
+        self.program.capacity.take({id(self): size}, f"an ndarray of shape {shape} of {dtype}{list(element_shape) or ''}")
+        finalize(self, self.program.capacity.give_back, id(self)).atexit = False
         self.values = np.zeros(shape + element_shape, dtype.numpy)
         self.address = self.values.ctypes.data
         self.dims = self.values.shape
@@ -32,7 +38,6 @@ class Ndarray:
         if self.grad is not None:
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
-        self.program = program()
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""

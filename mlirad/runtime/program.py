@@ -9,6 +9,7 @@ from weakref import WeakSet, finalize
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory import Allocation, FieldMemory
 from mlirad.runtime.own import OfThread, Own
@@ -42,6 +43,7 @@ class Program:
         self.poles = Poles()
         self.root: Any = None
         self.generation = 0
+        self.capacity = Capacity()
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
@@ -115,6 +117,7 @@ class Program:
     @in_turn
     def forget(self, symbol: str) -> None:
         """Let go of a field's memory; code that has its address is not run again."""
+        self.capacity.give_back(symbol)
         self.fields.pop(symbol, None)
         self.gradients.pop(symbol, None)
         self.tangents.pop(symbol, None)
@@ -131,7 +134,12 @@ class Program:
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
         while self.pending:
-            self.pending.pop(0)()
+            allocate = self.pending.pop(0)
+            try:
+                allocate()
+            except KeyboardInterrupt:
+                self.pending.insert(0, allocate)  # for the next access
+                raise
 
 
 _current: list[Program] = []

@@ -10,6 +10,7 @@ from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
 from mlirad.ad.arena import Arena
+from mlirad.runtime.capacity import Capacity
 
 pytestmark = pytest.mark.usefixtures("f64")
 N, STEPS = 6, 8
@@ -451,10 +452,10 @@ def test_parts_that_overlap(boxes: list[tuple[int, int]]) -> None:
 
 
 def test_copies_of_many_sizes_lie_in_one_arena() -> None:
-    arena, random = Arena(), np.random.default_rng(5)
+    arena, random = Arena(Capacity()), np.random.default_rng(5)
     arrays = [random.standard_normal(shape) for shape in [(3,), (), (100, 7), (5000,), (200_000,), (1, 2, 3)] * 3]
     arrays += [arrays[2].astype(np.float32)[::2, 1:4], np.zeros((0, 3)), np.arange(9, dtype=np.int8)]
-    copies = [arena.copy(array) for array in arrays]
+    copies = [arena.copy(array, "x") for array in arrays]
     expected = [array.copy() for array in arrays]
     for array in arrays:
         array.fill(0)
