@@ -14,12 +14,12 @@ from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
 from mlirad.passes._graph import Graph
 from mlirad.passes._options import Range
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import attributes_of, functions
 
 Tangents = Annotated[int, Range(1, 4096)]
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def differentiate_forward(module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False) -> None:
