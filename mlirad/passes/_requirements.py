@@ -30,7 +30,15 @@ def structured(root: ir.Operation) -> None:
                 refuse(op, f"'{op.name}' within a function, expected loops and branches of 'scf' only")
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
+            if op.name == "scf.parallel" and any(owner.name == "scf.parallel" for owner in _owners(op)):
+                refuse(op, "a parallel loop within another")
             _require_one_block(op)
+
+
+def _owners(op: ir.Operation) -> Iterator[ir.Operation]:
+    while op.parent is not None:
+        op = op.parent.operation
+        yield op
 
 
 def _with_depth(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
@@ -53,6 +61,33 @@ def known_arrays(root: ir.Operation) -> None:
             made = [] if op.name in ("field.get", "field.alloca") else op.results
             if any(is_array(value.type) for value in (*made, *inner)):
                 refuse(op, f"an array that '{op.name}' makes, expected fields, locals and arguments of functions")
+
+
+def well_marked(root: ir.Operation) -> None:
+    """Require what earlier passes note on loops and functions to be what they note."""
+    for function in functions(root):
+        arguments = len(function.regions[0].blocks[0].arguments)
+        for mark in _listed(function, "grad.redone"):
+            if not isinstance(mark, ir.FlatSymbolRefAttr) and not _is_below(mark, arguments):
+                refuse(function, f"'grad.redone' names {mark}, expected fields and numbers of arguments")
+        for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
+            rank = len(loop.regions[0].blocks[0].arguments)
+            if "field.axis" in loop.attributes and not _is_below(loop.attributes["field.axis"], rank):
+                refuse(loop, f"'field.axis' is {loop.attributes['field.axis']}, expected an axis of the loop, 0 to {rank - 1}")
+            if "block_dim" in loop.attributes and not _is_below(loop.attributes["block_dim"], 1 << 31):
+                refuse(loop, f"'block_dim' is {loop.attributes['block_dim']}, expected a number of threads")
+
+
+def _listed(op: ir.Operation, name: str) -> list[ir.Attribute]:
+    if name not in op.attributes:
+        return []
+    if not isinstance(op.attributes[name], ir.ArrayAttr):
+        refuse(op, f"'{name}' is {op.attributes[name]}, expected a list")
+    return list(ir.ArrayAttr(op.attributes[name]))
+
+
+def _is_below(mark: ir.Attribute, end: int) -> bool:
+    return isinstance(mark, ir.IntegerAttr) and 0 <= ir.IntegerAttr(mark).value < end
 
 
 def calls_of_private_functions(root: ir.Operation) -> None:
@@ -96,3 +131,6 @@ def _require_one_block(op: ir.Operation) -> None:
 def refuse(op: ir.Operation, message: str) -> None:
     """Raise the error for an operation that a pass cannot take."""
     raise TaichiCompilationError(message, source_location(op.location))
+
+
+KERNELS: tuple[Requirement, ...] = (structured, known_arrays, well_marked)

@@ -21,12 +21,12 @@ from mlirad.passes._needed import Needed
 from mlirad.passes._options import OneOf
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._remarks import remark, shown_array, shown_place
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import functions
 
 Rules = Annotated[str, OneOf(("save", "refuse"))]
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def check_access_rules(module: ir.Operation, *, rules: Rules = "save", report: bool = False) -> None:

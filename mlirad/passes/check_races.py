@@ -18,13 +18,13 @@ from mlirad.passes._graph import Graph, Node
 from mlirad.passes._location import source_location
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._remarks import shown_array
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import functions
 from mlirad.passes._witness import Iteration, Witness
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def check_races(module: ir.Operation) -> None:

@@ -13,13 +13,14 @@ from mlirad.passes import _build as b
 from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
 from mlirad.passes._graph import Graph
+from mlirad.passes._location import source_location
 from mlirad.passes._options import Range
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import attributes_of, functions
 
 Tangents = Annotated[int, Range(1, 4096)]
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def differentiate_forward(module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False) -> None:
@@ -65,7 +66,8 @@ def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -
         if names is None or node.array in forward.arrays:
             continue
         if len(names) < count:
-            raise TaichiCompilationError(f"field '{node.array}' has {len(names)} tangents, {count} are asked for")
+            raise TaichiCompilationError(f"field '{node.array}' has {len(names)} tangents, {count} are asked for",
+                                         source_location(node.op.location))
         element, extents = array_of(graph.values[node.array_value].type)
         type_ = array_type(ir.Type.parse(element), extents)
         forward.arrays[node.array] = [b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))

@@ -15,12 +15,12 @@ from mlirad.passes._finite import infinite_arrays
 from mlirad.passes._graph import Graph
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Recompute
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._reverse import Reverse
 from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import attributes_of, functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:

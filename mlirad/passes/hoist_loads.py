@@ -2,7 +2,7 @@
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import (
     accesses,
     array_root,
@@ -15,7 +15,7 @@ from mlirad.passes._walk import (
     operations,
 )
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def hoist_loads(root: ir.Operation) -> None:

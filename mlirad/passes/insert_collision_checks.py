@@ -17,12 +17,12 @@ from mlirad.passes._collisions import find_open
 from mlirad.passes._graph import Graph
 from mlirad.passes._marks import Marks
 from mlirad.passes._owners import Owner, Owners
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._slice import WRITES, Slice
 from mlirad.passes._stash import Stash
 from mlirad.passes._walk import attributes_of, before, block_operations, entry_of, functions, has_uses, operations
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 _EFFECTS = (*WRITES, "field.print", "field.assert")
 _ACCESS, _KEPT = "grad.access", "grad.kept"

@@ -11,13 +11,13 @@ from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.passes import _build as b
 from mlirad.passes._affine import Affine, affine
 from mlirad.passes._options import Threads
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
 
 LARGEST = 1 << 24  # bytes of all copies of one array
 UNKNOWN_TRIPS = 8
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def insert_private_copies(module: ir.Operation, *, threads: Threads = 1) -> None:

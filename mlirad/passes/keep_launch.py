@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.passes._location import source_location
 from mlirad.passes._options import Range
-from mlirad.passes._requirements import known_arrays, refuse, structured
+from mlirad.passes._requirements import KERNELS, refuse
 from mlirad.passes._walk import (
     accesses,
     array_root,
@@ -23,7 +23,7 @@ from mlirad.passes._walk import (
 
 _EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_000)] = 0) -> None:

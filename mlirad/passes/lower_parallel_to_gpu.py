@@ -12,12 +12,12 @@ from mlirad.passes import _build as b
 from mlirad.passes._box import box_indices, box_size
 from mlirad.passes._location import source_location
 from mlirad.passes._options import Range
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import at_end, before, block_operations, constant_integer, entry_of, functions
 
 MAX_BLOCK = 1024
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def lower_parallel_to_gpu(module: ir.Operation, *, block_dim: Annotated[int, Range(1, MAX_BLOCK)] = 128) -> None:

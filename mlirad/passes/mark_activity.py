@@ -7,10 +7,10 @@ from mlirad.bindings import ir
 from mlirad.passes._activity import Activity
 from mlirad.passes._graph import Graph
 from mlirad.passes._remarks import remark, shown_array
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_activity(module: ir.Operation, *, report: bool = False) -> None:

@@ -6,10 +6,10 @@ from mlirad.bindings import ir
 from mlirad.passes._collisions import find_open
 from mlirad.passes._graph import Graph
 from mlirad.passes._remarks import remark, shown_array, shown_place
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: bool = False) -> None:

@@ -10,11 +10,11 @@ from mlirad.passes._collisions import Collisions
 from mlirad.passes._footprint import Bound, footprint, named_array
 from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_footprints(module: ir.Operation) -> None:

@@ -4,14 +4,14 @@ from mlirad.passes._activity import Activity
 from mlirad.passes._graph import ACCESSES, Graph, Node
 from mlirad.passes._needed import Needed
 from mlirad.passes._remarks import remark, shown_array, shown_place
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._undo import redone_arrays
 from mlirad.passes._walk import functions
 
 _ROLES = {"scf.if": "a condition", "scf.for": "the bounds of a loop", "scf.parallel": "the bounds of a loop",
           "scf.while": "the condition of a loop"}
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_needed(module: ir.Operation, *, report: bool = False) -> None:

@@ -8,10 +8,10 @@ from mlirad.passes._array_flows import MARKED, ArrayFlows
 from mlirad.passes._finite import Finiteness, infinite_arrays
 from mlirad.passes._footprint import is_named, named_array
 from mlirad.passes._graph import Graph
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_poles(module: ir.Operation) -> None:

@@ -10,10 +10,10 @@ from mlirad.dialect.field import split_access
 from mlirad.passes._affine import Affine, affine
 from mlirad.passes._build import integer_type
 from mlirad.passes._options import Threads
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def mark_private_updates(module: ir.Operation, *, threads: Threads = 1, every_axis: bool = False) -> None:

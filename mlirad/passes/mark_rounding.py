@@ -15,11 +15,11 @@ from mlirad.bindings import ir
 from mlirad.passes._activity import flows
 from mlirad.passes._custom import PRIMAL
 from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._rounding import DECISION, EXACT, FUSED, LOOSE, is_marked, mark_exact, rounds
 from mlirad.passes._walk import constant_integer, functions
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 _CHOOSE = frozenset({"arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.remf", "math.absf",
                      "math.copysign", "math.floor", "math.ceil", "math.round", "math.roundeven", "math.trunc",

@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
 from mlirad.passes._options import Threads, Worth
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._rounding import EXACT, LOOSE, round_like
 from mlirad.passes._walk import (
     array_root,
@@ -27,7 +27,7 @@ from mlirad.passes._walk import (
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
 UNKNOWN_TRIPS = 8
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def split_parallel_loops(module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000) -> None:

@@ -12,11 +12,11 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
 from mlirad.passes._affine import affine
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
 from mlirad.passes._walk import array_root, at_end, attributes_of, before, functions, operations
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def split_scatter_loops(module: ir.Operation) -> None:

@@ -16,7 +16,7 @@ from mlirad.passes import _build as b
 from mlirad.passes._box import box_indices, box_size
 from mlirad.passes._descriptor import memref_at, pointer_type
 from mlirad.passes._location import source_location
-from mlirad.passes._requirements import known_arrays, structured
+from mlirad.passes._requirements import KERNELS
 from mlirad.passes._walk import at_end, at_start, before, block_operations, entry_of, functions
 
 CELLS, RESULTS = "$launch", "$results"
@@ -24,7 +24,7 @@ STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once
 
 Uses = list[tuple[ir.Operation, int]]
 
-REQUIRES = (structured, known_arrays)
+REQUIRES = KERNELS
 
 
 def split_serial_code(module: ir.Operation) -> None:

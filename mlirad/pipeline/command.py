@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from mlirad.pipeline import pipelines
@@ -131,6 +130,8 @@ def _check_pass(name: str, what: str) -> None:
     if name in pass_names() or (name and not set(name) & set("(){},=\" ") and is_upstream(name)):
         return
     known = [*pass_names(), *_named_pipelines(), *(known for flag in FLAGS for known in flag.names), "canonicalize", "cse"]
+    from difflib import get_close_matches  # for this message only
+
     near = get_close_matches(name, known, 1)
     raise CommandError(f"{what} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
 

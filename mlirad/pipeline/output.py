@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 STANDARD = "-"
@@ -24,10 +23,12 @@ def write(data: str | bytes, file: str) -> None:
 
 def replace(path: Path, raw: bytes) -> None:
     """Give a file a new content in one step; it keeps its permissions."""
-    number, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    number = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         _write_all(number, raw)
-        os.fchmod(number, path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_mask())
+        if path.exists():
+            os.fchmod(number, path.stat().st_mode & 0o777)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
@@ -39,9 +40,3 @@ def replace(path: Path, raw: bytes) -> None:
 def _write_all(number: int, raw: bytes) -> None:
     while raw:
         raw = raw[os.write(number, raw):]
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

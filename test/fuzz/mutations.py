@@ -159,6 +159,9 @@ def _attribute(text: str, others: Sequence[str], chance: random.Random) -> str:
                          "block_dim = 4096 : i32", "grad.redone = [@x]", "grad.redone = [0 : i64]", "grad.verdicts = [\"no\"]",
                          "field.symbol = @x", "field.flows = []", "grad.remarks = [\"hello\"]", "sym_visibility = \"nested\"",
                          "grad.redone = [7 : i64]", "field.axis = \"x\"", "llvm.noalias", "custom = [1.0, \"a\"]"))
+    bare = list(re.finditer(r"(?<=\n  )\}\n|(?= : \((?:f32|!field))", text))  # ops without attributes
+    if bare and chance.random() < 0.5:
+        return _spliced(text, bare, f"}} {{{new}}}\n" if chance.random() < 0.5 else f" {{{new}}}", chance)
     return _spliced(text, list(re.finditer(r"(?<=\{)(?=\w)", text)), f"{new}, ", chance)
 
 

@@ -1,0 +1,83 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mark-needed --keep-launch=number=2 --split-parallel-loops --mark-kernel-arguments
+
+func.func @no_loop(%x: !field.array<f32, []>, %v: f32) {  // expected-error {{a function of 1 launches has none of number 2}}
+  "field.store"(%v, %x) : (f32, !field.array<f32, []>) -> ()
+  return
+}
+
+// -----
+
+func.func @launch(%x: !field.array<f32, [4]>) {
+  %one = arith.constant 1 : index
+  // expected-error @below {{'gpu.launch' within a function, expected loops and branches of 'scf' only}}
+  gpu.launch blocks(%a, %b, %c) in (%d = %one, %e = %one, %f = %one)
+             threads(%g, %h, %i) in (%j = %one, %k = %one, %l = %one) {
+    %v = "field.load"(%x, %g) : (!field.array<f32, [4]>, index) -> f32
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' holds 2 blocks, expected structured control flow: run lift-cf-to-scf first}}
+func.func @blocks() {
+  cf.br ^bb1
+^bb1:
+  return
+}
+
+// -----
+
+func.func @parallel() {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  scf.parallel (%i) = (%zero) to (%one) step (%one) {
+    // expected-error @below {{a parallel loop within another}}
+    scf.parallel (%j) = (%zero) to (%one) step (%one) {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @axis() {
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
+  // expected-error @below {{'field.axis' is 7 : i64, expected an axis of the loop, 0 to 0}}
+  scf.parallel (%i) = (%zero) to (%one) step (%one) {
+  } {field.axis = 7 : i64}
+  return
+}
+
+// -----
+
+// expected-error @below {{'grad.redone' names 3 : i64, expected fields and numbers of arguments}}
+func.func @redone(%x: !field.array<f32, [4]>) attributes {grad.redone = [@x, 3]} {
+  return
+}
+
+// -----
+
+func.func @either(%c: i1, %x: !field.array<f32, []>, %y: !field.array<f32, []>) {
+  // expected-error @below {{an array that 'arith.select' makes, expected fields, locals and arguments of functions}}
+  %z = arith.select %c, %x, %y : !field.array<f32, []>
+  return
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  func.func private @launches(%p: !llvm.ptr) {
+    %one = arith.constant 1 : index
+    // expected-error @below {{a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first}}
+    gpu.launch_func @k::@g blocks in (%one, %one, %one) threads in (%one, %one, %one) args(%p : !llvm.ptr)
+    return
+  }
+  gpu.module @k {
+    llvm.func @g(%p: !llvm.ptr) attributes {gpu.kernel, nvvm.kernel} {
+      llvm.return
+    }
+  }
+}
