@@ -12,15 +12,17 @@ from gradients import check, scalar, scatter, slope, variable
 from test_random_programs import load
 
 import mlirad as ti
+from mlirad.runtime.program import program
 
 pytestmark = pytest.mark.usefixtures("f64")
-SAMPLE = 30
+SAMPLE = 16
 
 
 class Programs:
     """Random programs on the same fields; `outcomes` counts what became of them."""
 
     def __init__(self, seed: int, count: int, folder: Path) -> None:
+        program().config.opt_level = 1  # which compiles faster
         self.random = Random(seed)
         self.writers = [Writer(self.random) for _ in range(count)]
         self.source = HEADER + "".join([writer.kernels(number) for number, writer in enumerate(self.writers)])
@@ -80,7 +82,7 @@ class Programs:
 @pytest.mark.filterwarnings("ignore:.*hidden one.*")
 def test_random_programs_are_right_or_refused(tmp_path: Path) -> None:
     outcomes = Programs(3, SAMPLE, tmp_path).run()
-    assert min(outcomes.values()) > 0, outcomes
+    assert outcomes["right"] > 2 and outcomes["raised"] > 2, outcomes
 
 
 N = 8
@@ -132,11 +134,11 @@ def test_a_serial_loop_may_store_twice() -> None:
         for i in y:
             loss[None] += (i + 1) * y[i]
 
-    def program() -> None:
+    def both() -> None:
         run()
         add()
 
-    gradient = check(program, [x, y], loss)[0]
+    gradient = check(both, [x, y], loss)[0]
     assert gradient[0] == 0.0 != gradient[3]
 
 
