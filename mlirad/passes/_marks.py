@@ -12,7 +12,7 @@ from mlirad.passes._graph import Graph, Node
 from mlirad.passes._owners import HARMLESS, Owner, is_outside
 from mlirad.passes._remarks import shown_array, shown_place
 from mlirad.passes._stash import allocated, array_in, extents_of
-from mlirad.passes._walk import at_end, before, constant_integer, is_inside
+from mlirad.passes._walk import at_end, before, constant_integer, has_uses, is_inside
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2
@@ -145,11 +145,19 @@ class Marks:
         lines = sorted({shown_place(one.op) for one in others if one is not node})
         done = "touched" if len({one.name for one in others}) > 1 else _DONE[others[0].name]
         behind = "" if node in others else f" at {' or '.join(lines)}"
+        why = "so the reverse, which does both again, cannot undo them" if all(map(_is_sum, (node, *others))) else \
+            "so the gradient is not defined"
         return (f"{shown_array(node.array)}{index} is {_DONE[node.name]} here in iteration {iteration} of a parallel loop, and "
-                f"{done} in iteration {iteration}{behind}, so the gradient is not defined: {_CURE}")
+                f"{done} in iteration {iteration}{behind}, {why}: {_CURE}")
 
 
 _DONE = {"field.load": "read", "field.store": "written", "field.atomic": "updated"}
+
+
+def _is_sum(node: Node) -> bool:
+    """Whether an access adds, and nothing uses what was there before."""
+    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value == "add" and \
+        not has_uses(node.op.results[0])
 
 
 def _is_short(loop: ir.Operation) -> bool:

@@ -12,15 +12,17 @@ from gradients import check, scalar, scatter, slope, variable
 from test_random_programs import load
 
 import mlirad as ti
+from mlirad.runtime.program import program
 
 pytestmark = pytest.mark.usefixtures("f64")
-SAMPLE = 30
+SAMPLE = 16
 
 
 class Programs:
     """Random programs on the same fields; `outcomes` counts what became of them."""
 
     def __init__(self, seed: int, count: int, folder: Path) -> None:
+        program().config.opt_level = 1  # which compiles faster
         self.random = Random(seed)
         self.writers = [Writer(self.random) for _ in range(count)]
         self.source = HEADER + "".join([writer.kernels(number) for number, writer in enumerate(self.writers)])
@@ -54,7 +56,7 @@ class Programs:
         except ti.TaichiRuntimeError as error:
             self.outcomes["raised"] += 1
             assert "of a parallel loop" in str(error), error
-            assert met, f"{error}\n{text}"
+            assert met or "does both again" in str(error), f"{error}\n{text}"
             return
         found = sum(float((one.grad.to_numpy() * d).sum()) for one, d in zip(self.inputs, direction))
         expected = slope(lambda h: self._loss(number, n, [s + h * d for s, d in zip(start, direction)], whole))
@@ -80,7 +82,7 @@ class Programs:
 @pytest.mark.filterwarnings("ignore:.*hidden one.*")
 def test_random_programs_are_right_or_refused(tmp_path: Path) -> None:
     outcomes = Programs(3, SAMPLE, tmp_path).run()
-    assert min(outcomes.values()) > 0, outcomes
+    assert outcomes["right"] > 2 and outcomes["raised"] > 2, outcomes
 
 
 N = 8
@@ -132,11 +134,11 @@ def test_a_serial_loop_may_store_twice() -> None:
         for i in y:
             loss[None] += (i + 1) * y[i]
 
-    def program() -> None:
+    def both() -> None:
         run()
         add()
 
-    gradient = check(program, [x, y], loss)[0]
+    gradient = check(both, [x, y], loss)[0]
     assert gradient[0] == 0.0 != gradient[3]
 
 
@@ -375,6 +377,19 @@ def test_other_ways_to_a_derivative() -> None:
     values, weights = x.to_numpy(), np.array(DISTINCT) + 1
     for way, expected in zip(ways, ((4 * weights * values ** 3).sum(), 2 * values, 12 * weights * values ** 2)):
         assert way() == pytest.approx(expected)
+
+
+def test_sums_that_the_reverse_does_again() -> None:
+    x, k, loss = variable(2 * N), index(), scalar()
+
+    @ti.kernel
+    def run():
+        for i in range(N):
+            x[k[i]] += ti.sin(x[N + k[7 - i]])
+        for i in x:
+            loss[None] += (i + 1) * x[i] ** 2
+
+    check_both(run, k, [x], loss, r"'x'\[3\] is updated here in iteration [03] .*, so the reverse, which does both again")
 
 
 def has_check(kernel: Any, *arguments: Any) -> bool:
