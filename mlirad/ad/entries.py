@@ -64,10 +64,12 @@ class Launch(Entry):
     buffers: Sequence[Any]
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
+    given: Sequence[ArrayBuffer] = ()  # the arrays as the program has them; `buffers` are those of the reverse
+    named: Sequence[Any] = ()  # what stands for them in flows
 
-    def flows(self) -> tuple[Flow, ...]:
+    def flows(self) -> Sequence[Flow]:
         """Which arrays pass derivatives to which."""
-        return self.derivative.footprints.flows
+        return named_flows(self.derivative.footprints.flows, self.variant, self.named)
 
     def reverse(self) -> None:
         """Run its reverse."""
@@ -89,7 +91,8 @@ class Launch(Entry):
 
     def repeat(self) -> None:
         """Run it again at the present state."""
-        self.variant.launch("primal", flat_values(self.values, self.buffers, self.variant, reverse=False))
+        buffers = [buffer.renewed() for buffer in self.given]
+        self.variant.launch("primal", flat_values(self.values, buffers, self.variant, reverse=False))
 
 
 @dataclass
@@ -184,6 +187,15 @@ class Replaced(Entry):
         self.primal(*self.args, **self.keywords)
 
 
+def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -> Sequence[Flow]:
+    """Flows between fields and what stands for the array arguments of a launch, without those declared to carry nothing."""
+    if not named:
+        return flows
+    names = {number: named[position] for number, position in variant.array_positions.items()
+             if not variant.kernel.arrays[position].is_cut}
+    return [flow.renamed(names) for flow in flows if isinstance(flow.target, str) or flow.target in names]
+
+
 def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
     """The key, the memory and the adjoint's memory of a field or an ndarray."""
     if isinstance(target, Ndarray):
@@ -201,4 +213,4 @@ def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) ->
     return (*((None, None) if isinstance(i, slice) else (i, i) for i in index), *whole[len(index):])
 
 
-__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of"]
+__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of", "named_flows"]

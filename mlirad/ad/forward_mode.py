@@ -79,10 +79,6 @@ class FwdMode:
         self.program.materialize()
         if self.clear_gradients:
             clear_all_tangents()
-            for one in [*self.loss, *self.param]:
-                if isinstance(one, Ndarray):
-                    for number in range(self.count):
-                        one.tangent(number).fill(0)
         for one, seed in zip(self.param, self.seeds):
             for number in range(self.count):
                 self._tangent(one, number).from_numpy(seed[number])
@@ -214,11 +210,13 @@ class FwdMode:
 
 
 def clear_all_tangents() -> None:
-    """Set every field of tangents to 0."""
+    """Set the tangents of every field and ndarray to 0."""
     current = program()
     current.materialize()
     for memory in current.tangents.values():
         memory.fill(0)
+    for array in current.arrays:
+        array.clear_tangents()
 
 
 def _differentiable(one: Any, what: str) -> Any:

@@ -18,7 +18,7 @@ from mlirad.ad.actions import (
     checksums,
 )
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.entries import box_of, memory_of
+from mlirad.ad.entries import box_of, memory_of, named_flows
 from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.replay import Loop, LoopAgain
@@ -29,7 +29,6 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
-from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant
 
@@ -108,7 +107,7 @@ class StepRecorder:
     def take(self, inner: Recorded, declared: Declared, is_to_be_repeated: bool) -> None:
         """Add an inner loop to the step; what it read and wrote has been noted."""
         self.log.pieces.update(inner.pieces)
-        self.log.copies.update(inner.copies)
+        self.log.named.update(inner.named)
         self.log.arrays.update(inner.arrays)
         self.log.calls_gradient |= inner.calls_gradient
         if is_to_be_repeated and len(inner):
@@ -124,26 +123,52 @@ class StepRecorder:
     def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
         """Launch a kernel and record it. Raises TaichiRuntimeError where it writes what was not declared."""
         self.finish_write()
-        shared = self._shared(buffers)
         if self.is_replacing:
+            shared = self._shared(buffers)
             self.note(kernel, variant, values, shared)
             self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
             self.tape.versions.note_buffers(buffers)
             variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             return
+        if buffers:
+            variant, buffers = self.tape.arrays.with_gradients(variant, buffers)
+            buffers = [self._mirrored(kernel, buffer) for buffer in buffers]
+        shared = self._shared(buffers)
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
-            self.log.pieces[piece] = None
+            if shared:
+                named = [self.tape.arrays.know(buffer, kernel.__name__) for buffer in shared]
+                self.log.named.update(dict.fromkeys(named_flows(piece.footprints().flows, piece, named)))
+            else:
+                self.log.pieces[piece] = None
             if self.taped:
                 self.tape.record(kernel, piece, values, buffers)
                 continue
+            self.tape.run(piece, values, buffers)
             if shared:
-                sums = checksums(shared)
-                self.tape.run(piece, values, buffers)
-                self.step.append((LaunchOnArrays(kernel, piece), (*values, shared, sums)))
+                self.step.append((LaunchOnArrays(kernel, piece), (*values, shared)))
             else:
-                self.tape.run(piece, values, buffers)
                 self.step.append((LaunchAgain(kernel, piece), tuple(values)))
+
+    def _mirrored(self, kernel: Kernel, buffer: ArrayBuffer) -> ArrayBuffer:
+        """The array that steps read when they are done again: of one that Python may change unseen, the tape's copy.
+
+        Raises TaichiRuntimeError where Python has changed it since a step that read it.
+        """
+        one = self.tape.arrays.know(buffer, kernel.__name__)
+        if one.mirror is None:
+            return buffer
+        recorders = [self]
+        while isinstance(recorders[-1].outer, StepRecorder):
+            recorders.append(recorders[-1].outer)
+        if any(one.mirror.own.address in recorder.read for recorder in recorders) and one.mirror.differs(one.whole):
+            raise self._error(f"array argument '{buffer.name}' of kernel '{kernel.__name__}' holds something else than in an "
+                              "earlier step: pass a ti.ndarray, or a new array for each step")
+        outermost = recorders[-1].loop
+        assert outermost is not None
+        position = self.tape.entries.index(outermost)
+        self.tape.entries[position:position] = self.tape.arrays.look_at(one, self.tape.versions)
+        return one.of_reverse(buffer)
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
                  keywords: dict[str, Any]) -> Any:
@@ -193,7 +218,7 @@ class StepRecorder:
             return
         if target.dtype.is_float:
             self.tape.note_copy(target, source)
-            self.log.copies[Flow(target.symbol, caller(), (source.symbol,))] = None
+            self.log.named[Flow(target.symbol, caller(), (source.symbol,))] = None
         self.step.append((CopyAgain(target, source), ()))
 
     def finish_write(self) -> None:
@@ -245,9 +270,9 @@ class StepRecorder:
                 if isinstance(array, str):
                     continue
                 buffer = buffers[sum(1 for value in values[:array] if value is values[array])]
-                if isinstance(buffer.owner, Ndarray) and buffer.owner.is_gradient:
+                if buffer.is_ours and buffer.owner.is_gradient:
                     raise self._error(f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse changes")
-                if accesses is not found.read and not isinstance(buffer.owner, Ndarray):
+                if accesses is not found.read and not buffer.is_ours:
                     raise self._error(f"{who} writes to an array argument at {place} that is no ti.ndarray: its changes "
                                       "cannot be followed")
                 note(buffer.address, buffer.array(), f"an array argument of shape {buffer.dims}", who, place)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from mlirad.ad.arrays import Arrays
 from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
@@ -15,12 +16,14 @@ from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.versions import Version, Versions, WayBack
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant, tangents_of
+from mlirad.runtime.variant import Derivative, Variant, tangents_of
 
 RULES = ("save", "refuse")
 _NO_DEBUG = ("Debug mode is disabled, autodiff valid check will not work. Please specify `ti.init(debug=True)` to "
@@ -31,10 +34,11 @@ class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their reverses.
 
     `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
-    `clear_gradients`, every gradient field is cleared. Raises RuntimeError for a loss that cannot be differentiated.
-    Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs with their seeds.
+    `clear_gradients`, the gradients of all fields and ndarrays are cleared; those of torch's tensors add up, as in torch.
+    Raises RuntimeError for a loss that cannot be differentiated. Without a loss nothing is set to 0 and no reverse runs at
+    the end: `grad` is given the outputs with their seeds.
 
-    Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
+    Values that reverses need and that later launches, the same one, or Python overwrite are kept (`rules="save"`); with
     `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
 
     With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes an element of a
@@ -64,6 +68,7 @@ class Tape:
         self.is_recording = False
         self.is_broken_off = False  # an exception ended the recording, and what was kept is gone
         self.program: Program = program()
+        self.arrays = Arrays(self.program)
 
     def __enter__(self) -> Tape:
         assert not self.entered, "Tape can be entered only once."
@@ -86,7 +91,7 @@ class Tape:
             self.loss.fill(0)
         if self.validation:
             self._start_validation()
-        self.versions = self._new_versions()
+        self.versions, self.arrays = self._new_versions(), Arrays(self.program)
         self.program.recorder, self.is_recording = self, True
         return self
 
@@ -125,9 +130,11 @@ class Tape:
         self.finish_write()
         if kind is not None:
             self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
+            self.arrays = Arrays(self.program)
         if kind is None and self.loss is not None:
             self.loss.grad.fill(1)
-            self._reverse([self.loss.symbol] if isinstance(self.loss, Field) else [])
+            with self.arrays.added_up():
+                self._reverse(self._names([self.loss]))
             if self.grad_check:
                 compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
 
@@ -159,6 +166,8 @@ class Tape:
             self.versions.note_buffers(buffers)
             self.run(variant, values, buffers)
             return
+        if buffers:
+            variant, buffers = self.arrays.with_gradients(variant, buffers)
         for piece in self.pieces(variant):
             self.record(kernel, piece, values, buffers)
 
@@ -173,15 +182,33 @@ class Tape:
     def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
         """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read."""
         derivative = piece.derivative(self._reverse_mode)
-        saved = self.versions.before_launch(piece, values, buffers)
+        if buffers:
+            self._record_with_arrays(kernel, piece, values, buffers, derivative)
+            return
+        saved = self.versions.before_launch(piece, values, ())
+        self.run(piece, values, ())
+        self.entries.append(Launch(kernel, piece, values, (), saved, derivative))
+        self.versions.after_launch(piece, values, ())
+
+    def _record_with_arrays(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
+                            derivative: Derivative) -> None:
+        own, unseen, saved = self.arrays.look(piece, values, buffers, self.versions)
+        self.entries += unseen
+        saved += self.versions.before_launch(piece, values, own)
         self.run(piece, values, buffers)
-        self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
-        self.versions.after_launch(piece, values, buffers)
+        self.arrays.take(piece, values, buffers)
+        given = [buffer.without_copy() for buffer in buffers]
+        named = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
+        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, named))
+        self.versions.after_launch(piece, values, own)
 
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
         """Launch one of the pieces of a kernel without recording it."""
         mode = self._primal_mode
         piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
+        for buffer in buffers:
+            if buffer.back is not None:
+                buffer.back()
 
     def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
         """Do recorded actions once more, as on a tape of their own; its entries."""
@@ -207,12 +234,14 @@ class Tape:
                                      "ti.ad.grad_for gives its gradient")
         self.finish_write()
         place = caller()
+        self.entries += self.arrays.look_at_all(self.versions)
         kept = self.versions.before_call(place)
         self.is_replacing = True
         try:
             result = primal(*args, **keywords)
         finally:
             self.is_replacing = False
+        self.arrays.take_all()
         saved = self.versions.after_call(kept, place, function.grad is not nothing)
         self.entries.append(Replaced(function, primal, args, keywords, saved))
         return result
@@ -224,7 +253,8 @@ class Tape:
             pieces = variant.parts() if self.rules == "save" else [variant]
             missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows
                        if isinstance(flow.target, str) and flow.target not in adjoints
-                       and flow.target in self.program.give_derivative and any(s in adjoints for s in flow.sources)}
+                       and flow.target in self.program.give_derivative
+                       and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)}
             if not missing:
                 return
             self._hide(missing)
@@ -240,14 +270,24 @@ class Tape:
         for symbol in missing:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
 
-    def _warn_of_hidden(self, outputs: Sequence[str]) -> None:
-        """Name the fields without gradients on the way from an input to an output, once each."""
+    def _names(self, outputs: Sequence[Any]) -> list[Any]:
+        """Outputs as flows name them."""
+        return [one.symbol if isinstance(one, Field) else self.arrays.known.get(one.address) for one in outputs]
+
+    def _warn_of_hidden(self, outputs: Sequence[Any]) -> None:
+        """Name the fields and arrays without gradients on the way from an input to an output, once each."""
         follows = next_on_the_way((entry.flows() for entry in reversed(self.entries)), outputs)
         for symbol, place in self.hidden.items():
             if symbol in follows and symbol not in self.program.warned:
                 self.program.warned.add(symbol)
                 warnings.warn(f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
                               f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or cut "
+                              "the derivative with ti.stop_grad", stacklevel=4)
+        for one in self.arrays.hidden():
+            if one in follows and one.describe() not in self.program.warned:
+                self.program.warned.add(one.describe())
+                warnings.warn(f"{one.describe()} ({one.place}) has no gradient, but carries a derivative to the loss "
+                              f"({chain(one, follows)}): it got a hidden one; pass a ti.ndarray with needs_grad=True, or cut "
                               "the derivative with ti.stop_grad", stacklevel=4)
 
     def host_read(self, target: Any) -> None:
@@ -265,6 +305,8 @@ class Tape:
         if self.is_replacing:
             return
         key, view, adjoint = memory_of(target)
+        hidden = self.arrays.hidden_of(target) if isinstance(target, Ndarray) else None
+        adjoint = adjoint if hidden is None else hidden.values
         box = box_of(view, index)
         touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
             ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
@@ -306,8 +348,8 @@ class Tape:
         `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of its shape, or a number
         for one of 0 dimensions, where None stands for 1. Without `seeds` the loss is seeded with 1; a tape without a loss
         goes on from the adjoints that lie in the gradient fields. `clear_gradients` (by default as the tape has it) says
-        whether gradients, those of recorded array arguments too, are set to 0 before, or added to: each is then the sum of
-        what it was and of what these seeds give.
+        whether gradients, those of recorded ndarrays too, are set to 0 before, or added to: each is then the sum of what it
+        was and of what these seeds give. Those of torch's tensors are always added to.
 
         Afterwards, and where a reverse raises an error, every primal field holds again what the forward program left
         there. Raises TaichiTypeError for seeds of another shape or type and for outputs without a gradient,
@@ -340,13 +382,15 @@ class Tape:
         adjoints.clear()
         for output, seed in given:
             output.grad.from_numpy(seed)
-        self._reverse([output.symbol for output in outputs if isinstance(output, Field)])
+        with self.arrays.added_up():
+            self._reverse(self._names(outputs))
         if before is not None:
             adjoints.add(before)
 
-    def _reverse(self, outputs: Sequence[str]) -> None:
-        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are the fields seeded."""
+    def _reverse(self, outputs: Sequence[Any]) -> None:
+        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those seeded."""
         self._warn_of_hidden(outputs)
+        self.arrays.clear_hidden()
         way = WayBack(version for entry in self.entries for version in entry.saved)
         try:
             self.sweep(self.entries, way.give_back)
@@ -366,8 +410,10 @@ class Tape:
 
 
 def clear_all_gradients() -> None:
-    """Set every gradient field to 0."""
+    """Set the gradients of every field and ndarray to 0."""
     current = program()
     current.materialize()
     for memory in current.gradients.values():
         memory.fill(0)
+    for array in current.arrays:
+        array.clear_gradient()

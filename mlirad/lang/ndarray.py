@@ -30,6 +30,7 @@ class Ndarray:
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program = program()
+        self.program.arrays.add(self)
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
@@ -57,6 +58,16 @@ class Ndarray:
     def element_type(self) -> DataType:
         """The scalar type."""
         return self.dtype
+
+    def clear_gradient(self) -> None:
+        """Set the gradient to 0, where there is one."""
+        if self.grad is not None:
+            self.grad.values.fill(0)
+
+    def clear_tangents(self) -> None:
+        """Set the tangents in all directions to 0."""
+        for one in self.tangents:
+            one.values.fill(0)
 
     def _index(self, key: Any) -> tuple[int, ...]:
         parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix) else (key,)

@@ -30,6 +30,7 @@ class Program:
         self.tangent_version = 0
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
+        self.arrays: WeakSet[Any] = WeakSet()  # ndarrays, whose derivatives are cleared with those of fields
         self.give_derivative: dict[str, Callable[[str], None]] = {}  # places one of a kind, by name of the field
         self.recorder: Any = None
         self.launches = 0

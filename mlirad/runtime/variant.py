@@ -7,6 +7,7 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,8 @@ class Variant:
         self.seed: int | None = None  # of the last launch, where the kernel draws random numbers
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
+        self.primal: Variant | None = None  # the variant whose primal code this one shares
+        self._with_gradients: dict[frozenset[int], Variant] = {}
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
@@ -75,12 +78,39 @@ class Variant:
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
-    def argument_needs_grad(self, number: int) -> bool:
-        """Whether an argument of the kernel's function is an array with a gradient."""
+    @cached_property
+    def array_positions(self) -> dict[int, int]:
+        """The position among array arguments by the number among all arguments of the kernel's function."""
         function = functions(self.kernel.module.operation)[0]
         types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-        arrays = [k for k, type_ in enumerate(types) if is_array(type_)]
-        return number in arrays and self.array_needs_grad[arrays.index(number)]
+        return {number: position for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))}
+
+    def argument_needs_grad(self, number: int) -> bool:
+        """Whether an argument of the kernel's function is an array with a gradient."""
+        position = self.array_positions.get(number)
+        return position is not None and self.array_needs_grad[position]
+
+    def with_gradients(self, positions: frozenset[int]) -> Variant:
+        """The same kernel for arrays of which those at some positions have gradients too; its primal is this one's."""
+        found = self._with_gradients.get(positions)
+        if found is None or found.is_stale:
+            found = self._with_gradients[positions] = self._giving(positions)
+        return found
+
+    def _giving(self, positions: frozenset[int]) -> Variant:
+        arrays = [replace(array, needs_grad=array.needs_grad or k in positions)
+                  for k, array in enumerate(self.kernel.arrays)]
+        with context(), self.kernel.module.operation.location:
+            module = _copy(self.kernel.module)
+            function = functions(module.operation)[0]
+            marks = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+            for number, position in self.array_positions.items():
+                if arrays[position].needs_grad:
+                    marks[number] = ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()})
+            function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+        found = Variant(replace(self.kernel, module=module, arrays=tuple(arrays)), self.program, self.owners)
+        found.primal = self
+        return found
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
         """The pipeline of a mode, stage by stage."""
@@ -161,6 +191,9 @@ class Variant:
     def code(self, mode: str) -> CompiledKernel:
         """The compiled code of a mode, made once."""
         found = self.compiled.get(mode)
+        if found is None and mode == "primal" and self.primal is not None:
+            found = self.compiled[mode] = self.primal.code(mode)
+            self.messages[mode] = self.primal.messages[mode]
         if found is None:
             lowered = self._lower(mode)
             parallel = self.program.config.cpu_max_num_threads > 1
