@@ -40,13 +40,13 @@ func.func @f(%n: index) {
   }) {axes = [0], extents = [16]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
-func.func @g(%a: !field.array<f32, [?]> {field.needs_grad = unit}, %n: index, %b: !field.array<f32, [?]>) {
+func.func @g(%a: !field.array<f32, [-1]> {field.needs_grad}, %n: index, %b: !field.array<f32, [-1]>) {
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.parallel (%i) = (%c0) to (%n) step (%c1) {
-    %v = "field.load"(%a, %i) : (!field.array<f32, [?]>, index) -> f32
-    %u = "field.load"(%b, %i) : (!field.array<f32, [?]>, index) -> f32
+    %v = "field.load"(%a, %i) : (!field.array<f32, [-1]>, index) -> f32
+    %u = "field.load"(%b, %i) : (!field.array<f32, [-1]>, index) -> f32
     %w = arith.addf %v, %u : f32
     "field.store"(%w, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
   }
