@@ -130,7 +130,7 @@ class Arrays:
         carries: set[Any] = {number for number, position in variant.array_positions.items()
                              if variant.array_needs_grad[position] or position in mine}
         missing: dict[int, str] = {}
-        flows = list(variant.flows())
+        flows = list(variant.flows().between)
         while flow := next((flow for flow in flows if any(s in carries or s in adjoints for s in flow.sources)), None):
             flows.remove(flow)
             if isinstance(flow.target, int) and flow.target not in carries:

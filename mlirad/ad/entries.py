@@ -16,7 +16,7 @@ from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.passes._location import source_location
 from mlirad.runtime.explanation import Row
-from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.footprints import Box, Flow, Footprints
 from mlirad.runtime.variant import Derivative, Variant
 
 
@@ -53,6 +53,10 @@ class Entry(ABC):
         """What it keeps besides `saved`."""
         return ()
 
+    def may_write(self, array: Any) -> bool:
+        """Whether a launch of it may write to an array, as flows name it."""
+        return any(flow.target == array for flow in self.flows())
+
 
 @dataclass
 class Launch(Entry):
@@ -69,13 +73,21 @@ class Launch(Entry):
 
     def flows(self) -> Sequence[Flow]:
         """Which arrays pass derivatives to which."""
-        return named_flows(self.derivative.footprints.flows, self.variant, self.named)
+        return named_flows(self.derivative.footprints.flows.between, self.variant, self.named)
 
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
         variant.reverse(self.derivative, flat_values(self.values, self.buffers, variant, reverse=True,
                                                      tangents=self.derivative.tangents))
+
+    def may_write(self, array: Any) -> bool:
+        """Whether it writes to an array."""
+        return bool(self.written_boxes(array))
+
+    def written_boxes(self, array: Any) -> list[Box]:
+        """What it writes of an array, as flows name it."""
+        return written_boxes(array, self.derivative.footprints, self.variant, self.values, self.named)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""
@@ -179,6 +191,10 @@ class Replaced(Entry):
         """Whether there is one."""
         return self.function.grad is not nothing
 
+    def may_write(self, array: Any) -> bool:
+        """What it writes is not known."""
+        return True
+
     def __str__(self) -> str:
         return f"function '{self.function.__name__}'"
 
@@ -194,6 +210,14 @@ def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -
     names = {number: named[position] for number, position in variant.array_positions.items()
              if not variant.kernel.arrays[position].is_cut}
     return [flow.renamed(names) for flow in flows if isinstance(flow.target, str) or flow.target in names]
+
+
+def written_boxes(array: Any, footprints: Footprints, variant: Variant, values: Sequence[Any],
+                  named: Sequence[Any]) -> list[Box]:
+    """What a launch writes of an array, as flows name it."""
+    names: dict[str | int, Any] = \
+        {number: named[position] for number, position in variant.array_positions.items()} if named else {}
+    return [one.box(values) for one in footprints.written if names.get(one.array, one.array) == array]
 
 
 def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
@@ -213,4 +237,11 @@ def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) ->
     return (*((None, None) if isinstance(i, slice) else (i, i) for i in index), *whole[len(index):])
 
 
-__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of", "named_flows"]
+def touched_box(target: Any, index: tuple[int | slice, ...] | None) -> Box:
+    """The box of a write in the axes of a field or an ndarray; of a field in nested blocks, all."""
+    view, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
+    return box_of(view, index) if view.ndim == rank else ((None, None),) * rank
+
+
+__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of", "named_flows", "touched_box",
+           "written_boxes"]

@@ -10,9 +10,10 @@ import numpy as np
 
 from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.places import caller
+from mlirad.ad.places import caller, is_result_used
 from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel, flat_values
@@ -115,7 +116,7 @@ class FwdMode:
             self._give_duals(variant)
             self._versions[id(variant)] = self.program.tangent_version
         if not self.is_constant:
-            self._flows[id(variant)] = variant.flows()
+            self._flows[id(variant)] = variant.flows().between
         self.calls.append(kernel)
         self.modes.append(AutodiffMode.FORWARD)
         variant.launch(self._mode, flat_values(values, buffers, variant, reverse=False, tangents=self.count))
@@ -126,7 +127,7 @@ class FwdMode:
         variant.refresh()
         while True:
             missing = {symbol: "" for symbol in variant.kernel.fields if 0 < len(duals.get(symbol, ())) < self.count}
-            for flow in () if self.is_constant else variant.flows():
+            for flow in () if self.is_constant else variant.flows().between:
                 if any(self._carries(variant, source) for source in flow.sources):
                     if not self._may_arrive(variant, flow):
                         raise TaichiRuntimeError(f"{flow.place}: a derivative passes to array argument {flow.target} of "
@@ -192,8 +193,22 @@ class FwdMode:
         place = caller()
         if place not in self.program.warned and any(view.any() for view in self._views(target)):
             self.program.warned.add(place)
-            warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a forward mode: what is computed from it "
+            name = f"'{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
+            warnings.warn(f"{place}: {name} is read in Python inside a forward mode: what is computed from it "
                           "there carries no derivative", stacklevel=4)
+
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """Warn, once a line, where the result of a launch carries a derivative and is used in Python."""
+        sources = () if self.is_constant else variant.flows().results
+        if not any(self._carries(variant, source) for source in sources):
+            return
+        place = caller()
+        if place not in self.program.warned and is_result_used():
+            self.program.warned.add(place)
+            warnings.warn(f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in Python inside a "
+                          "forward mode: what is computed from it there carries no derivative; let the kernel write it into a "
+                          "field",
+                          stacklevel=4)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""

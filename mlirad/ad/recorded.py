@@ -55,5 +55,5 @@ class Recorded(StepLog):
         """Which arrays pass derivatives to which."""
         found = dict(self.named)
         for piece in self.pieces:
-            found.update(dict.fromkeys(piece.footprints().flows))
+            found.update(dict.fromkeys(piece.footprints().flows.between))
         return found

@@ -18,7 +18,7 @@ from mlirad.ad.actions import (
     checksums,
 )
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.entries import box_of, memory_of, named_flows
+from mlirad.ad.entries import box_of, memory_of, named_flows, touched_box, written_boxes
 from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.replay import Loop, LoopAgain
@@ -137,18 +137,29 @@ class StepRecorder:
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
             if shared:
-                named = [self.tape.arrays.know(buffer, kernel.__name__) for buffer in shared]
-                self.log.named.update(dict.fromkeys(named_flows(piece.footprints().flows, piece, named)))
+                self.log.named.update(dict.fromkeys(named_flows(piece.footprints().flows.between, piece, self._named(shared))))
             else:
                 self.log.pieces[piece] = None
             if self.taped:
                 self.tape.record(kernel, piece, values, buffers)
                 continue
             self.tape.run(piece, values, buffers)
+            self._note_carried(piece, values, shared)
             if shared:
                 self.step.append((LaunchOnArrays(kernel, piece), (*values, shared)))
             else:
                 self.step.append((LaunchAgain(kernel, piece), tuple(values)))
+
+    def _named(self, buffers: Sequence[ArrayBuffer]) -> list[Any]:
+        """What flows call array arguments that were seen before."""
+        return [self.tape.arrays.know(buffer, "") for buffer in buffers]
+
+    def _note_carried(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+        """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
+        footprints, named = piece.footprints(), self._named(buffers)
+        self.tape.carriers.follow(self.tape.entries)
+        self.tape.carriers.launched(named_flows(footprints.flows.between, piece, named),
+                                    lambda array: written_boxes(array, footprints, piece, values, named))
 
     def _mirrored(self, kernel: Kernel, buffer: ArrayBuffer) -> ArrayBuffer:
         """The array that steps read when they are done again: of one that Python may change unseen, the tape's copy.
@@ -196,10 +207,18 @@ class StepRecorder:
         """Python reads a field."""
         self.tape.host_read(target)
 
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """A kernel returns something to Python."""
+        if not self.is_replacing:
+            self.tape.result(kernel, variant, buffers)
+
     def host_write(self, target: Target, index: tuple[int, ...] | None) -> None:
         """Python is about to write to a field. Raises TaichiRuntimeError where it was not declared."""
         self.finish_write()
-        self.note_target(target, "Python", caller(), is_written=True)
+        place = caller()
+        self.note_target(target, "Python", place, is_written=True)
+        if not self.is_replacing and not self.taped:
+            self.tape.warn_of_write(target, touched_box(target, index), place)
         if self.taped and not self.is_replacing:
             self.tape.host_write(target, index)
             return

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from mlirad.ad import lost
 from mlirad.ad.arrays import Arrays
-from mlirad.ad.chains import chain, next_on_the_way
+from mlirad.ad.carriers import Carriers
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
+from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
 from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
@@ -22,6 +23,7 @@ from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
+from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Derivative, Variant, tangents_of
 
@@ -92,6 +94,7 @@ class Tape:
         if self.validation:
             self._start_validation()
         self.versions, self.arrays = self._new_versions(), Arrays(self.program)
+        self.carriers = Carriers(self.program)
         self.program.recorder, self.is_recording = self, True
         return self
 
@@ -132,9 +135,10 @@ class Tape:
             self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
             self.arrays = Arrays(self.program)
         if kind is None and self.loss is not None:
+            lost.warn_of_unreached(self)
             self.loss.grad.fill(1)
             with self.arrays.added_up():
-                self._reverse(self._names([self.loss]))
+                self._reverse([self.name_of(self.loss)])
             if self.grad_check:
                 compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
 
@@ -251,7 +255,7 @@ class Tape:
         adjoints = self.program.adjoints
         while True:
             pieces = variant.parts() if self.rules == "save" else [variant]
-            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows
+            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows.between
                        if isinstance(flow.target, str) and flow.target not in adjoints
                        and flow.target in self.program.give_derivative
                        and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)}
@@ -270,34 +274,19 @@ class Tape:
         for symbol in missing:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
 
-    def _names(self, outputs: Sequence[Any]) -> list[Any]:
-        """Outputs as flows name them."""
-        return [one.symbol if isinstance(one, Field) else self.arrays.known.get(one.address) for one in outputs]
-
-    def _warn_of_hidden(self, outputs: Sequence[Any]) -> None:
-        """Name the fields and arrays without gradients on the way from an input to an output, once each."""
-        follows = next_on_the_way((entry.flows() for entry in reversed(self.entries)), outputs)
-        for symbol, place in self.hidden.items():
-            if symbol in follows and symbol not in self.program.warned:
-                self.program.warned.add(symbol)
-                warnings.warn(f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
-                              f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or cut "
-                              "the derivative with ti.stop_grad", stacklevel=4)
-        for one in self.arrays.hidden():
-            if one in follows and one.describe() not in self.program.warned:
-                self.program.warned.add(one.describe())
-                warnings.warn(f"{one.describe()} ({one.place}) has no gradient, but carries a derivative to the loss "
-                              f"({chain(one, follows)}): it got a hidden one; pass a ti.ndarray with needs_grad=True, or cut "
-                              "the derivative with ti.stop_grad", stacklevel=4)
+    def name_of(self, target: Any) -> Any:
+        """A field or an ndarray as flows name it."""
+        return target.symbol if isinstance(target, Field) else self.arrays.known.get(target.address)
 
     def host_read(self, target: Any) -> None:
-        """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
-        place = caller()
-        carries = any(flow.target == target.symbol for entry in self.entries for flow in entry.flows())
-        if carries and target.symbol in self.program.adjoints and place not in self.program.warned:
-            self.program.warned.add(place)
-            warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a tape: what is computed from it there "
-                          "carries no derivative", stacklevel=4)
+        """Python reads a field or an ndarray."""
+        self.carriers.follow(self.entries)
+        lost.warn_of_read(self, self.name_of(target))
+
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """A launch returns something to Python."""
+        if not self.is_replacing:
+            lost.warn_of_result(self, kernel, variant, buffers)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
@@ -307,11 +296,17 @@ class Tape:
         key, view, adjoint = memory_of(target)
         hidden = self.arrays.hidden_of(target) if isinstance(target, Ndarray) else None
         adjoint = adjoint if hidden is None else hidden.values
-        box = box_of(view, index)
-        touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
-            ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
-        saved = self.versions.before_write(key, view, touched, caller())
+        box, touched = box_of(view, index), touched_box(target, index)
+        place = caller()
+        self.warn_of_write(target, touched, place)
+        saved = self.versions.before_write(key, view, touched, place)
         self.entries.append(HostWrite(view, [] if adjoint is None else [adjoint], box, saved))
+
+    def warn_of_write(self, target: Any, box: Box, place: str) -> None:
+        """Python writes to a box of a field or an ndarray."""
+        if self.is_recording:  # else a step of a checkpointed loop is done again
+            self.carriers.follow(self.entries)
+            lost.warn_of_write(self, self.name_of(target), box, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
@@ -383,13 +378,13 @@ class Tape:
         for output, seed in given:
             output.grad.from_numpy(seed)
         with self.arrays.added_up():
-            self._reverse(self._names(outputs))
+            self._reverse([self.name_of(output) for output in outputs])
         if before is not None:
             adjoints.add(before)
 
     def _reverse(self, outputs: Sequence[Any]) -> None:
         """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those seeded."""
-        self._warn_of_hidden(outputs)
+        lost.warn_of_hidden(self, outputs)
         self.arrays.clear_hidden()
         way = WayBack(version for entry in self.entries for version in entry.saved)
         try:

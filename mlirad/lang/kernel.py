@@ -99,6 +99,8 @@ class Kernel:
         else:
             variant.launched_at = RECORDED
             recorder.launch(self, variant, args, ())
+            if variant.kernel.results:
+                recorder.result(self, variant, ())
         return variant.result() if variant.kernel.results else None
 
     def _takes(self, args: tuple[Any, ...]) -> bool:
@@ -122,6 +124,11 @@ class Kernel:
 
     def _forget_ready(self) -> None:
         self._ready = None
+
+    @property
+    def place(self) -> str:
+        """The line where it is defined."""
+        return f"{self.source.file}:{self.source.node.lineno + self.source.line_offset}"
 
     @property
     def autodiff_mode(self) -> AutodiffMode:
@@ -152,6 +159,8 @@ class Kernel:
             variant.launched_at = RECORDED if current.recorder is not None else current.changes
             if current.recorder is not None:
                 current.recorder.launch(self, variant, values, buffers)
+                if variant.kernel.results:
+                    current.recorder.result(self, variant, buffers)
             else:
                 variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             for buffer in buffers:

@@ -85,8 +85,13 @@ class Ndarray:
         if self.program.recorder is not None:
             self.program.recorder.host_write(self, index)
 
+    def _note_read(self) -> None:
+        if self.program.recorder is not None and not self.is_gradient:
+            self.program.recorder.host_read(self)
+
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
+        self._note_read()
         if self.element_shape:
             return ElementMatrix(self.values, index, self.element_shape, self._note_write)
         return self.values[index].item()
@@ -103,6 +108,7 @@ class Ndarray:
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`."""
+        self._note_read()
         return self.values.copy()
 
     def from_numpy(self, values: Any) -> None:
@@ -115,6 +121,7 @@ class Ndarray:
 
     def copy_from(self, other: Ndarray) -> None:
         """Set all elements from an ndarray of the same shape."""
+        other._note_read()
         self.from_numpy(other.values)
 
     def __len__(self) -> int:

@@ -40,6 +40,14 @@ class Flow:
 
 
 @dataclass(frozen=True)
+class Flows:
+    """How derivatives pass through a kernel."""
+
+    between: tuple[Flow, ...]
+    results: tuple[str | int, ...]  # the arrays of whose floats its results are made
+
+
+@dataclass(frozen=True)
 class Footprints:
     """The accesses of a kernel that matter to a tape."""
 
@@ -48,7 +56,7 @@ class Footprints:
     written: tuple[Footprint, ...]
     redone: frozenset[str | int]  # arrays that the reverse wants as they were before the launch
     verdicts: tuple[str, ...]
-    flows: tuple[Flow, ...]
+    flows: Flows  # between arrays, and to results
 
 
 def _footprint(array: str | int, place: str, bounds: tuple[tuple[Bound, Bound], ...]) -> Footprint:
@@ -115,13 +123,14 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
                       tuple(verdicts), read_flows(module))
 
 
-def read_flows(module: ir.Module) -> tuple[Flow, ...]:
+def read_flows(module: ir.Module) -> Flows:
     """The flows noted by `mark-flows`."""
     attributes, flows = module.operation.attributes, []
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
         target, place, *sources = ir.ArrayAttr(item)
         flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
-    return tuple(flows)
+    results = ir.ArrayAttr(attributes["field.results"]) if "field.results" in attributes else []
+    return Flows(tuple(flows), tuple(map(_array, results)))
 
 
 def _array(attribute: ir.Attribute) -> str | int:

@@ -14,7 +14,6 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field import is_array
 from mlirad.errors import SplitError, TaichiAssertionError, TaichiRuntimeError, located
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
@@ -24,9 +23,10 @@ from mlirad.passes.insert_access_checks import CHECK
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
 from mlirad.runtime.cpu import CompiledKernel, Parameter, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
+from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.program import Program
 from mlirad.types import DataType
 
@@ -73,7 +73,7 @@ class Variant:
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
-        self._flows: tuple[Flow, ...] | None = None
+        self._flows: Flows | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
@@ -81,9 +81,7 @@ class Variant:
     @cached_property
     def array_positions(self) -> dict[int, int]:
         """The position among array arguments by the number among all arguments of the kernel's function."""
-        function = functions(self.kernel.module.operation)[0]
-        types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-        return {number: position for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))}
+        return array_positions(self.kernel)
 
     def argument_needs_grad(self, number: int) -> bool:
         """Whether an argument of the kernel's function is an array with a gradient."""
@@ -94,22 +92,8 @@ class Variant:
         """The same kernel for arrays of which those at some positions have gradients too; its primal is this one's."""
         found = self._with_gradients.get(positions)
         if found is None or found.is_stale:
-            found = self._with_gradients[positions] = self._giving(positions)
-        return found
-
-    def _giving(self, positions: frozenset[int]) -> Variant:
-        arrays = [replace(array, needs_grad=array.needs_grad or k in positions)
-                  for k, array in enumerate(self.kernel.arrays)]
-        with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
-            function = functions(module.operation)[0]
-            marks = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
-            for number, position in self.array_positions.items():
-                if arrays[position].needs_grad:
-                    marks[number] = ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()})
-            function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
-        found = Variant(replace(self.kernel, module=module, arrays=tuple(arrays)), self.program, self.owners)
-        found.primal = self
+            found = self._with_gradients[positions] = Variant(with_gradients(self.kernel, positions), self.program, self.owners)
+            found.primal = self
         return found
 
     def stages(self, mode: str) -> list[tuple[str, str]]:
@@ -139,7 +123,7 @@ class Variant:
         config = self.program.config
         stages = cuda_stages(reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug)
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             run_pipeline(module.operation, join(stages), observer=self._printer(mode))
             return to_ptx(module.operation, chip)
 
@@ -147,7 +131,7 @@ class Variant:
         stages = self.stages(mode)
         names = [name for name, _ in stages]
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             if stage != "field":
                 run_pipeline(module.operation, join(stages[:names.index(stage) + 1]))
         return module
@@ -155,7 +139,7 @@ class Variant:
     def _lower(self, mode: str) -> _Lowered:
         stages = self.stages(mode)
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             observer = self._printer(mode)
             run_pipeline(module.operation, join(stages[:-1]), observer=observer)
             attributes = module.operation.attributes
@@ -256,13 +240,13 @@ class Variant:
                                 "redone" if redone else "safe", 0))
         return Explanation(rows)
 
-    def flows(self) -> tuple[Flow, ...]:
-        """Which arrays pass derivatives to which, also where there is no reverse."""
+    def flows(self) -> Flows:
+        """Which arrays pass derivatives to which, and to results, also where there is no reverse."""
         if self._footprints is not None:
             return self._footprints.flows
         if self._flows is None:
             with context(), self.kernel.module.operation.location:
-                module = _copy(self.kernel.module)
+                module = copy_of(self.kernel.module)
                 run_pipeline(module.operation, f"builtin.module({NORMALISE},mark-flows)")
             self._flows = read_flows(module)
         return self._flows
@@ -318,14 +302,14 @@ class Variant:
 
     def _split(self, error: SplitError) -> list[Variant]:
         with context(), self.kernel.module.operation.location:
-            normal = _copy(self.kernel.module)
+            normal = copy_of(self.kernel.module)
             run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
             count = max(len(launches(function)) for function in functions(normal.operation))
             if count < 2:
                 raise error
             parts = []
             for number in range(count):
-                module = _copy(normal)
+                module = copy_of(normal)
                 run_pipeline(module.operation, f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)")
                 part = Variant(replace(self.kernel, module=module), self.program, self.owners)
                 part.footprints()
@@ -394,13 +378,6 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     wanted = dict.fromkeys(program.declarations[name]() for name in names)
     for text in wanted:
         ir.Operation.parse(text).clone()
-
-
-def _copy(module: ir.Module) -> ir.Module:
-    copy = ir.Module.create(module.operation.location)
-    for op in module.body.operations:
-        copy.body.append(op.operation.clone(ip=False))
-    return copy
 
 
 def _filled(text: str, values: Sequence[int]) -> str:
