@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from mlirad.ad.mirror import Mirror, UnseenWrite
+from mlirad.ad.mirror import Array, Mirror, UnseenWrite, same_bits
 from mlirad.ad.places import caller
 from mlirad.ad.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
@@ -76,6 +76,8 @@ class Arrays:
         self._accesses: dict[Variant, list[tuple[int, Footprint, bool]]] = {}
         self._extents: list[tuple[int, int, int, KnownArray]] = []  # of arrays that are not ours, in the order of memory
         self._longest = 0
+        self._called: dict[KnownArray, None] = {}  # by a function that is running
+        self._given: dict[KnownArray, tuple[str, Array]] = {}  # that gradients given for functions may read, and a copy
 
     def know(self, buffer: ArrayBuffer, kernel: str) -> KnownArray:
         """What is known of an array argument."""
@@ -217,6 +219,25 @@ class Arrays:
             assert one.mirror is not None
             one.mirror.take(one.whole)
 
+    # Functions with a gradient of their own.
+
+    def seen_by_call(self, buffers: Sequence[ArrayBuffer], kernel: str) -> None:
+        """Note the arrays of a launch inside a function with a gradient of its own."""
+        self._called.update({self.know(buffer, kernel): None for buffer in buffers if not buffer.is_ours})
+
+    def hold_given(self, function: str) -> None:
+        """A function was called whose gradient, which runs on the program's own arrays, may read what there is now."""
+        self._given.update({one: (function, one.theirs.copy()) for one in self._called})
+        self._called.clear()
+
+    def check_given(self) -> None:
+        """Raise TaichiRuntimeError where Python has changed what a gradient given for a function may read."""
+        for one, (function, copy) in self._given.items():
+            if not same_bits(one.theirs, copy):
+                raise TaichiRuntimeError(f"{one.describe()}, launched by function '{function}', was changed in Python since: "
+                                         "the gradient given for that function would read what is there now; pass a "
+                                         "ti.ndarray, or a new array to each call")
+
     def _watched(self) -> list[KnownArray]:
         return [one for one in dict.fromkeys(self.known.values()) if one.is_watched]
 
@@ -225,6 +246,8 @@ class Arrays:
         for position, footprint, is_written in self._of(piece):
             if is_written:
                 one = self.know(buffers[position], piece.kernel.name)
+                if one in self._given:
+                    self._given[one] = self._given[one][0], one.theirs.copy()
                 if one.mirror is not None and one.is_watched and not buffers[position].is_mirror:
                     one.mirror.take(footprint.box(values))
 

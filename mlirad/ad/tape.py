@@ -136,6 +136,7 @@ class Tape:
             self.arrays = Arrays(self.program)
         if kind is None and self.loss is not None:
             lost.warn_of_unreached(self)
+            self.arrays.check_given()
             self.loss.grad.fill(1)
             with self.arrays.added_up():
                 self._reverse([self.name_of(self.loss)])
@@ -169,6 +170,7 @@ class Tape:
         if self.is_replacing:
             self.versions.note_buffers(buffers)
             self.run(variant, values, buffers)
+            self.arrays.seen_by_call(buffers, kernel.__name__)
             return
         if buffers:
             variant, buffers = self.arrays.with_gradients(variant, buffers)
@@ -238,6 +240,8 @@ class Tape:
                                      "ti.ad.grad_for gives its gradient")
         self.finish_write()
         place = caller()
+        if self.is_recording:
+            self.arrays.check_given()
         self.entries += self.arrays.look_at_all(self.versions)
         kept = self.versions.before_call(place)
         self.is_replacing = True
@@ -246,6 +250,8 @@ class Tape:
         finally:
             self.is_replacing = False
         self.arrays.take_all()
+        if self.is_recording and self.rules != "refuse" and function.grad is not nothing:
+            self.arrays.hold_given(function.__name__)
         saved = self.versions.after_call(kept, place, function.grad is not nothing)
         self.entries.append(Replaced(function, primal, args, keywords, saved))
         return result
@@ -356,6 +362,7 @@ class Tape:
         if self.closed_at != self.program.changes:
             raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
                                      "would not belong to what it recorded")
+        self.arrays.check_given()
         changes, before = self.program.changes, self._fingerprint()
         self._seed_and_reverse(seeds, self.clear_gradients if clear_gradients is None else clear_gradients)
         if self.program.changes != changes and before is not None and before == self._fingerprint():

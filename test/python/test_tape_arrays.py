@@ -285,6 +285,54 @@ class TestRefilled:
             m.weigh(a)
         np.testing.assert_array_equal(m.x.grad.to_numpy(), np.full(N, 7.0))
 
+    def given(self, m: Model, a: Any) -> Any:
+        """The squares of an array, and the gradient given for them, which reads the array again."""
+
+        @ti.kernel
+        def forward(a: ARRAY):
+            for i in m.x:
+                m.loss[None] += m.x[i] * a[i]
+
+        @ti.kernel
+        def backward(a: ARRAY):
+            for i in m.x:
+                m.x.grad[i] += a[i] * m.loss.grad[None]
+
+        @ti.ad.grad_replaced
+        def run() -> None:
+            forward(a)
+
+        @ti.ad.grad_for(run)
+        def gradient() -> None:
+            backward(a)
+
+        return run
+
+    @pytest.mark.parametrize("make", [numpy_array, columns])
+    def test_gradients_that_are_given(self, real: Any, make: Callable[..., Any]) -> None:
+        m, a, b = Model(real), make(real), make(real)
+        put(a, 2.0)
+        run, other = self.given(m, a), self.given(m, b)
+        with ti.ad.Tape(m.loss):
+            run()
+            put(b, 3.0)
+            other()
+            if make is numpy_array:
+                m.scale(a, 5)  # a launch: what was there is kept
+        np.testing.assert_array_equal(m.x.grad.to_numpy(), np.full(N, 5.0))
+        with ti.ad.Tape() as tape:
+            run()
+        put(a, 1.0)
+        with pytest.raises(ti.TaichiRuntimeError, match="array argument 'a' of kernel 'forward', launched by function 'run', "
+                           "was changed in Python since"):
+            tape.grad({m.loss: None})
+        for late in (False, True):
+            with pytest.raises(ti.TaichiRuntimeError, match="was changed in Python since"), ti.ad.Tape(m.loss):
+                run()
+                put(a, 3.0 + late)
+                if late:
+                    run()
+
     def test_many_launches_on_a_large_array(self) -> None:
         m, a = Model(ti.f64, 10**6), np.ones(10**6)
         with ti.ad.Tape(m.loss) as tape:
