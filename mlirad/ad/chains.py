@@ -1,11 +1,11 @@
 """On which way derivatives reach an output, array by array."""
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 
 from mlirad.runtime.footprints import Flow
 
-Array = str | int
+Array = Hashable
 
 
 def next_on_the_way(flows: Iterable[Sequence[Flow]], outputs: Collection[Array]) -> dict[Array, Array]:

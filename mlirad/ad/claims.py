@@ -1,8 +1,9 @@
 """Derivatives that threads share: a recorder leaves alone what another thread's used last, until it uses it itself."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory import FieldMemory
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -18,9 +19,10 @@ class Claims:
     def __init__(self, program: Program) -> None:
         self.program, self.own = program, program.own
         self._later: set[str] = set()
+        self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
         self._known: dict[Variant, tuple[int, int]] = {}
 
-    def may_clear(self, name: str) -> bool:
+    def may_clear(self, name: str | int) -> bool:
         """Whether a derivative is this thread's, or nobody's."""
         user = self.program.users.get(name, self.own)
         return user is self.own or not user.is_alive
@@ -32,6 +34,22 @@ class Claims:
                 memory.fill(0)
             else:
                 self._later.add(name)
+
+    def clear_arrays(self, arrays: Iterable[Ndarray], clear: Callable[[Ndarray], None]) -> None:
+        """Set the derivatives of arrays to 0: now, or when they are used."""
+        for array in list(arrays):
+            if self.may_clear(array.address):
+                clear(array)
+            else:
+                self._later_arrays[array.address] = clear
+
+    def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
+        """Use the derivatives of some arrays from now on."""
+        for array in arrays:
+            self.program.users[array.address] = self.own
+            clear = self._later_arrays.pop(array.address, None)
+            if clear is not None:
+                clear(array)
 
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""

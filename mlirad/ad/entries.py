@@ -16,7 +16,7 @@ from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.passes._location import source_location
 from mlirad.runtime.explanation import Row
-from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.footprints import Box, Flow, Footprints
 from mlirad.runtime.variant import Derivative, Variant
 
 
@@ -53,6 +53,10 @@ class Entry(ABC):
         """What it keeps besides `saved`."""
         return ()
 
+    def may_write(self, array: Any) -> bool:
+        """Whether a launch of it may write to an array, as flows name it."""
+        return any(flow.target == array for flow in self.flows())
+
 
 @dataclass
 class Launch(Entry):
@@ -64,11 +68,13 @@ class Launch(Entry):
     buffers: Sequence[Any]
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
+    given: Sequence[ArrayBuffer] = ()  # the arrays as the program has them; `buffers` are those of the reverse
+    named: Sequence[Any] = ()  # what stands for them in flows
     is_checked: bool = False  # that iterations of its parallel loops do not meet, where that was not known before
 
-    def flows(self) -> tuple[Flow, ...]:
+    def flows(self) -> Sequence[Flow]:
         """Which arrays pass derivatives to which."""
-        return self.derivative.footprints.flows
+        return named_flows(self.derivative.footprints.flows.between, self.variant, self.named)
 
     def reverse(self) -> None:
         """Run its reverse."""
@@ -78,6 +84,14 @@ class Launch(Entry):
             variant.check(self.derivative.check, values)
             self.is_checked = True
         variant.reverse(self.derivative, values)
+
+    def may_write(self, array: Any) -> bool:
+        """Whether it writes to an array."""
+        return bool(self.written_boxes(array))
+
+    def written_boxes(self, array: Any) -> list[Box]:
+        """What it writes of an array, as flows name it."""
+        return written_boxes(array, self.derivative.footprints, self.variant, self.values, self.named)
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""
@@ -93,7 +107,8 @@ class Launch(Entry):
 
     def repeat(self) -> None:
         """Run it again at the present state."""
-        self.variant.launch("primal", flat_values(self.values, self.buffers, self.variant, reverse=False))
+        buffers = [buffer.renewed() for buffer in self.given]
+        self.variant.launch("primal", flat_values(self.values, buffers, self.variant, reverse=False))
 
 
 @dataclass
@@ -180,12 +195,33 @@ class Replaced(Entry):
         """Whether there is one."""
         return self.function.grad is not nothing
 
+    def may_write(self, array: Any) -> bool:
+        """What it writes is not known."""
+        return True
+
     def __str__(self) -> str:
         return f"function '{self.function.__name__}'"
 
     def repeat(self) -> None:
         """Call it again at the present state."""
         self.primal(*self.args, **self.keywords)
+
+
+def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -> Sequence[Flow]:
+    """Flows between fields and what stands for the array arguments of a launch, without those declared to carry nothing."""
+    if not named:
+        return flows
+    names = {number: named[position] for number, position in variant.array_positions.items()
+             if not variant.kernel.arrays[position].is_cut}
+    return [flow.renamed(names) for flow in flows if isinstance(flow.target, str) or flow.target in names]
+
+
+def written_boxes(array: Any, footprints: Footprints, variant: Variant, values: Sequence[Any],
+                  named: Sequence[Any]) -> list[Box]:
+    """What a launch writes of an array, as flows name it."""
+    names: dict[str | int, Any] = \
+        {number: named[position] for number, position in variant.array_positions.items()} if named else {}
+    return [one.box(values) for one in footprints.written if names.get(one.array, one.array) == array]
 
 
 def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
@@ -205,4 +241,11 @@ def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) ->
     return (*((None, None) if isinstance(i, slice) else (i, i) for i in index), *whole[len(index):])
 
 
-__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of"]
+def touched_box(target: Any, index: tuple[int | slice, ...] | None) -> Box:
+    """The box of a write in the axes of a field or an ndarray; of a field in nested blocks, all."""
+    view, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
+    return box_of(view, index) if view.ndim == rank else ((None, None),) * rank
+
+
+__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of", "named_flows", "touched_box",
+           "written_boxes"]

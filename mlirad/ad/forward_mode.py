@@ -11,10 +11,11 @@ import numpy as np
 from mlirad.ad.chains import chain, next_on_the_way
 from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.places import caller
+from mlirad.ad.places import caller, is_result_used
 from mlirad.ad.targets import has_twice, listed
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel, flat_values
@@ -83,11 +84,9 @@ class FwdMode:
         if self.clear_gradients:
             self.claims.clear(self.program.tangents)
         self.claims.use([one.symbol for one in [*self.loss, *self.param] if isinstance(one, Field)])
+        self.claims.use_arrays([one for one in [*self.loss, *self.param] if isinstance(one, Ndarray)])
         if self.clear_gradients:
-            for one in [*self.loss, *self.param]:
-                if isinstance(one, Ndarray):
-                    for number in range(self.count):
-                        one.tangent(number).fill(0)
+            self.claims.clear_arrays(self.program.arrays, Ndarray.clear_tangents)
         for one, seed in zip(self.param, self.seeds):
             for number in range(self.count):
                 self._tangent(one, number).from_numpy(seed[number])
@@ -124,8 +123,9 @@ class FwdMode:
             self._give_duals(variant)
             self._versions[id(variant)] = self.program.tangent_version
         self.claims.use_variant(variant)
+        self.claims.use_arrays([buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)])
         if not self.is_constant:
-            self._flows[id(variant)] = variant.flows()
+            self._flows[id(variant)] = variant.flows().between
         self.calls.append(kernel)
         self.modes.append(AutodiffMode.FORWARD)
         given = flat_values(values, buffers, variant, reverse=False, tangents=self.count)
@@ -139,7 +139,7 @@ class FwdMode:
         variant.refresh()
         while True:
             missing = {symbol: "" for symbol in variant.kernel.fields if 0 < len(duals.get(symbol, ())) < self.count}
-            for flow in () if self.is_constant else variant.flows():
+            for flow in () if self.is_constant else variant.flows().between:
                 if any(self._carries(variant, source) for source in flow.sources):
                     if not self._may_arrive(variant, flow):
                         raise TaichiRuntimeError(f"{flow.place}: a derivative passes to array argument {flow.target} of "
@@ -205,8 +205,22 @@ class FwdMode:
         place = caller()
         if place not in self.program.warned and any(view.any() for view in self._views(target)):
             self.program.warned.add(place)
-            warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a forward mode: what is computed from it "
+            name = f"'{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
+            warnings.warn(f"{place}: {name} is read in Python inside a forward mode: what is computed from it "
                           "there carries no derivative", stacklevel=4)
+
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """Warn, once a line, where the result of a launch carries a derivative and is used in Python."""
+        sources = () if self.is_constant else variant.flows().results
+        if not any(self._carries(variant, source) for source in sources):
+            return
+        place = caller()
+        if place not in self.program.warned and is_result_used():
+            self.program.warned.add(place)
+            warnings.warn(f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in Python inside a "
+                          "forward mode: what is computed from it there carries no derivative; let the kernel write it into a "
+                          "field",
+                          stacklevel=4)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""

@@ -47,13 +47,13 @@ class Recorded(StepLog):
         self.sums: dict[Key, np.ndarray[Any, Any]] = {}  # only added to
         self.constants: dict[Key, np.ndarray[Any, Any]] = {}  # only read
         self.pieces: dict[Variant, None] = {}
-        self.copies: dict[Flow, None] = {}
+        self.named: dict[Flow, None] = {}  # of copies, and of launches on arrays
         self.arrays: dict[int, ArrayBuffer] = {}
         self.calls_gradient = False
 
     def flows(self) -> dict[Flow, None]:
         """Which arrays pass derivatives to which."""
-        found = dict(self.copies)
+        found = dict(self.named)
         for piece in self.pieces:
-            found.update(dict.fromkeys(piece.footprints().flows))
+            found.update(dict.fromkeys(piece.footprints().flows.between))
         return found

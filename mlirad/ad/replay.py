@@ -163,6 +163,11 @@ class Loop(Entry):
         """The array arguments of all launches."""
         return list(self.log.arrays.values())
 
+    def may_write(self, array: Any) -> bool:
+        """Whether steps write to an array, or call what may."""
+        return self.log.calls_gradient or array in self.log.sums or any(flow.target == array for flow in self.flows()) or \
+            array in [memory_of(target)[0] for target in self.declared.state]
+
     def writes_arrays(self) -> bool:
         """Whether the state has any."""
         return any(isinstance(target, Ndarray) for target in self.declared.state)

@@ -185,8 +185,9 @@ class TangentTape(Tape):
     def _views(self, target: Any) -> tuple[list[Array], list[Array]]:
         """The memory of tangents of an array, and of its adjoint."""
         if isinstance(target, Ndarray):
-            grad = [] if target.grad is None else target.grad.tangents
-            return [one.values for one in target.tangents], [one.values for one in grad]
+            adjoint = target.grad if target.grad is not None else self.arrays.hidden_of(target)
+            return [one.values for one in target.tangents], [] if adjoint is None else \
+                [one.values for one in adjoint.tangents]
         return self._duals_of(target.symbol), self._duals_of(self.program.adjoints.get(target.symbol, ""))
 
     def host_copy(self, target: Field, source: Field) -> None:

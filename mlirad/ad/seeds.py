@@ -84,7 +84,7 @@ def _as_array(seed: Any) -> Array:
 
 
 class Adjoints:
-    """The memory of all gradients that a reverse may add to: of fields, of recorded array arguments, of outputs."""
+    """The memory of all gradients that a reverse may add to, but for tensors' of torch, whose `.grad` always adds up."""
 
     def __init__(self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims) -> None:
         arrays: dict[int, Array] = {}
@@ -93,7 +93,7 @@ class Adjoints:
                 arrays[output.grad.address] = output.grad.values
         for entry in entries:
             for buffer in entry.arrays():
-                if buffer.grad is not None:
+                if buffer.grad is not None and isinstance(buffer.grad.owner, Ndarray):
                     arrays[buffer.grad.address] = buffer.grad.array()
         gradients = [memory.view for name, memory in list(current.gradients.items()) if claims.may_clear(name)]
         self.views = [*gradients, *arrays.values()]

@@ -18,7 +18,7 @@ from mlirad.ad.actions import (
     checksums,
 )
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.entries import box_of, memory_of
+from mlirad.ad.entries import box_of, memory_of, named_flows, touched_box, written_boxes
 from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.replay import Loop, LoopAgain
@@ -29,7 +29,6 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
-from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant
 
@@ -108,7 +107,7 @@ class StepRecorder:
     def take(self, inner: Recorded, declared: Declared, is_to_be_repeated: bool) -> None:
         """Add an inner loop to the step; what it read and wrote has been noted."""
         self.log.pieces.update(inner.pieces)
-        self.log.copies.update(inner.copies)
+        self.log.named.update(inner.named)
         self.log.arrays.update(inner.arrays)
         self.log.calls_gradient |= inner.calls_gradient
         if is_to_be_repeated and len(inner):
@@ -124,27 +123,64 @@ class StepRecorder:
     def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes what was not declared."""
         self.finish_write()
-        shared = self._shared(buffers)
         if self.is_replacing:
+            shared = self._shared(buffers)
             self.note(kernel, variant, values, shared)
             self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
             self.tape.versions.note_buffers(buffers)
             return variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
         found = None
+        if buffers:
+            variant, buffers = self.tape.arrays.with_gradients(variant, buffers)
+            buffers = [self._mirrored(kernel, buffer) for buffer in buffers]
+        shared = self._shared(buffers)
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
-            self.log.pieces[piece] = None
+            if shared:
+                self.log.named.update(dict.fromkeys(named_flows(piece.footprints().flows.between, piece, self._named(shared))))
+            else:
+                self.log.pieces[piece] = None
             if self.taped:
                 found = self.tape.record(kernel, piece, values, buffers)
                 continue
+            found = self.tape.run(piece, values, buffers)
+            self._note_carried(piece, values, shared)
             if shared:
-                sums = checksums(shared)
-                found = self.tape.run(piece, values, buffers)
-                self.step.append((LaunchOnArrays(kernel, piece), (*values, shared, sums)))
+                self.step.append((LaunchOnArrays(kernel, piece), (*values, shared)))
             else:
-                found = self.tape.run(piece, values, buffers)
                 self.step.append((LaunchAgain(kernel, piece), tuple(values)))
         return found
+
+    def _named(self, buffers: Sequence[ArrayBuffer]) -> list[Any]:
+        """What flows call array arguments that were seen before."""
+        return [self.tape.arrays.know(buffer, "") for buffer in buffers]
+
+    def _note_carried(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+        """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
+        footprints, named = piece.footprints(), self._named(buffers)
+        self.tape.carriers.follow(self.tape.entries)
+        self.tape.carriers.launched(named_flows(footprints.flows.between, piece, named),
+                                    lambda array: written_boxes(array, footprints, piece, values, named))
+
+    def _mirrored(self, kernel: Kernel, buffer: ArrayBuffer) -> ArrayBuffer:
+        """The array that steps read when they are done again: of one that Python may change unseen, the tape's copy.
+
+        Raises TaichiRuntimeError where Python has changed it since a step that read it.
+        """
+        one = self.tape.arrays.know(buffer, kernel.__name__)
+        if one.mirror is None:
+            return buffer
+        recorders = [self]
+        while isinstance(recorders[-1].outer, StepRecorder):
+            recorders.append(recorders[-1].outer)
+        if any(one.mirror.own.address in recorder.read for recorder in recorders) and one.mirror.differs(one.whole):
+            raise self._error(f"array argument '{buffer.name}' of kernel '{kernel.__name__}' holds something else than in an "
+                              "earlier step: pass a ti.ndarray, or a new array for each step")
+        outermost = recorders[-1].loop
+        assert outermost is not None
+        position = self.tape.entries.index(outermost)
+        self.tape.entries[position:position] = self.tape.arrays.look_at(one, self.tape.versions)
+        return one.of_reverse(buffer)
 
     def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
                  keywords: dict[str, Any]) -> Any:
@@ -172,10 +208,18 @@ class StepRecorder:
         """Python reads a field."""
         self.tape.host_read(target)
 
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """A kernel returns something to Python."""
+        if not self.is_replacing:
+            self.tape.result(kernel, variant, buffers)
+
     def host_write(self, target: Target, index: tuple[int, ...] | None) -> None:
         """Python is about to write to a field. Raises TaichiRuntimeError where it was not declared."""
         self.finish_write()
-        self.note_target(target, "Python", caller(), is_written=True)
+        place = caller()
+        self.note_target(target, "Python", place, is_written=True)
+        if not self.is_replacing and not self.taped:
+            self.tape.warn_of_write(target, touched_box(target, index), place)
         if self.taped and not self.is_replacing:
             self.tape.host_write(target, index)
             return
@@ -194,7 +238,7 @@ class StepRecorder:
             return
         if target.dtype.is_float:
             self.tape.note_copy(target, source)
-            self.log.copies[Flow(target.symbol, caller(), (source.symbol,))] = None
+            self.log.named[Flow(target.symbol, caller(), (source.symbol,))] = None
         self.step.append((CopyAgain(target, source), ()))
 
     def finish_write(self) -> None:
@@ -246,9 +290,9 @@ class StepRecorder:
                 if isinstance(array, str):
                     continue
                 buffer = buffers[sum(1 for value in values[:array] if value is values[array])]
-                if isinstance(buffer.owner, Ndarray) and buffer.owner.is_gradient:
+                if buffer.is_ours and buffer.owner.is_gradient:
                     raise self._error(f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse changes")
-                if accesses is not found.read and not isinstance(buffer.owner, Ndarray):
+                if accesses is not found.read and not buffer.is_ours:
                     raise self._error(f"{who} writes to an array argument at {place} that is no ti.ndarray: its changes "
                                       "cannot be followed")
                 note(buffer.address, buffer.array(), f"an array argument of shape {buffer.dims}", who, place)

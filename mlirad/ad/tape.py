@@ -6,23 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mlirad.ad.chains import chain, next_on_the_way
+from mlirad.ad import lost
+from mlirad.ad.arrays import Arrays
+from mlirad.ad.carriers import Carriers
 from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of
+from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
 from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.versions import Version, Versions, WayBack
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Explanation, Row
+from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Variant, tangents_of
+from mlirad.runtime.variant import Derivative, Variant, tangents_of
 
 RULES = ("save", "refuse")
 _NO_DEBUG = ("Debug mode is disabled, autodiff valid check will not work. Please specify `ti.init(debug=True)` to "
@@ -33,13 +38,14 @@ class Tape:
     """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their reverses.
 
     `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
-    `clear_gradients`, every gradient field is cleared, but for those that a tape of another thread used last: such a one is
-    cleared when this tape uses it. Raises RuntimeError for a loss that cannot be differentiated.
+    `clear_gradients`, the gradients of all fields and ndarrays are cleared, but for those that a tape of another thread used
+    last: such a one is cleared when this tape uses it; those of torch's tensors add up, as in torch. Raises RuntimeError for a
+    loss that cannot be differentiated.
 
     A tape records what the thread launches that entered it, and is left in that thread.
     Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs with their seeds.
 
-    Values that reverses need and that later launches, or the same one, overwrite are kept (`rules="save"`); with
+    Values that reverses need and that later launches, the same one, or Python overwrite are kept (`rules="save"`); with
     `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
 
     With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes an element of a
@@ -69,6 +75,7 @@ class Tape:
         self.is_recording = False
         self.is_broken_off = False  # an exception ended the recording, and what was kept is gone
         self.program: Program = program()
+        self.arrays = Arrays(self.program)
 
     def __enter__(self) -> Tape:
         assert not self.entered, "Tape can be entered only once."
@@ -84,16 +91,19 @@ class Tape:
         self.claims = Claims(self.program)
         if self.clear_gradients:
             self.claims.clear(self.program.gradients)
+            self.claims.clear_arrays(self.program.arrays, Ndarray.clear_gradient)
         hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
         self.claims.clear({name: self.program.gradients[name] for name in hidden})
         self.claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
+        self.claims.use_arrays([self.loss] if isinstance(self.loss, Ndarray) else [])
         if self.grad_check:
             self.start = Snapshot(self.program)
         if self.loss is not None:
             self.loss.fill(0)
         if self.validation:
             self._start_validation()
-        self.versions = self._new_versions()
+        self.versions, self.arrays = self._new_versions(), Arrays(self.program)
+        self.carriers = Carriers(self.program)
         self.program.recorder, self.is_recording = self, True
         return self
 
@@ -134,9 +144,13 @@ class Tape:
         self.finish_write()
         if kind is not None:
             self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
+            self.arrays = Arrays(self.program)
         if kind is None and self.loss is not None:
+            lost.warn_of_unreached(self)
+            self.arrays.check_given()
             self.loss.grad.fill(1)
-            self._reverse([self.loss.symbol] if isinstance(self.loss, Field) else [])
+            with self.arrays.added_up():
+                self._reverse([self.name_of(self.loss)])
             if self.grad_check:
                 compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
 
@@ -167,8 +181,13 @@ class Tape:
         self.claims.use_variant(variant)
         if self.is_replacing:
             self.versions.note_buffers(buffers)
-            return self.run(variant, values, buffers)
+            found = self.run(variant, values, buffers)
+            self.arrays.seen_by_call(buffers, kernel.__name__)
+            return found
         found = None
+        if buffers:
+            self.claims.use_arrays([buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)])
+            variant, buffers = self.arrays.with_gradients(variant, buffers)
         for piece in self.pieces(variant):
             found = self.record(kernel, piece, values, buffers)
         return found
@@ -189,16 +208,35 @@ class Tape:
     def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
         """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read; what it returns."""
         derivative = piece.derivative(self._reverse_mode)
-        saved = self.versions.before_launch(piece, values, buffers)
+        if buffers:
+            return self._record_with_arrays(kernel, piece, values, buffers, derivative)
+        saved = self.versions.before_launch(piece, values, ())
+        found = self.run(piece, values, ())
+        self.entries.append(Launch(kernel, piece, values, (), saved, derivative))
+        self.versions.after_launch(piece, values, ())
+        return found
+
+    def _record_with_arrays(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
+                            derivative: Derivative) -> Any:
+        own, unseen, saved = self.arrays.look(piece, values, buffers, self.versions)
+        self.entries += unseen
+        saved += self.versions.before_launch(piece, values, own)
         found = self.run(piece, values, buffers)
-        self.entries.append(Launch(kernel, piece, values, buffers, saved, derivative))
-        self.versions.after_launch(piece, values, buffers)
+        self.arrays.take(piece, values, buffers)
+        given = [buffer.without_copy() for buffer in buffers]
+        named = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
+        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, named))
+        self.versions.after_launch(piece, values, own)
         return found
 
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self._primal_mode
-        return piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
+        found = piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
+        for position, buffer in enumerate(buffers):
+            if buffer.back is not None and position in piece.written_arrays():
+                buffer.back()
+        return found
 
     def again(self, actions: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[Entry]:
         """Do recorded actions once more, as on a tape of their own; its entries."""
@@ -224,12 +262,18 @@ class Tape:
                                      "ti.ad.grad_for gives its gradient")
         self.finish_write()
         place = caller()
+        if self.is_recording:
+            self.arrays.check_given()
+        self.entries += self.arrays.look_at_all(self.versions)
         kept = self.versions.before_call(place)
         self.is_replacing = True
         try:
             result = primal(*args, **keywords)
         finally:
             self.is_replacing = False
+        self.arrays.take_all()
+        if self.is_recording and self.rules != "refuse" and function.grad is not nothing:
+            self.arrays.hold_given(function.__name__)
         saved = self.versions.after_call(kept, place, function.grad is not nothing)
         self.entries.append(Replaced(function, primal, args, keywords, saved))
         return result
@@ -239,9 +283,10 @@ class Tape:
         adjoints = self.program.adjoints
         while True:
             pieces = variant.parts() if self.rules == "save" else [variant]
-            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows
+            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows.between
                        if isinstance(flow.target, str) and flow.target not in adjoints
-                       and flow.target in self.program.give_derivative and any(s in adjoints for s in flow.sources)}
+                       and flow.target in self.program.give_derivative
+                       and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)}
             if not missing:
                 return
             self._hide(missing)
@@ -258,24 +303,19 @@ class Tape:
         for symbol in missing:
             self.program.gradients[self.program.adjoints[symbol]].fill(0)
 
-    def _warn_of_hidden(self, outputs: Sequence[str]) -> None:
-        """Name the fields without gradients on the way from an input to an output, once each."""
-        follows = next_on_the_way((entry.flows() for entry in reversed(self.entries)), outputs)
-        for symbol, place in self.hidden.items():
-            if symbol in follows and symbol not in self.program.warned:
-                self.program.warned.add(symbol)
-                warnings.warn(f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
-                              f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or cut "
-                              "the derivative with ti.stop_grad", stacklevel=4)
+    def name_of(self, target: Any) -> Any:
+        """A field or an ndarray as flows name it."""
+        return target.symbol if isinstance(target, Field) else self.arrays.known.get(target.address)
 
     def host_read(self, target: Any) -> None:
-        """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
-        place = caller()
-        carries = any(flow.target == target.symbol for entry in self.entries for flow in entry.flows())
-        if carries and target.symbol in self.program.adjoints and place not in self.program.warned:
-            self.program.warned.add(place)
-            warnings.warn(f"{place}: '{target.symbol}' is read in Python inside a tape: what is computed from it there "
-                          "carries no derivative", stacklevel=4)
+        """Python reads a field or an ndarray."""
+        self.carriers.follow(self.entries)
+        lost.warn_of_read(self, self.name_of(target))
+
+    def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """A launch returns something to Python."""
+        if not self.is_replacing:
+            lost.warn_of_result(self, kernel, variant, buffers)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
@@ -283,11 +323,19 @@ class Tape:
         if self.is_replacing:
             return
         key, view, adjoint = memory_of(target)
-        box = box_of(view, index)
-        touched = box if len(target.shape) + len(target.element_shape) == view.ndim else \
-            ((None, None),) * (len(target.shape) + len(target.element_shape))  # of a field in nested blocks, all
-        saved = self.versions.before_write(key, view, touched, caller())
+        hidden = self.arrays.hidden_of(target) if isinstance(target, Ndarray) else None
+        adjoint = adjoint if hidden is None else hidden.values
+        box, touched = box_of(view, index), touched_box(target, index)
+        place = caller()
+        self.warn_of_write(target, touched, place)
+        saved = self.versions.before_write(key, view, touched, place)
         self.entries.append(HostWrite(view, [] if adjoint is None else [adjoint], box, saved))
+
+    def warn_of_write(self, target: Any, box: Box, place: str) -> None:
+        """Python writes to a box of a field or an ndarray."""
+        if self.is_recording:  # else a step of a checkpointed loop is done again
+            self.carriers.follow(self.entries)
+            lost.warn_of_write(self, self.name_of(target), box, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
@@ -325,8 +373,8 @@ class Tape:
         `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of its shape, or a number
         for one of 0 dimensions, where None stands for 1. Without `seeds` the loss is seeded with 1; a tape without a loss
         goes on from the adjoints that lie in the gradient fields. `clear_gradients` (by default as the tape has it) says
-        whether gradients, those of recorded array arguments too, are set to 0 before, or added to: each is then the sum of
-        what it was and of what these seeds give.
+        whether gradients, those of recorded ndarrays too, are set to 0 before, or added to: each is then the sum of what it
+        was and of what these seeds give. Those of torch's tensors are always added to.
 
         Afterwards, and where a reverse raises an error, every primal field holds again what the forward program left
         there. Raises TaichiTypeError for seeds of another shape or type and for outputs without a gradient,
@@ -338,6 +386,7 @@ class Tape:
         if self._has_changed():
             raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
                                      "would not belong to what it recorded")
+        self.arrays.check_given()
         before = self._fingerprint()
         self._seed_and_reverse(seeds, self.clear_gradients if clear_gradients is None else clear_gradients)
         if self._has_changed() and before is not None and before == self._fingerprint():
@@ -365,13 +414,15 @@ class Tape:
         adjoints.clear()
         for output, seed in given:
             output.grad.from_numpy(seed)
-        self._reverse([output.symbol for output in outputs if isinstance(output, Field)])
+        with self.arrays.added_up():
+            self._reverse([self.name_of(output) for output in outputs])
         if before is not None:
             adjoints.add(before)
 
-    def _reverse(self, outputs: Sequence[str]) -> None:
-        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are the fields seeded."""
-        self._warn_of_hidden(outputs)
+    def _reverse(self, outputs: Sequence[Any]) -> None:
+        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those seeded."""
+        lost.warn_of_hidden(self, outputs)
+        self.arrays.clear_hidden()
         way = WayBack((version for entry in self.entries for version in entry.saved), self.program)
         try:
             self.sweep(self.entries, way.give_back)
@@ -391,8 +442,10 @@ class Tape:
 
 
 def clear_all_gradients() -> None:
-    """Set every gradient field to 0."""
+    """Set the gradients of every field and ndarray to 0."""
     current = program()
     current.materialize()
     for memory in list(current.gradients.values()):
         memory.fill(0)
+    for array in current.arrays:
+        array.clear_gradient()

@@ -14,7 +14,7 @@ import numpy as np
 from mlirad.ad.arena import Arena
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.runtime.footprints import Box, Footprint, Region, hull
+from mlirad.runtime.footprints import Box, Footprint, Region, hull, meet
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
@@ -168,6 +168,20 @@ class Versions:
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, view))
         return [self._version(view, box, key, reader, place, False)]
+
+    def before_change(self, key: Key, view: np.ndarray[Any, Any], box: Box, differs: Callable[[Box], bool], name: str,
+                      place: str) -> list[Version]:
+        """Copy what earlier reverses need of an array where it `differs` in a box from what it is about to become."""
+        regions = {read: region for read, region in self.needed.get(key, {}).items()
+                   if any(meet(one, box) and differs(one) for one in region.boxes)}
+        if not regions:
+            return []
+        read = next(iter(regions))
+        self._allow(key, read, place, f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
+                                      f"launch at {place}; rules=\"save\" would keep it")
+        needed = hull([one for region in regions.values() for one in region.boxes])
+        self._satisfy(key, _without_ends(needed, view))
+        return [self._version(view, needed, key, read, f"Python before {place}", False)]
 
     def before_call(self, place: str) -> list[Version]:
         """Copy all that earlier reverses need, before a call that may write anything."""

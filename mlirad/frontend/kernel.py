@@ -49,6 +49,7 @@ class NdarrayArgument:
     element_shape: tuple[int, ...]
     needs_grad: bool
     boundary: str = "unsafe"
+    is_cut: bool = False  # declared to carry no derivative
 
 
 @dataclass(frozen=True)

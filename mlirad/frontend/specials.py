@@ -127,9 +127,12 @@ atomic_xor = _atomic("xor", operator.xor)
 
 @special()
 def stop_grad(t: Translator, node: ast.Call) -> None:
-    """In the rest of this block, loads of a field carry no derivative. Raises TaichiCompilationError for no field."""
+    """In the rest of this block, loads of a field, or of an array argument, carry no derivative.
+
+    Raises TaichiCompilationError for anything else.
+    """
     value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
-    array = None if isinstance(value, ArrayRef) else array_ref(value)
+    array = array_ref(value)
     if array is None or array.component is not None:
         raise TaichiCompilationError("ti.stop_grad takes one field, not an element or another value")
     t.builder.stopped.append(array.value)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,14 +45,19 @@ def parameter(name: str, annotation: Any, kernel: str) -> Parameter:
 
 @dataclass(frozen=True)
 class ArrayBuffer:
-    """An array argument as a launch needs it: where it is, and how large; `back` undoes a copy afterwards."""
+    """An array argument as a launch needs it: where it is, and how large.
+
+    Of an array that is not contiguous a copy is passed; `back` writes it to what was `given`.
+    """
 
     address: int
     dims: tuple[int, ...]
     grad: ArrayBuffer | None
     owner: Any
     back: Callable[[], None] | None = None
+    given: np.ndarray[Any, Any] | None = None
     name: str = ""  # of the parameter
+    is_mirror: bool = False  # a tape's copy of the array that was given
     is_read_only: bool = False
 
     def array(self) -> np.ndarray[Any, Any]:
@@ -61,6 +66,23 @@ class ArrayBuffer:
             return self.owner.values
         values: np.ndarray[Any, Any] = self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
         return values
+
+    def program_memory(self) -> np.ndarray[Any, Any]:
+        """The elements where the program has them, which may not be contiguous."""
+        return self.array() if self.given is None else self.given
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a `ti.ndarray`: what Python writes there is seen."""
+        return isinstance(self.owner, Ndarray) and not self.is_mirror
+
+    def without_copy(self) -> ArrayBuffer:
+        """The same without the copy that was passed of an array that is not contiguous; see `renewed`."""
+        return self if self.given is None else replace(self, address=0, owner=None, back=None)
+
+    def renewed(self) -> ArrayBuffer:
+        """The same with a copy as it is passed now, where one is needed."""
+        return self if self.given is None else array_buffer(self.given, self.name, False)
 
 
 def scalar_dtype(param: Parameter, config: Config) -> DataType:
@@ -100,18 +122,17 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
     """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
     if isinstance(value, Ndarray):
         grad = array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
-        return ArrayBuffer(value.address, value.dims, grad, value)
+        return ArrayBuffer(value.address, value.dims, grad, value, name=name)
     if isinstance(value, np.ndarray):
-        flags = value.flags
-        is_read_only = not flags.writeable
-        if flags.c_contiguous:
-            return ArrayBuffer(value.ctypes.data, value.shape, None, value, None, name, is_read_only)
+        is_read_only = not value.flags.writeable
+        if value.flags.c_contiguous:
+            return ArrayBuffer(value.ctypes.data, value.shape, None, value, name=name, is_read_only=is_read_only)
         copy = np.ascontiguousarray(value)
 
         def back() -> None:
             value[...] = copy
 
-        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back, name, is_read_only)
+        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only)
     if _torch_like(value):
         array = value.detach().numpy()
         if not array.flags.c_contiguous:
@@ -122,7 +143,7 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
             if value.grad is None:
                 value.grad = value.data.clone().zero_()
             grad = array_buffer(value.grad, name, False)
-        return ArrayBuffer(array.ctypes.data, array.shape, grad, value, None, name, not array.flags.writeable)
+        return ArrayBuffer(array.ctypes.data, array.shape, grad, value, name=name, is_read_only=not array.flags.writeable)
     raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
 
 
@@ -141,10 +162,12 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
     same: dict[str, str] = {}
     earlier: list[tuple[str, int, int, ArrayBuffer]] = []
     for name, buffer in buffers.items():
-        start, end = buffer.address, buffer.address + buffer.array().nbytes
+        start, end = extent(buffer)
         for other, first, last, owner in earlier:
             if start < last and first < end:
-                if (start, buffer.dims, end) != (first, owner.dims, last):
+                if not _is_same(buffer, owner):
+                    if not overlap(buffer.program_memory(), owner.program_memory()):
+                        continue
                     raise TaichiRuntimeTypeError(f"Arguments {other} and {name} overlap in memory and are not the same "
                                                  "array: pass copies, or one array with an offset")
                 same[name] = other
@@ -152,6 +175,33 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
         else:
             earlier.append((name, start, end, buffer))
     return same
+
+
+def extent(buffer: ArrayBuffer) -> tuple[int, int]:
+    """The first byte of an array in the program's memory, and the one behind its last."""
+    if buffer.given is None:
+        return buffer.address, buffer.address + buffer.array().nbytes
+    start, view = buffer.given.__array_interface__["data"][0], buffer.given
+    if not view.size:
+        return start, start
+    ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides)]
+    return start + sum(end for end in ends if end < 0), start + sum(end for end in ends if end > 0) + view.itemsize
+
+
+def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
+    if left.given is None and right.given is None:
+        return (left.address, left.dims, left.array().nbytes) == (right.address, right.dims, right.array().nbytes)
+    one, other = left.program_memory(), right.program_memory()
+    return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == \
+        (other.__array_interface__["data"], other.shape, other.strides, other.dtype)
+
+
+def overlap(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays have an element in common, or may have: that can be too hard to find out."""
+    try:
+        return np.shares_memory(left, right, max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True
 
 
 def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
@@ -168,7 +218,7 @@ def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
     else:
         raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
-    return NdarrayArgument(dtype, ndim, element, needs_grad, declared.boundary)
+    return NdarrayArgument(dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False)
 
 
 def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:

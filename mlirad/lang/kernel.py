@@ -137,7 +137,10 @@ class Kernel:
             own.changed, own.changes = current.changes, own.changes + 1
             if own.recorder is not None:
                 variant.launched_at = RECORDED
-                return own.recorder.launch(self, variant, args, ())
+                recorded = own.recorder.launch(self, variant, args, ())
+                if variant.kernel.results:
+                    own.recorder.result(self, variant, ())
+                return recorded
         found = ready.code.launch(args)
         return variant.shaped(found) if found else None
 
@@ -179,6 +182,11 @@ class Kernel:
                               stacklevel=program_frame()[1])
 
     @property
+    def place(self) -> str:
+        """The line where it is defined."""
+        return f"{self.source.file}:{self.source.node.lineno + self.source.line_offset}"
+
+    @property
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
         recorder = program().recorder
@@ -209,6 +217,8 @@ class Kernel:
             variant.launched_at = RECORDED if recorder is not None else count
             if recorder is not None:
                 found = recorder.launch(self, variant, values, buffers)
+                if variant.kernel.results:
+                    recorder.result(self, variant, buffers)
             else:
                 found = variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
             for position, buffer in enumerate(buffers):

@@ -38,6 +38,7 @@ class Ndarray:
         if self.grad is not None:
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
+        self.program.arrays.add(self)
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
@@ -66,6 +67,16 @@ class Ndarray:
         """The scalar type."""
         return self.dtype
 
+    def clear_gradient(self) -> None:
+        """Set the gradient to 0, where there is one."""
+        if self.grad is not None:
+            self.grad.values.fill(0)
+
+    def clear_tangents(self) -> None:
+        """Set the tangents in all directions to 0."""
+        for one in self.tangents:
+            one.values.fill(0)
+
     def _index(self, key: Any) -> tuple[int, ...]:
         parts = key_parts(key)
         if len(parts) != len(self.shape):
@@ -81,8 +92,13 @@ class Ndarray:
         if self.program.recorder is not None:
             self.program.recorder.host_write(self, index)
 
+    def _note_read(self) -> None:
+        if self.program.recorder is not None and not self.is_gradient:
+            self.program.recorder.host_read(self)
+
     def __getitem__(self, key: Any) -> Any:
         index = self._index(key)
+        self._note_read()
         if self.element_shape:
             return ElementMatrix(self.values, index, self.element_shape, self._note_write, self._fitting)
         return self.values[index].item()
@@ -104,6 +120,7 @@ class Ndarray:
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`."""
+        self._note_read()
         return self.values.copy()
 
     def from_numpy(self, values: Any) -> None:
@@ -117,6 +134,7 @@ class Ndarray:
 
     def copy_from(self, other: Ndarray) -> None:
         """Set all elements from an ndarray of the same shape."""
+        other._note_read()
         self.from_numpy(other.values)
 
     def __len__(self) -> int:

@@ -1,7 +1,7 @@
 """From which arrays the floats that a kernel writes into an array come."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.passes._activity import flows, is_stopped
@@ -50,8 +50,12 @@ class ArrayFlows:
                 changed |= self._add(targets, self._of(source))
             return changed
         if node.name == "grad.custom" or any(term is not None for term in RULES.get(node.name, ())):
-            return self._add(node.results, frozenset().union(*map(self._of, node.operands))) or changed
+            return self._add(node.results, self.of(node.operands)) or changed
         return changed
+
+    def of(self, values: Sequence[int]) -> frozenset[Any]:
+        """The arrays of whose floats some values are made."""
+        return frozenset().union(*map(self._of, values))
 
     def _of(self, value: int) -> frozenset[Any]:
         return self.sources.get(value, frozenset())

@@ -1,4 +1,9 @@
-"""Note in `field.flows` which arrays get floats made of others: the array, its place in the source, and the others."""
+"""Note in `field.flows` which arrays get floats made of others: the array, its place in the source, and the others.
+
+`field.results` holds the arrays of whose floats the results of the function are made.
+"""
+from collections.abc import Collection
+
 from mlirad.bindings import ir
 from mlirad.passes._array_flows import ArrayFlows
 from mlirad.passes._footprint import is_named, named_array
@@ -13,11 +18,19 @@ def mark_flows(module: ir.Operation) -> None:
     """Note between which arrays derivatives pass."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
-            module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(function))
+            graph = Graph(function)
+            found = ArrayFlows(graph)
+            module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(found))
+            results = found.of(graph.body.terminator.operands)
+            if results:
+                module.attributes["field.results"] = ir.ArrayAttr.get(_names(results))
 
 
-def _flows(function: ir.Operation) -> list[ir.Attribute]:
-    found = ArrayFlows(Graph(function))
+def _flows(found: ArrayFlows) -> list[ir.Attribute]:
     return [ir.ArrayAttr.get([named_array(target), ir.StringAttr.get(str(found.writer[target].op.location)),
-                              *map(named_array, sorted(filter(is_named, sources), key=str))])
+                              *_names(sources)])
             for target, sources in found.into.items() if sources and is_named(target)]
+
+
+def _names(arrays: Collection[object]) -> list[ir.Attribute]:
+    return [named_array(array) for array in sorted(filter(is_named, arrays), key=str)]

@@ -1,8 +1,9 @@
 """Note on every public function which elements it writes, and which its reverse reads.
 
-`field.footprints` holds one dictionary an access: the array (a symbol, or the number of an argument), `access` ("needed"
-or "written"), the place in the source, and `box`, for each axis the low and the high bound as `[constant, argument,
-factor, ...]`; an empty bound is not known. The tape evaluates them with the arguments of each launch (AUTODIFF.md §3).
+`field.footprints` holds one dictionary an access: the array (a symbol, or the number of an argument), `access` ("needed",
+"written", or "active" for reads of array arguments that carry a derivative), the place in the source, and `box`, for each
+axis the low and the high bound as `[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them
+with the arguments of each launch (AUTODIFF.md §3).
 """
 from mlirad.bindings import ir
 from mlirad.passes._activity import Activity
@@ -36,6 +37,9 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
             continue
         if (node.name == "field.load" and node.results[0] in values) or (node in needed.work and _is_choice(node)):
             note = _note(graph, node, "needed")
+            notes.setdefault(str(note), note)
+        if node.name == "field.load" and isinstance(node.array, ir.BlockArgument) and node.results[0] in activity.active:
+            note = _note(graph, node, "active")
             notes.setdefault(str(note), note)
         if node.name in ("field.store", "field.atomic"):
             note = _note(graph, node, "written")

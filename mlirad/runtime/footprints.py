@@ -1,7 +1,7 @@
 """Which elements a launch writes and which its reverse reads: boxes, for the arguments of that launch."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,27 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Flow:
-    """An array that gets floats made of others, and where."""
+    """An array that gets floats made of others, and where.
 
-    target: str | int
+    An array is a field's name, the number of an argument, or, of a launch, whatever stands for its array argument.
+    """
+
+    target: Any
     place: str
-    sources: tuple[str | int, ...]
+    sources: tuple[Any, ...]
+
+    def renamed(self, names: Mapping[Any, Any]) -> Flow:
+        """The same with names for the numbers of arguments; without the sources that have none."""
+        sources = [source if isinstance(source, str) else names.get(source) for source in self.sources]
+        return Flow(names.get(self.target, self.target), self.place, tuple(s for s in sources if s is not None))
+
+
+@dataclass(frozen=True)
+class Flows:
+    """How derivatives pass through a kernel."""
+
+    between: tuple[Flow, ...]
+    results: tuple[str | int, ...]  # the arrays of whose floats its results are made
 
 
 @dataclass(frozen=True)
@@ -36,10 +52,11 @@ class Footprints:
     """The accesses of a kernel that matter to a tape."""
 
     needed: tuple[Footprint, ...]
+    active: tuple[Footprint, ...]  # reads of array arguments through which derivatives pass
     written: tuple[Footprint, ...]
     redone: frozenset[str | int]  # arrays that the reverse wants as they were before the launch
     verdicts: tuple[str, ...]
-    flows: tuple[Flow, ...]
+    flows: Flows  # between arrays, and to results
 
 
 def _footprint(array: str | int, place: str, bounds: tuple[tuple[Bound, Bound], ...]) -> Footprint:
@@ -86,7 +103,7 @@ def _union(left: tuple[tuple[Bound, Bound], ...],
 
 def read_footprints(module: ir.Module, name: str) -> Footprints:
     """The footprints and verdicts noted on a kernel by `mark-footprints` and `check-access-rules`."""
-    found: dict[str, list[Footprint]] = {"needed": [], "written": []}
+    found: dict[str, list[Footprint]] = {"needed": [], "active": [], "written": []}
     attributes = module.operation.attributes
     for note in ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []:
         entry = ir.DictAttr(note)
@@ -102,17 +119,18 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
             for item in ir.ArrayAttr(op.attributes["grad.redone"]):
                 redone.add(_array(item))
             verdicts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])]
-    return Footprints(_merged(found["needed"]), _merged(found["written"]), frozenset(redone), tuple(verdicts),
-                      read_flows(module))
+    return Footprints(_merged(found["needed"]), _merged(found["active"]), _merged(found["written"]), frozenset(redone),
+                      tuple(verdicts), read_flows(module))
 
 
-def read_flows(module: ir.Module) -> tuple[Flow, ...]:
+def read_flows(module: ir.Module) -> Flows:
     """The flows noted by `mark-flows`."""
     attributes, flows = module.operation.attributes, []
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
         target, place, *sources = ir.ArrayAttr(item)
         flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
-    return tuple(flows)
+    results = ir.ArrayAttr(attributes["field.results"]) if "field.results" in attributes else []
+    return Flows(tuple(flows), tuple(map(_array, results)))
 
 
 def _array(attribute: ir.Attribute) -> str | int:

@@ -34,6 +34,7 @@ class Program:
         self.tangent_version = 0
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
+        self.arrays: WeakSet[Any] = WeakSet()  # ndarrays, whose derivatives are cleared with those of fields
         self.give_derivative: dict[str, Callable[[str], None]] = {}  # places one of a kind, by name of the field
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
@@ -47,7 +48,7 @@ class Program:
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
-        self.users: dict[str, Own] = {}  # whose recorder used a gradient or dual last, by its name
+        self.users: dict[str | int, Own] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
 
     @property
     def own(self) -> Own:

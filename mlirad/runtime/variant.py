@@ -5,12 +5,13 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
-from mlirad.dialect.turn import in_turn
+from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
@@ -19,9 +20,10 @@ from mlirad.passes._walk import accesses, functions
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
 from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, has_fused_multiply_add, parameters_of
 from mlirad.runtime.explanation import Explanation, Row
-from mlirad.runtime.footprints import Flow, Footprints, read_flows, read_footprints
+from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
@@ -64,23 +66,36 @@ class Variant:
         program.compiled.add(self)
         self._footprints: Footprints | None = None
         self._parts: list[Variant] | None = None
+        self.primal: Variant | None = None  # the variant whose primal code this one shares
+        self._with_gradients: dict[frozenset[int], Variant] = {}
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
         self._poles_version, self._infinite = -1, frozenset[str]()
-        self._flows: tuple[Flow, ...] | None = None
+        self._flows: Flows | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
 
-    @in_turn
+    @cached_property
+    def array_positions(self) -> dict[int, int]:
+        """The position among array arguments by the number among all arguments of the kernel's function."""
+        with compiling:
+            return array_positions(self.kernel)
+
     def argument_needs_grad(self, number: int) -> bool:
         """Whether an argument of the kernel's function is an array with a gradient."""
-        function = functions(self.kernel.module.operation)[0]
-        types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-        arrays = [k for k, type_ in enumerate(types) if is_array(type_)]
-        return number in arrays and self.array_needs_grad[arrays.index(number)]
+        position = self.array_positions.get(number)
+        return position is not None and self.array_needs_grad[position]
+
+    def with_gradients(self, positions: frozenset[int]) -> Variant:
+        """The same kernel for arrays of which those at some positions have gradients too; its primal is this one's."""
+        found = self._with_gradients.get(positions)
+        if found is None or found.is_stale:
+            found = self._with_gradients[positions] = Variant(with_gradients(self.kernel, positions), self.program, self.owners)
+            found.primal = self
+        return found
 
     def written_arrays(self) -> dict[int, SourceLocation | None]:
         """The array arguments that a launch writes to, by their position among these, and where."""
@@ -130,7 +145,7 @@ class Variant:
         config = self.program.config
         stages = cuda_stages(reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug)
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             run_pipeline(module.operation, join(stages), observer=self._printer(mode))
             return to_ptx(module.operation, chip)
 
@@ -138,7 +153,7 @@ class Variant:
         stages = self.stages(mode)
         names = [name for name, _ in stages]
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             if stage != "field":
                 run_pipeline(module.operation, join(stages[:names.index(stage) + 1]))
         return module
@@ -146,7 +161,7 @@ class Variant:
     def _lower(self, mode: str) -> _Lowered:
         stages = self.stages(mode)
         with context(), self.kernel.module.operation.location:
-            module = _copy(self.kernel.module)
+            module = copy_of(self.kernel.module)
             if mode.endswith("reverse"):
                 mark_infinite(module.operation, self._infinite)
             observer = self._printer(mode)
@@ -209,6 +224,8 @@ class Variant:
     @in_turn
     def _compile(self, mode: str) -> CompiledKernel:
         found = self.compiled.get(mode)
+        if found is None and mode == "primal" and self.primal is not None:
+            found = self.compiled[mode] = self.primal.code(mode)
         if found is None:
             lowered = self._lower(mode)
             parallel = self.program.config.cpu_max_num_threads > 1
@@ -278,18 +295,18 @@ class Variant:
                                 "redone" if redone else "safe", 0))
         return Explanation(rows)
 
-    def flows(self) -> tuple[Flow, ...]:
-        """Which arrays pass derivatives to which, also where there is no reverse."""
+    def flows(self) -> Flows:
+        """Which arrays pass derivatives to which, and to results, also where there is no reverse."""
         footprints = self._footprints
         if footprints is not None:
             return footprints.flows
         return self._flows if self._flows is not None else self._find_flows()
 
     @in_turn
-    def _find_flows(self) -> tuple[Flow, ...]:
+    def _find_flows(self) -> Flows:
         if self._flows is None:
             with context(), self.kernel.module.operation.location:
-                module = _copy(self.kernel.module)
+                module = copy_of(self.kernel.module)
                 run_pipeline(module.operation, f"builtin.module({NORMALISE},mark-flows)")
             self._flows = read_flows(module)
         return self._flows
@@ -351,14 +368,14 @@ class Variant:
 
     def _split(self, error: SplitError) -> list[Variant]:
         with context(), self.kernel.module.operation.location:
-            normal = _copy(self.kernel.module)
+            normal = copy_of(self.kernel.module)
             run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
             count = max(len(launches(function)) for function in functions(normal.operation))
             if count < 2:
                 raise error
             parts = []
             for number in range(count):
-                module = _copy(normal)
+                module = copy_of(normal)
                 run_pipeline(module.operation, f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)")
                 part = Variant(replace(self.kernel, module=module), self.program, self.owners)
                 part.footprints()
@@ -416,11 +433,6 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
         ir.Operation.parse(text).clone()
 
 
-def _copy(module: ir.Module) -> ir.Module:
-    copy = ir.Module.create(module.operation.location)
-    for op in module.body.operations:
-        copy.body.append(op.operation.clone(ip=False))
-    return copy
 
 
 __all__ = ["MODES", "STAGES", "Variant", "tangents_of"]

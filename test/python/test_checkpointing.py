@@ -383,7 +383,7 @@ class TestBodies:
                     reused[0] = t
                     yield t
 
-        with pytest.raises(ti.TaichiRuntimeError, match="an array argument of kernel 'step' holds something else"):
+        with pytest.raises(ti.TaichiRuntimeError, match="array argument 'u' of kernel 'step' holds something else"):
             run(Changing())
 
 

@@ -1,0 +1,58 @@
+"""Which arrays hold values that carry a derivative while a tape records, and which of these no launch has read since."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from mlirad.ad.entries import Entry, HostCopy, Launch, Replaced
+from mlirad.runtime.footprints import Box, Flow, Region
+from mlirad.runtime.program import Program
+
+_EVERYWHERE: Box = ()
+
+
+class Carriers:
+    """What launches have left, looked at only when Python reads or writes."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.carrying: set[Any] = set()
+        self.unread: dict[Any, Region] = {}
+        self._followed = 0
+
+    def follow(self, entries: Sequence[Entry]) -> None:
+        """Take note of what was recorded since the last time; steps of checkpointed loops come by `launched`."""
+        for entry in entries[self._followed:]:
+            if isinstance(entry, Launch):
+                self.launched(entry.flows(), entry.written_boxes)
+            elif isinstance(entry, HostCopy):
+                self.launched(entry.flows(), lambda array: [_EVERYWHERE])
+            elif isinstance(entry, Replaced):  # which may have read anything
+                self.unread.clear()
+        self._followed = len(entries)
+
+    def launched(self, flows: Iterable[Flow], boxes: Callable[[Any], Iterable[Box]]) -> None:
+        """Take note of a launch; `boxes` gives those that it writes of an array."""
+        flows = list(flows)
+        for flow in flows:
+            for source in flow.sources:
+                self.unread.pop(source, None)
+        for flow in flows:
+            if any(self.has_gradient(source) for source in flow.sources):
+                self.carrying.add(flow.target)
+                region = self.unread.setdefault(flow.target, Region())
+                for box in boxes(flow.target):
+                    region.add(box)
+
+    def has_gradient(self, array: Any) -> bool:
+        """Whether an array, as flows name it, may pass a derivative on."""
+        return array in self.program.adjoints if isinstance(array, str) else array.gradient is not None
+
+    def overwritten(self, array: Any, box: Box) -> bool:
+        """Python writes to a box: whether something there carries a derivative that no launch has read."""
+        region = self.unread.get(array)
+        if region is None:
+            return False
+        met = region.meets(box)
+        region.drop(box)
+        return met

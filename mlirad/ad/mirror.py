@@ -1,0 +1,103 @@
+"""A copy of what reverses need of an array that Python may change unseen: one of NumPy's or torch's."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.entries import Entry
+from mlirad.ad.versions import Version, part
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.footprints import Box, Flow
+from mlirad.types import from_numpy
+
+Array = np.ndarray[Any, Any]
+_BLOCK = 1 << 16
+
+
+class Mirror:
+    """Kernels run on the program's array (`theirs`), their reverses on this copy (`own`), which Python cannot reach.
+
+    It holds the elements that launches have looked at. Where one of them differs when the next launch looks, Python has
+    written it since.
+    """
+
+    def __init__(self, theirs: Array) -> None:
+        self.theirs = theirs
+        self.own = Ndarray(from_numpy(theirs.dtype), theirs.shape, (), False)
+
+    def take(self, box: Box) -> None:
+        """Hold the elements of a box as a launch left them."""
+        part(self.own.values, box)[...] = part(self.theirs, box)
+
+    def differs(self, box: Box) -> bool:
+        """Whether the program's array holds something else in a box."""
+        return not same_bits(part(self.theirs, box), part(self.own.values, box))
+
+    def look(self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None) -> UnseenWrite | None:
+        """Hold the elements of a box as they are now; what Python wrote since.
+
+        `keep` copies what earlier reverses need of what was there before.
+        """
+        if not self.differs(box):
+            return None
+        theirs, own, saved = part(self.theirs, box), part(self.own.values, box), keep()
+        changed = None if adjoint is None else bits(theirs) != bits(own)
+        own[...] = theirs
+        if changed is not None:
+            for tangent in self.own.tangents:
+                part(tangent.values, box)[changed] = 0
+        return UnseenWrite(saved, box, changed, adjoint)
+
+
+@dataclass
+class UnseenWrite(Entry):
+    """A write from Python to an array argument: a store of constants to the elements that differ since."""
+
+    saved: list[Version]
+    box: Box
+    changed: Array | None
+    adjoint: ArrayBuffer | None
+
+    @property
+    def matters(self) -> bool:
+        """Whether a reverse needs what was there, or a derivative may have passed through it."""
+        return bool(self.saved) or self.changed is not None
+
+    def flows(self) -> Sequence[Flow]:
+        """Constants pass no derivatives."""
+        return ()
+
+    def reverse(self) -> None:
+        """What was there before has no influence any more."""
+        if self.changed is None or self.adjoint is None:
+            return
+        owner = self.adjoint.owner
+        beside = [one.values for one in owner.tangents] if isinstance(owner, Ndarray) else []
+        for view in (self.adjoint.array(), *beside):
+            part(view, self.box)[self.changed] = 0
+
+    def repeat(self) -> None:
+        """Raise TaichiRuntimeError: what was written into the program's own array is not kept."""
+        raise TaichiRuntimeError("a tape in which Python changed an array argument is not run again to check its gradients: "
+                                 "give ti.ad.check what computes the loss")
+
+    def __str__(self) -> str:
+        return "a write from Python to an array argument"
+
+
+def same_bits(left: Array, right: Array) -> bool:
+    """Whether two arrays of one type and shape hold the same bits."""
+    if not (left.flags.c_contiguous and right.flags.c_contiguous):
+        return not (bits(left) != bits(right)).any()
+    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
+    return not any((one[k:k + _BLOCK] != other[k:k + _BLOCK]).any() for k in range(0, one.size, _BLOCK))
+
+
+def bits(values: Array) -> Array:
+    """Elements as integers."""
+    return values.view(np.dtype(f"u{values.itemsize}"))

@@ -1,0 +1,39 @@
+"""The array arguments of a kernel's module: where they are, and which have gradients."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.dialect.field import is_array
+from mlirad.frontend.kernel import KernelModule
+from mlirad.passes._walk import functions
+
+
+def array_positions(kernel: KernelModule) -> dict[int, int]:
+    """The position among array arguments by the number among all arguments of the kernel's function."""
+    function = functions(kernel.module.operation)[0]
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    return {number: position for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))}
+
+
+def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelModule:
+    """The same kernel for arrays of which those at some positions have gradients too."""
+    arrays = [replace(array, needs_grad=array.needs_grad or k in positions) for k, array in enumerate(kernel.arrays)]
+    with context(), kernel.module.operation.location:
+        module = copy_of(kernel.module)
+        function = functions(module.operation)[0]
+        marks = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        for number, position in array_positions(kernel).items():
+            if arrays[position].needs_grad:
+                marks[number] = ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()})
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+    return replace(kernel, module=module, arrays=tuple(arrays))
+
+
+def copy_of(module: ir.Module) -> ir.Module:
+    """A copy of a module."""
+    copy = ir.Module.create(module.operation.location)
+    for op in module.body.operations:
+        copy.body.append(op.operation.clone(ip=False))
+    return copy
