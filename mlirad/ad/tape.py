@@ -164,8 +164,8 @@ class Tape:
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         self.finish_write()
-        self.claims.use_variant(variant)
         if self.is_replacing:
+            self.claims.use_variant(variant)
             self.versions.note_buffers(buffers)
             return self.run(variant, values, buffers)
         found = None

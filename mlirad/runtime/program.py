@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import prod
 from threading import RLock
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet, ref
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -44,7 +44,7 @@ class Program:
         self.capacity = Capacity()
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
-        self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
+        self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
         self.users: dict[str, Own] = {}  # whose recorder used a gradient or dual last, by its name
 
     @property
@@ -65,9 +65,9 @@ class Program:
 
     def watch(self, watcher: Any) -> None:
         """Have threads note their changes, and look for their recorders, as long as an object lives."""
-        if id(watcher) not in self.watchers:
-            self.watchers[id(watcher)] = None
-            finalize(watcher, self.watchers.pop, id(watcher), None).atexit = False
+        key, watchers = id(watcher), self.watchers
+        if key not in watchers:
+            watchers[key] = ref(watcher, lambda _: watchers.pop(key, None))
 
     def others_changes(self) -> int:
         """A number that grows with every change by another thread than the calling one, while anything watches."""
