@@ -84,8 +84,9 @@ class Tape:
         self.claims = Claims(self.program)
         if self.clear_gradients:
             self.claims.clear(self.program.gradients)
-        hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
-        self.claims.clear({name: self.program.gradients[name] for name in hidden})
+        if self.program.hidden:
+            hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
+            self.claims.clear({name: self.program.gradients[name] for name in hidden})
         self.claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
         if self.grad_check:
             self.start = Snapshot(self.program)
