@@ -128,16 +128,20 @@ class Program:
         for compiled in list(self.compiled):
             compiled.discard()
 
-    @in_turn
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
+        if self.pending:  # until it is done
+            self._materialize()
+
+    @in_turn
+    def _materialize(self) -> None:
         while self.pending:
-            allocate = self.pending.pop(0)
             try:
-                allocate()
-            except KeyboardInterrupt:
-                self.pending.insert(0, allocate)  # for the next access
+                self.pending[0]()
+            except Exception:  # what is interrupted is done at the next access, what fails is not tried again
+                self.pending.pop(0)
                 raise
+            self.pending.pop(0)
 
 
 _current: list[Program] = []
