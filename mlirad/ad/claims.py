@@ -24,8 +24,8 @@ class Claims:
 
     def may_clear(self, name: str | int) -> bool:
         """Whether a derivative is this thread's, or nobody's."""
-        user = self.program.users.get(name, self.own)
-        return user is self.own or not user.is_alive
+        user = self.program.users.get(name)
+        return user is None or user is self.own or not user.is_alive
 
     def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
@@ -53,13 +53,18 @@ class Claims:
 
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""
-        program = self.program
-        gradients = [program.adjoints[symbol] for symbol in symbols if symbol in program.adjoints]
-        for name in [*gradients, *(dual for one in (*symbols, *gradients) for dual in program.duals.get(one, ()))]:
-            program.users[name] = self.own
-            if name in self._later:
-                self._later.discard(name)
-                program.fields[name].fill(0)
+        adjoints, duals = self.program.adjoints, self.program.duals
+        for symbol in symbols:
+            gradient = adjoints.get(symbol)
+            names = duals.get(symbol, ())
+            for name in names if gradient is None else (gradient, *names, *duals.get(gradient, ())):
+                self._use(name)
+
+    def _use(self, name: str) -> None:
+        self.program.users[name] = self.own
+        if name in self._later:
+            self._later.discard(name)
+            self.program.fields[name].fill(0)
 
     def use_variant(self, variant: Variant) -> None:
         """Use the derivatives of a kernel's fields."""

@@ -92,8 +92,9 @@ class Tape:
         if self.clear_gradients:
             self.claims.clear(self.program.gradients)
             self.claims.clear_arrays(self.program.arrays, Ndarray.clear_gradient)
-        hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
-        self.claims.clear({name: self.program.gradients[name] for name in hidden})
+        if self.program.hidden:
+            hidden = [self.program.adjoints[symbol] for symbol in list(self.program.hidden)]
+            self.claims.clear({name: self.program.gradients[name] for name in hidden})
         self.claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
         self.claims.use_arrays([self.loss] if isinstance(self.loss, Ndarray) else [])
         if self.grad_check:
@@ -178,8 +179,8 @@ class Tape:
         Raises TaichiCompilationError where it cannot be differentiated.
         """
         self.finish_write()
-        self.claims.use_variant(variant)
         if self.is_replacing:
+            self.claims.use_variant(variant)
             self.versions.note_buffers(buffers)
             found = self.run(variant, values, buffers)
             self.arrays.seen_by_call(buffers, kernel.__name__)

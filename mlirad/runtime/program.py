@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import prod
 from threading import RLock
 from typing import Any
-from weakref import WeakSet, finalize
+from weakref import WeakSet, ref
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -47,7 +47,7 @@ class Program:
         self.capacity = Capacity()
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
-        self.watchers: dict[int, None] = {}  # while there are any, threads note their changes
+        self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
         self.users: dict[str | int, Own] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
 
     @property
@@ -68,9 +68,9 @@ class Program:
 
     def watch(self, watcher: Any) -> None:
         """Have threads note their changes, and look for their recorders, as long as an object lives."""
-        if id(watcher) not in self.watchers:
-            self.watchers[id(watcher)] = None
-            finalize(watcher, self.watchers.pop, id(watcher), None).atexit = False
+        key, watchers = id(watcher), self.watchers
+        if key not in watchers:
+            watchers[key] = ref(watcher, lambda _: watchers.pop(key, None))
 
     def others_changes(self) -> int:
         """A number that grows with every change by another thread than the calling one, while anything watches."""
@@ -131,16 +131,20 @@ class Program:
         for compiled in list(self.compiled):
             compiled.discard()
 
-    @in_turn
     def materialize(self) -> None:
         """Give memory to what was declared since the last time."""
+        if self.pending:  # until it is done
+            self._materialize()
+
+    @in_turn
+    def _materialize(self) -> None:
         while self.pending:
-            allocate = self.pending.pop(0)
             try:
-                allocate()
-            except KeyboardInterrupt:
-                self.pending.insert(0, allocate)  # for the next access
+                self.pending[0]()
+            except Exception:  # what is interrupted is done at the next access, what fails is not tried again
+                self.pending.pop(0)
                 raise
+            self.pending.pop(0)
 
 
 _current: list[Program] = []
