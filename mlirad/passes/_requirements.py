@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._location import source_location
+from mlirad.passes._location import nearest_location
 from mlirad.passes._walk import block_operations, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
@@ -130,7 +130,7 @@ def _require_one_block(op: ir.Operation) -> None:
 
 def refuse(op: ir.Operation, message: str) -> None:
     """Raise the error for an operation that a pass cannot take."""
-    raise TaichiCompilationError(message, source_location(op.location))
+    raise TaichiCompilationError(message, nearest_location(op))
 
 
 KERNELS: tuple[Requirement, ...] = (structured, known_arrays, well_marked)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
-from mlirad.passes._location import source_location
+from mlirad.passes._location import nearest_location
 from mlirad.passes._walk import operations
 
 _DIALECTS = ("llvm.", "omp.", "nvvm.")
@@ -19,12 +19,12 @@ def check_llvm_form(root: ir.Operation, reason: str) -> None:
     known: dict[ir.Type, bool] = {}
     for op in operations(root):
         if not op.name.startswith(_DIALECTS):
-            raise MLIRError(f"'{op.name}' {reason}", source_location(op.location))
+            raise MLIRError(f"'{op.name}' {reason}", nearest_location(op))
         for type_ in _types(op):
             if type_ not in known:
                 known[type_] = _TYPE.fullmatch(str(type_)) is not None
             if not known[type_]:
-                raise MLIRError(f"type {type_} of '{op.name}' {reason}", source_location(op.location))
+                raise MLIRError(f"type {type_} of '{op.name}' {reason}", nearest_location(op))
 
 
 def _types(op: ir.Operation) -> Iterator[ir.Type]:
