@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
-import os, random, signal, sys, threading, time
+import os, random, signal, sys, threading, time, warnings
 import numpy as np
 import mlirad as ti
 
