@@ -98,6 +98,8 @@ from mlirad.lang.taichi_names import Layout, extension
 from mlirad.lang.taichi_names import register as _register
 from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 
+__version__ = "0.1.0"
+
 template = types.template
 uint1 = u1
 x86_64 = x64
