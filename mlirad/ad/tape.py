@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mlirad.ad import lost
 from mlirad.ad.arrays import Arrays
 from mlirad.ad.carriers import Carriers
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
+from mlirad.ad.lost import warn_of_hidden, warn_of_read, warn_of_result, warn_of_unreached, warn_of_write
 from mlirad.ad.places import caller
 from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
@@ -135,7 +135,7 @@ class Tape:
             self.entries, self.versions, self.is_broken_off = [], self._new_versions(), True
             self.arrays = Arrays(self.program)
         if kind is None and self.loss is not None:
-            lost.warn_of_unreached(self)
+            warn_of_unreached(self)
             self.arrays.check_given()
             self.loss.grad.fill(1)
             with self.arrays.added_up():
@@ -198,14 +198,14 @@ class Tape:
 
     def _record_with_arrays(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
                             derivative: Derivative) -> None:
-        own, unseen, saved = self.arrays.look(piece, values, buffers, self.versions)
+        known = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
+        own, unseen, saved = self.arrays.look(piece, values, buffers, known, self.versions)
         self.entries += unseen
         saved += self.versions.before_launch(piece, values, own)
         self.run(piece, values, buffers)
-        self.arrays.take(piece, values, buffers)
+        self.arrays.take(piece, values, buffers, known)
         given = [buffer.without_copy() for buffer in buffers]
-        named = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
-        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, named))
+        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, known))
         self.versions.after_launch(piece, values, own)
 
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> None:
@@ -287,12 +287,12 @@ class Tape:
     def host_read(self, target: Any) -> None:
         """Python reads a field or an ndarray."""
         self.carriers.follow(self.entries)
-        lost.warn_of_read(self, self.name_of(target))
+        warn_of_read(self, self.name_of(target))
 
     def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
         """A launch returns something to Python."""
         if not self.is_replacing:
-            lost.warn_of_result(self, kernel, variant, buffers)
+            warn_of_result(self, kernel, variant, buffers)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
         """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
@@ -312,7 +312,7 @@ class Tape:
         """Python writes to a box of a field or an ndarray."""
         if self.is_recording:  # else a step of a checkpointed loop is done again
             self.carriers.follow(self.entries)
-            lost.warn_of_write(self, self.name_of(target), box, place)
+            warn_of_write(self, self.name_of(target), box, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
@@ -391,7 +391,7 @@ class Tape:
 
     def _reverse(self, outputs: Sequence[Any]) -> None:
         """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those seeded."""
-        lost.warn_of_hidden(self, outputs)
+        warn_of_hidden(self, outputs)
         self.arrays.clear_hidden()
         way = WayBack(version for entry in self.entries for version in entry.saved)
         try:
