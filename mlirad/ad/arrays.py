@@ -32,6 +32,7 @@ class KnownArray:
         self.place = ""  # where a derivative first reached it
         self.gradient: ArrayBuffer | None = None
         self.overlaps: list[KnownArray] = []
+        self._of_reverse: ArrayBuffer | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -62,8 +63,10 @@ class KnownArray:
         """What its reverse passes."""
         if self.mirror is None or buffer.is_mirror:
             return buffer
-        own = self.mirror.own
-        return ArrayBuffer(own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True)
+        own, last = self.mirror.own, self._of_reverse
+        if last is None or _address(last.grad) != _address(buffer.grad):
+            last = self._of_reverse = ArrayBuffer(own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True)
+        return last
 
 
 class Arrays:
@@ -175,13 +178,12 @@ class Arrays:
 
     # What reverses need.
 
-    def look(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
+    def look(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer], known: Sequence[KnownArray],
              versions: Versions) -> tuple[list[ArrayBuffer], list[UnseenWrite], list[Version]]:
         """Before a launch: the arrays for its reverse, what Python wrote since the last one, and what is kept for loops.
 
         Raises TaichiRuntimeError where Python wrote what an earlier reverse needs, and the tape's rules keep nothing.
         """
-        known = [self.know(buffer, piece.kernel.name) for buffer in buffers]
         unseen: list[UnseenWrite] = []
         saved: list[Version] = []
         for one in known:
@@ -241,11 +243,12 @@ class Arrays:
     def _watched(self) -> list[KnownArray]:
         return [one for one in dict.fromkeys(self.known.values()) if one.is_watched]
 
-    def take(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+    def take(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
+             known: Sequence[KnownArray]) -> None:
         """After a launch: hold what it wrote."""
         for position, footprint, is_written in self._of(piece):
             if is_written:
-                one = self.know(buffers[position], piece.kernel.name)
+                one = known[position]
                 if one in self._given:
                     self._given[one] = self._given[one][0], one.theirs.copy()
                 if one.mirror is not None and one.is_watched and not buffers[position].is_mirror:
@@ -261,6 +264,10 @@ class Arrays:
                 for accesses, is_written in ((footprints.needed, False), (footprints.active, False), (footprints.written, True))
                 for access in accesses if isinstance(access.array, int)]
         return found
+
+
+def _address(buffer: ArrayBuffer | None) -> int:
+    return 0 if buffer is None else buffer.address
 
 
 def _key(buffer: ArrayBuffer) -> Any:

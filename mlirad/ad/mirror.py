@@ -16,7 +16,7 @@ from mlirad.runtime.footprints import Box, Flow
 from mlirad.types import from_numpy
 
 Array = np.ndarray[Any, Any]
-_BLOCK = 1 << 16
+_BLOCK, _SMALL = 1 << 16, 1 << 12
 
 
 class Mirror:
@@ -92,6 +92,8 @@ class UnseenWrite(Entry):
 
 def same_bits(left: Array, right: Array) -> bool:
     """Whether two arrays of one type and shape hold the same bits."""
+    if left.nbytes <= _SMALL:
+        return left.tobytes() == right.tobytes()
     if not (left.flags.c_contiguous and right.flags.c_contiguous):
         return not (bits(left) != bits(right)).any()
     one, other = bits(left.reshape(-1)), bits(right.reshape(-1))

@@ -219,14 +219,14 @@ class Tape:
 
     def _record_with_arrays(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
                             derivative: Derivative) -> Any:
-        own, unseen, saved = self.arrays.look(piece, values, buffers, self.versions)
+        known = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
+        own, unseen, saved = self.arrays.look(piece, values, buffers, known, self.versions)
         self.entries += unseen
         saved += self.versions.before_launch(piece, values, own)
         found = self.run(piece, values, buffers)
-        self.arrays.take(piece, values, buffers)
+        self.arrays.take(piece, values, buffers, known)
         given = [buffer.without_copy() for buffer in buffers]
-        named = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
-        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, named))
+        self.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, known))
         self.versions.after_launch(piece, values, own)
         return found
 

@@ -14,6 +14,7 @@ from mlirad.frontend.kernel import Argument, ConstantArgument, MatrixArgument, N
 from mlirad.frontend.matrix import Matrix
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
+from mlirad.runtime.program import program
 from mlirad.types import DataType, from_numpy, resolve
 
 SCALAR, MATRIX, NDARRAY, TEMPLATE = range(4)
@@ -121,6 +122,8 @@ def _torch_like(value: Any) -> bool:
 def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
     """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
     if isinstance(value, Ndarray):
+        if value.program is not program():
+            raise TaichiRuntimeError(f"Argument {name}: the ndarray belongs to a program that ti.init() or ti.reset() ended")
         grad = array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
         return ArrayBuffer(value.address, value.dims, grad, value, name=name)
     if isinstance(value, np.ndarray):

@@ -71,6 +71,7 @@ def test_an_array_of_matrices_in_place() -> None:
     check(lambda: (step(m), step(m), end(m)), [m], loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_field_and_an_array_exchange() -> None:
     x, a, loss = variable(N), array(N, seed=3), scalar()
 
@@ -475,6 +476,7 @@ def test_fields_with_offsets_in_place() -> None:
     check(lambda: (step(0), step(1), step(3), total(x, loss)), [x], loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_an_offset_and_a_write_by_element() -> None:
     x = ti.field(ti.f64, shape=4, offset=-2, needs_grad=True)
     y = ti.field(ti.f64, shape=4, offset=3, needs_grad=True)
@@ -499,6 +501,7 @@ def test_an_offset_and_a_write_by_element() -> None:
     check(run, [x, y], loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_blocks_in_blocks() -> None:
     x, y = (ti.field(ti.f64, needs_grad=True) for _ in range(2))
     ti.root.dense(ti.ij, (2, 1)).dense(ti.ij, (1, 3)).dense(ti.i, 2).place(x)
@@ -746,6 +749,7 @@ def test_newton_iterations_in_place() -> None:
     np.testing.assert_allclose(gradient, 0.5 / np.sqrt(x.to_numpy()), rtol=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_loss_in_the_middle() -> None:
     """The loss is an operand, a condition's subject and is reset in the middle."""
     x, loss = variable(N), scalar()
@@ -808,6 +812,7 @@ def test_scalars_of_launches_steer_memory() -> None:
     check(run, [x], loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_hidden_gradients_in_place() -> None:
     x, y, loss = variable(N), ti.field(ti.f64, shape=N), scalar()
     v = ti.Vector.field(2, ti.f64, shape=N)

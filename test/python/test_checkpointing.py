@@ -194,6 +194,7 @@ class TestBodies:
                 p.run(ti.ad.checkpointed(over, state=state, scratch=scratch, snapshots=3), body)
             check_same(p.contents(), expected)
 
+    @pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
     def test_writes_from_python(self) -> None:
         p = Oscillators()
         weights = ti.field(ti.f64, shape=N)
@@ -248,6 +249,7 @@ class TestBodies:
         self.compare(p, body, p.state)
 
     @pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
+    @pytest.mark.filterwarnings("ignore:.*is used in Python inside a tape")
     def test_what_python_decides(self) -> None:
         p = Oscillators()
 
@@ -340,6 +342,7 @@ class TestBodies:
 
         self.compare(p, body, [*p.state, p.loss])
 
+    @pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
     def test_arrays(self) -> None:
         a, c, loss = ti.ndarray(ti.f64, shape=N, needs_grad=True), ti.ndarray(ti.f64, shape=N, needs_grad=True), scalar()
         inputs = [np.linspace(t, t + 1, N) for t in range(20)]

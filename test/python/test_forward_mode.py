@@ -314,7 +314,7 @@ def test_bad_requests() -> None:
     for wrong in (k, 3.0, x.grad):
         with pytest.raises(ti.TaichiTypeError, match="is a float field"):
             ti.ad.FwdMode(wrong, y)
-    with ti.ad.Tape(tape_loss), pytest.raises(ti.TaichiRuntimeError, match="cannot be nested"):
+    with ti.ad.Tape(), pytest.raises(ti.TaichiRuntimeError, match="cannot be nested"):
         ti.ad.FwdMode(y, x, np.ones(3)).__enter__()
     mode = ti.ad.FwdMode(y, x, np.ones(3))
     with mode, pytest.raises(ti.TaichiRuntimeError, match="tapes cannot be nested"):

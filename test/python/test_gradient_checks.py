@@ -34,6 +34,7 @@ def in_place(x: Any, loss: Any) -> Any:
 
 
 @pytest.mark.parametrize("size", [4, 50])
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_right_gradient_passes_and_memory_stays(size: int) -> None:
     x, loss = variable(size), scalar()
     run = in_place(x, loss)
@@ -52,6 +53,7 @@ def test_a_right_gradient_passes_and_memory_stays(size: int) -> None:
     tape.grad()
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_tape_is_repeated_from_the_present_fields() -> None:
     x, y, loss = variable(4), variable(4), scalar()
 

@@ -454,6 +454,7 @@ def two_paths(x: Any, loss: Any, cut: str) -> tuple[Any, Any]:
     return (lambda: run(x)), (lambda: run(spare))
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_path_cut_by_the_host() -> None:
     x, loss = variable(N), scalar()
     check_pair(*two_paths(x, loss, "host"), [x], loss)

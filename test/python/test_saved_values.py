@@ -156,6 +156,7 @@ def test_a_copy_through_a_field_without_gradient_warns() -> None:
     assert not x.grad.to_numpy().any()
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_a_host_write_kills_the_adjoint() -> None:
     x, y, loss = variable(N), variable(N), scalar()
 
@@ -278,6 +279,7 @@ def test_a_value_loaded_before_a_loop_and_used_in_it() -> None:
     check_pair(body(False), body(True), [x], loss)
 
 
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_two_paths_one_of_them_cut() -> None:
     x, y, z, loss = variable(N), variable(N), variable(N), scalar()
 
@@ -339,6 +341,7 @@ def test_two_fields_in_one_tree() -> None:
 
 
 @pytest.mark.parametrize("kind", ["max", "min"])
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_atomic_choices_overwritten_later(kind: str) -> None:
     x, y, loss = variable(N), variable(N, seed=2), scalar()
 
@@ -427,6 +430,7 @@ def write_an_array_of_components(v: Any) -> None:
 @pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
 @pytest.mark.parametrize("write", [write_components, write_one_component_everywhere, write_an_array_of_components])
 @pytest.mark.parametrize("blocked", [False, True])
+@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_components_that_the_host_writes(write: Any, blocked: bool) -> None:
     """The other components of an element keep their derivatives."""
     v, loss = vectors(blocked), scalar()
