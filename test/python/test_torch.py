@@ -84,3 +84,36 @@ def test_programs() -> None:
     a.requires_grad_(True)
     (3.0 * Run.apply(a, b)).backward()
     np.testing.assert_allclose(a.grad.numpy(), 3.0 * by_hand, rtol=1e-14)
+
+
+def test_tensors_on_a_tape() -> None:
+    x, loss = ti.field(ti.f64, 4, needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+    x.from_numpy(np.arange(1.0, 5))
+
+    @ti.kernel
+    def weigh(t: ti.types.ndarray()):
+        for i in x:
+            loss[None] += t[i] * x[i]
+
+    @ti.kernel
+    def add_to(t: ti.types.ndarray()):
+        for i in x:
+            t[i] += x[i]
+
+    refilled = torch.zeros(4, dtype=torch.float64)
+    with ti.ad.Tape(loss):
+        for k in range(5):
+            refilled.fill_(2.0 * k)
+            weigh(refilled)
+    assert x.grad.to_numpy().tolist() == [20] * 4
+    weights = torch.ones(4, dtype=torch.float64, requires_grad=True)
+    for epoch in range(1, 4):  # as in torch, gradients add up
+        with ti.ad.Tape(loss):
+            weigh(weights)
+        assert weights.grad.tolist() == [epoch * k for k in (1, 2, 3, 4)]
+        assert x.grad.to_numpy().tolist() == [1] * 4
+    carrier = torch.zeros(4, dtype=torch.float64)
+    with pytest.warns(UserWarning, match="array argument 't' of kernel 'add_to' .* has no gradient"), ti.ad.Tape(loss):
+        add_to(carrier)
+        weigh(carrier)
+    assert x.grad.to_numpy().tolist() == [2, 4, 6, 8]
