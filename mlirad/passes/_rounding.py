@@ -1,6 +1,7 @@
 """How the float ops of a program round, as attributes that every copy of an op keeps.
 
 `field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that uses it adds it.
+`field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to 16 partial sums in turn (`split-sums`).
 `field.loose`: a step of a sum over a loop, or what only such sums are made of: in any order, by estimates. `field.decision`:
 what it gives jumps where an operand passes some value. An op without any of the first three is a derivative's.
 """
@@ -9,7 +10,8 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.passes._walk import block_operations, operations
 
-EXACT, FUSED, LOOSE, DECISION = "field.exact", "field.fused", "field.loose", "field.decision"
+EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
+DECISION = "field.decision"
 _KEPT = frozenset({"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"})
 
 

@@ -16,7 +16,7 @@ from mlirad.passes._activity import flows
 from mlirad.passes._custom import PRIMAL
 from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._requirements import KERNELS
-from mlirad.passes._rounding import DECISION, EXACT, FUSED, LOOSE, is_marked, mark_exact, rounds
+from mlirad.passes._rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
 from mlirad.passes._walk import constant_integer, functions
 
 REQUIRES = KERNELS
@@ -27,7 +27,7 @@ _CHOOSE = frozenset({"arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith
 _STEPS = {"arith.addf": "add", "arith.subf": "add", "arith.mulf": "mul"}
 _WRITES = ("field.store", "field.atomic")
 _FUSED_TYPES = ("f32", "f64")
-_SHORT = 8
+_SHORT, _SHORT_LANES = 8, 16  # trips
 
 
 def mark_rounding(module: ir.Operation) -> None:
@@ -46,11 +46,13 @@ class _Marking:
                 self.users.setdefault(operand, []).append(node)
         self.decisive: set[int] = set()
         self.arrays: set[Any] = set()
+        self.lanes: set[Node] = set()
 
     def run(self) -> None:
         """Set the marks."""
         self._find_decisive()
         loose = self._loose()
+        self.lanes = self._lanes()
         products = self._products(loose)
         unit = ir.UnitAttr.get()
         for node in self.graph.nodes():
@@ -64,6 +66,8 @@ class _Marking:
                 mark_exact(node.op.regions[PRIMAL])
             elif rounds(node.op):
                 node.op.attributes[LOOSE if node in loose else FUSED if node in products else EXACT] = unit
+                if node in self.lanes:
+                    node.op.attributes[LANES] = unit
 
     # What feeds decisions.
 
@@ -126,6 +130,21 @@ class _Marking:
                     found.add(node)
         return found
 
+    def _lanes(self) -> set[Node]:
+        """The steps of sums over loops that decisions are made of, where nothing else reads what they have come to."""
+        found = set()
+        for loop in self.graph.nodes():
+            if loop.name != "scf.for" or self._is_short(loop, _SHORT_LANES):
+                continue
+            body = loop.blocks[0]
+            for argument, last in zip(body.arguments[1:], body.terminator.operands):
+                step = self.graph.defined[last]
+                if argument in self.decisive and isinstance(step, Node) and step.name == "arith.addf" and step.block is body \
+                        and self.users.get(argument) == [step] and step.operands.count(argument) == 1 \
+                        and self.users.get(last) == [body.terminator] and body.terminator.operands.count(last) == 1:
+                    found.add(step)
+        return found
+
     def _is_shared_sum(self, node: Node) -> bool:
         """Whether an update adds to an element that other iterations may add to as well, in no order."""
         if node.name != "field.atomic" or self._array(node) in self.arrays or self._decides(node) \
@@ -136,10 +155,10 @@ class _Marking:
         inner = [owner for owner in node.owners if owner.name in ("scf.for", "scf.while")]
         return bool(inner) or not own.issubset(node.indices)
 
-    def _is_short(self, loop: Node) -> bool:
+    def _is_short(self, loop: Node, trips: int = _SHORT) -> bool:
         """Whether a loop has so few trips that its sums gain nothing from another order."""
         low, high = (constant_integer(loop.op.operands[k]) for k in (0, 1))
-        return low is not None and high is not None and high - low <= _SHORT
+        return low is not None and high is not None and high - low <= trips
 
     def _chain(self, loop: Node, argument: int, last: int) -> set[Node]:
         """The steps from a carried value to what the next iteration gets; none where it is used in another way."""
@@ -182,7 +201,8 @@ class _Marking:
         """The products that become one op with the sum that alone uses them, at most one for a sum."""
         found = set()
         for node in self.graph.nodes():
-            if node.name in ("arith.addf", "arith.subf") and node not in loose and node.results[0] not in self.decisive \
+            if node.name in ("arith.addf", "arith.subf") and node not in loose \
+                    and (node.results[0] not in self.decisive or node in self.lanes) \
                     and str(node.op.results[0].type) in _FUSED_TYPES:
                 products = [p for v in node.operands if (p := self._product_of(v, node)) is not None]
                 found.update(sorted(products, key=self._is_carried)[-1:])
@@ -194,7 +214,7 @@ class _Marking:
         if isinstance(made, BlockNode) or made.name != "arith.mulf" or made.block is not user.block:
             return None
         alone = self.users[value] == [user] and user.operands.count(value) == 1
-        return made if alone and value not in self.decisive else None
+        return made if alone and (value not in self.decisive or user in self.lanes) else None
 
     def _is_carried(self, product: Node) -> bool:
         """Whether a product waits for the iteration before: then its sum had better not wait for it."""

@@ -21,10 +21,10 @@ LOWER_CPU = ("inline-custom-gradients,lower-field-random,lower-field-assert,lowe
              "lower-field-to-memref,hoist-buffers,canonicalize,cse")
 TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
               "convert-scf-to-cf,"
-              "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
+              "expand-strided-metadata,lower-affine,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
               "reconcile-unrealized-casts,mark-disjoint-accesses")
-FAST, FUSE = "insert-fast-math,", "merge-products,"
+LANES, FUSE, FAST = "split-sums,canonicalize,cse,", "merge-products,", "insert-fast-math,"
 
 LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
               "mark-private-updates{every-axis=true},"
@@ -59,7 +59,7 @@ def cpu_stages(*, reverse: bool = False, tangents: Annotated[int, Range(0, 4096)
         inline = ["inline-custom-gradients"] * (tangents == 0)  # nothing to differentiate: the values are enough
         stages = [("normal", ",".join([*inline, NORMALISE, *checks]) + finite)]
         stages += [("derived", ",".join([*marked, *forward, STORE]))] * (tangents > 0)
-    return _lowered(stages, threads, worth, (FUSE * fused + FAST) * fast_math)
+    return _lowered(stages, threads, worth, (LANES + FUSE * fused + FAST) * fast_math)
 
 
 def collision_stages(*, tangents: bool = False, threads: Threads = 1, worth: Worth = 100_000, fast_math: bool = True,
@@ -67,7 +67,7 @@ def collision_stages(*, tangents: bool = False, threads: Threads = 1, worth: Wor
     """The stages of the check that iterations do not meet: for the reverse of a kernel, or for its `tangents`."""
     verdicts = "" if tangents else "check-access-rules,"
     check = COLLISIONS.format(verdicts=verdicts, tangents=str(tangents).lower())
-    return _lowered([("normal", NORMALISE), ("derived", check)], threads, worth, (FUSE * fused + FAST) * fast_math)
+    return _lowered([("normal", NORMALISE), ("derived", check)], threads, worth, (LANES + FUSE * fused + FAST) * fast_math)
 
 
 def _lowered(stages: list[tuple[str, str]], threads: int, worth: int, fast: str) -> list[tuple[str, str]]:

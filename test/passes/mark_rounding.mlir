@@ -28,12 +28,13 @@ func.func @products(%a: f32, %b: f32, %c: f32) -> (f32, i1, f32, f32) {
   return %s, %t, %u, %r : f32, i1, f32, f32
 }
 
-// A sum over a loop goes in any order, and its terms are estimates; unless a decision is made of it, or it is short.
+// A sum over a loop goes in any order, and its terms are estimates; in the order of lanes, where a decision is made of it; as
+// it stands where it is short.
 // CHECK-LABEL: func.func @sums
 // CHECK: arith.divf %{{.*}} {field.loose}
 // CHECK-NEXT: arith.addf %{{.*}} {field.loose}
 // CHECK: arith.divf %{{.*}} {field.exact}
-// CHECK-NEXT: arith.addf %{{.*}} {field.exact}
+// CHECK-NEXT: arith.addf %{{.*}} {field.exact, field.lanes}
 // CHECK: arith.fptosi %{{.*}} {field.decision}
 // CHECK: arith.divf %{{.*}} {field.exact}
 // CHECK-NEXT: arith.addf %{{.*}} {field.exact}

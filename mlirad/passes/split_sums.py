@@ -1,0 +1,209 @@
+"""Add up the sums over loops that decisions are made of in lanes, by an order that depends on nothing but the trips.
+
+Assumes fields as memrefs, and sums marked `field.lanes`: what a loop carries and yields with something added. Term k of such a
+sum goes to lane k mod 16, and the lanes are added in halves at the end, so that the sum is the same to the bit in every mode
+of a kernel, whatever else its loops hold there. Where all of a loop is sums of neighbouring elements, 16 terms are a vector.
+"""
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.passes import _build as b
+from mlirad.passes._requirements import KERNELS
+from mlirad.passes._rounding import EXACT, LANES
+from mlirad.passes._walk import (
+    at_start,
+    before,
+    block_operations,
+    constant_integer,
+    entry_of,
+    functions,
+    is_defined_in,
+    operations,
+)
+
+REQUIRES = KERNELS
+
+_WIDTH = 16
+
+
+def split_sums(module: ir.Operation) -> None:
+    """Add up marked sums in 16 lanes each."""
+    for function in functions(module):
+        for loop in [op for op in operations(function) if op.name == "scf.for"]:
+            positions = [k for k in range(len(loop.results)) if _step(loop, k) is not None]
+            sums = [_Sum(function, loop, position) for position in positions]
+            if sums:
+                _split(loop, sums)
+
+
+def _step(loop: ir.Operation, position: int) -> ir.Operation | None:
+    """The marked op that adds to what a loop carries at a position, and that it yields."""
+    body = loop.regions[0].blocks[0]
+    yielded = block_operations(body)[-1].operands[position]
+    if isinstance(yielded, ir.BlockArgument):
+        return None
+    step = yielded.owner.operation
+    return step if LANES in step.attributes and body.arguments[1 + position] in list(step.operands) else None
+
+
+class _Sum:
+    """One sum of a loop: its step, the term that it adds, and the memory of its lanes."""
+
+    def __init__(self, function: ir.Operation, loop: ir.Operation, position: int) -> None:
+        step = _step(loop, position)
+        assert step is not None
+        self.loop, self.position, self.step = loop, position, step
+        self.carried = loop.regions[0].blocks[0].arguments[1 + position]
+        self.term = next(v for v in step.operands if v != self.carried)
+        self.type = step.results[0].type
+        with at_start(entry_of(function), loop.location):
+            self.vector = ir.VectorType.get([_WIDTH], self.type)
+            self.lanes = b.make("memref.alloca", ir.MemRefType.get([_WIDTH], self.type), [],
+                                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+
+    def zeros(self) -> ir.Value:
+        """16 zeros."""
+        zero = ir.DenseElementsAttr.get_splat(self.vector, ir.FloatAttr.get(self.type, 0.0))
+        return b.make("arith.constant", self.vector, [], value=zero)
+
+    def keep(self, vector: ir.Value) -> None:
+        """Write all lanes."""
+        b.effect("vector.store", [vector, self.lanes, b.index(0)])
+
+    def add_in_place(self, lane: ir.Value) -> None:
+        """Let the step add to a lane, and the loop carry nothing."""
+        self.step.operands[list(self.step.operands).index(self.carried)] = b.read(self.lanes, [lane])
+
+    def total(self) -> ir.Value:
+        """What was carried at first, and the lanes, added in halves."""
+        value, width = b.make("vector.load", self.vector, [self.lanes, b.index(0)]), _WIDTH
+        while width > 1:
+            width //= 2
+            half = ir.VectorType.get([width], self.type)
+            parts = [b.make("vector.extract_strided_slice", half, [value], offsets=_numbers(start), sizes=_numbers(width),
+                            strides=_numbers(1)) for start in (0, width)]
+            value = b.make("arith.addf", half, parts)
+        one = b.make("vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0]))
+        total = b.make("arith.addf", self.type, [self.loop.operands[3 + self.position], one])
+        total.owner.operation.attributes[EXACT] = ir.UnitAttr.get()
+        return total
+
+
+def _numbers(value: int) -> ir.Attribute:
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), value)])
+
+
+def _split(loop: ir.Operation, sums: list[_Sum]) -> None:
+    body = loop.regions[0].blocks[0]
+    first, step = loop.operands[0], loop.operands[2]
+    with before(loop):
+        for one in sums:
+            one.keep(one.zeros())
+        if _Lanes.suit(loop, sums):
+            loop.operands[0] = _Lanes(loop, sums).run()
+    for one in sums:
+        with before(one.step):
+            trip = b.div(b.sub(body.arguments[0], first), step)
+            lane = b.make("arith.remui", b.index_type(), [trip, b.index(_WIDTH)])
+            one.add_in_place(lane)
+        terminator = block_operations(body)[-1]
+        with before(terminator):
+            b.write(one.step.results[0], one.lanes, [lane])
+        terminator.operands[one.position] = one.carried
+    following = _after(loop)
+    with before(following):
+        for one in sums:
+            loop.results[one.position].replace_all_uses_with(one.total())
+
+
+def _after(loop: ir.Operation) -> ir.Operation:
+    ops = block_operations(loop.block)
+    return ops[ops.index(loop) + 1]
+
+
+class _Lanes:
+    """The trips of a loop that come in sixteens, as a loop over vectors."""
+
+    def __init__(self, loop: ir.Operation, sums: list[_Sum]) -> None:
+        self.loop, self.sums = loop, sums
+        self.body = loop.regions[0].blocks[0]
+        self.vectors: dict[ir.Value, ir.Value] = {}
+        self.scalars: dict[ir.Value, ir.Value] = {}
+
+    @staticmethod
+    def suit(loop: ir.Operation, sums: list[_Sum]) -> bool:
+        """Whether a loop is all sums, of what is computed alike for neighbouring elements."""
+        body = loop.regions[0].blocks[0]
+        ops = block_operations(body)[:-1]
+        return len(sums) == len(loop.results) and constant_integer(loop.operands[2]) == 1 and \
+            all(_is_spread(op) or _is_neighbours(loop, op) or _is_index(op) for op in ops)
+
+    def run(self) -> ir.Value:
+        """Emit the loop, and write its lanes; where the other trips begin."""
+        low, high = self.loop.operands[0], self.loop.operands[1]
+        width = b.index(_WIDTH)
+        span = b.make("arith.maxsi", b.index_type(), [b.sub(high, low), b.index(0)])
+        last = b.add(low, b.mul(b.div(span, width), width))
+        op = b.for_loop(low, last, width, [one.zeros() for one in self.sums])
+        block = op.regions[0].blocks[0]
+        with ir.InsertionPoint(block):
+            self.scalars[self.body.arguments[0]] = block.arguments[0]
+            for one, carried in zip(self.sums, list(block.arguments)[1:]):
+                self.vectors[one.carried] = carried
+            for inner in block_operations(self.body)[:-1]:
+                with inner.location:
+                    self._op(inner)
+            b.yield_([self.vectors[one.step.results[0]] for one in self.sums])
+        for one, total in zip(self.sums, op.results):
+            one.keep(total)
+        return last
+
+    def _op(self, op: ir.Operation) -> None:
+        if _is_index(op):
+            copy = op.clone()
+            for position, operand in enumerate(op.operands):
+                copy.operands[position] = self.scalars.get(operand, operand)
+            self.scalars.update(zip(op.results, copy.results))
+            return
+        vector = ir.VectorType.get([_WIDTH], op.results[0].type)
+        if op.name == "memref.load":
+            self.vectors[op.results[0]] = b.make("vector.load", vector, [self.scalars.get(v, v) for v in op.operands])
+            return
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        self.vectors[op.results[0]] = b.make(op.name, vector, [self._vector(v) for v in op.operands], **attributes)
+
+    def _vector(self, value: ir.Value) -> ir.Value:
+        if value not in self.vectors:
+            self.vectors[value] = b.make("vector.broadcast", ir.VectorType.get([_WIDTH], value.type), [value])
+        return self.vectors[value]
+
+
+def _is_index(op: ir.Operation) -> bool:
+    return op.name in ("arith.addi", "arith.subi", "arith.muli", "arith.constant") and \
+        isinstance(op.results[0].type, ir.IndexType)
+
+
+def _is_spread(op: ir.Operation) -> bool:
+    """Whether an op makes one float of others."""
+    return op.name in ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf")
+
+
+def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:
+    """Whether an op loads floats that lie side by side for trips that follow one another."""
+    if op.name != "memref.load" or not isinstance(op.results[0].type, ir.FloatType):
+        return False
+    memref = ir.MemRefType(op.operands[0].type)
+    strides, _ = memref.get_strides_and_offset()
+    indices = list(op.operands)[1:]
+    return bool(indices) and strides[-1] == 1 and _moves_by_one(loop, indices[-1]) and \
+        not any(is_defined_in(v, loop) for v in (op.operands[0], *indices[:-1]))
+
+
+def _moves_by_one(loop: ir.Operation, index: ir.Value) -> bool:
+    if index == loop.regions[0].blocks[0].arguments[0]:
+        return True
+    if isinstance(index, ir.BlockArgument) or index.owner.operation.name != "arith.addi":
+        return False
+    left, right = index.owner.operation.operands
+    return (_moves_by_one(loop, left) and not is_defined_in(right, loop)) or \
+        (_moves_by_one(loop, right) and not is_defined_in(left, loop))
