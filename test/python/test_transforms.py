@@ -316,7 +316,7 @@ def test_argnums_and_integer_parameters() -> None:
     assert ti.ad.grad(mixture, argnums=2)(0.7, n=5, y=0.3) == pytest.approx((-0.7 * k * np.sin(0.3 * k)).sum())
     value, (dy, dx) = ti.ad.value_and_grad(mixture, argnums=(2, 0))(0.7, 5, 0.3)
     assert value == pytest.approx(0.7 * dx)
-    assert dy == gradient(0.7, 5, 0.3)[1]
+    assert dy == pytest.approx(gradient(0.7, 5, 0.3)[1], rel=1e-14)  # another kernel, whose sum has another order
 
 
 def test_the_order_of_mixed_derivatives() -> None:
