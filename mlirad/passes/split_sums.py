@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.passes import _build as b
-from mlirad.passes._requirements import KERNELS
+from mlirad.passes._requirements import KERNELS, refuse
 from mlirad.passes._rounding import EXACT, LANES
 from mlirad.passes._walk import (
     at_start,
@@ -42,8 +42,12 @@ def _step(loop: ir.Operation, position: int) -> ir.Operation | None:
     yielded = block_operations(body)[-1].operands[position]
     if isinstance(yielded, ir.BlockArgument):
         return None
-    step = yielded.owner.operation
-    return step if LANES in step.attributes and body.arguments[1 + position] in list(step.operands) else None
+    step, carried = yielded.owner.operation, body.arguments[1 + position]
+    if LANES not in step.attributes or carried not in list(step.operands):
+        return None
+    if len(list(carried.uses)) > 1 or len(list(yielded.uses)) > 1:
+        refuse(step, "a sum in lanes that is also used in another way")
+    return step
 
 
 class _Sum:

@@ -24,7 +24,7 @@ TARGET_CPU = ("{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-
               "expand-strided-metadata,lower-affine,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
               "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
               "reconcile-unrealized-casts,mark-disjoint-accesses")
-LANES, FUSE, FAST = "split-sums,canonicalize,cse,", "merge-products,", "insert-fast-math,"
+LANES, FUSE, FAST = "split-sums,", "merge-products,", "insert-fast-math,"
 
 LOWER_CUDA = ("inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
               "mark-private-updates{every-axis=true},"
