@@ -3,9 +3,9 @@
 Assumes that locals are values, and that nothing is differentiated yet. A decision (a comparison, a cast to an integer, a
 choice of min or max, floor and its kin) comes out the same in the primal, its reverse and its tangents only if what it is
 made of is the same to the last bit. So what feeds decisions is exact, through memory that the function writes too.
-Elsewhere a product is fused into the sum that alone uses it, and a sum over a loop may be taken in any order, of terms that
-are estimates. Other values, those stored in fields above all, are the same to the last bit in every mode. Derivatives,
-which come later, carry no mark: `insert-fast-math` may do with them as it likes.
+Elsewhere a product with what a loop carries is fused into the sum that alone uses it, and a sum over a loop may be taken in any
+order, of terms that are estimates. Other values, those stored in fields above all, are the same to the last bit in every
+mode. Derivatives, which come later, carry no mark: `insert-fast-math` may do with them as it likes.
 """
 from __future__ import annotations
 
@@ -198,14 +198,15 @@ class _Marking:
     # Products that are not rounded.
 
     def _products(self, loose: set[Node]) -> set[Node]:
-        """The products that become one op with the sum that alone uses them, at most one for a sum."""
+        """The products that become one op with the sum that alone uses them, at most one for a sum: those that wait for the
+        iteration before, or are a term of a sum in lanes. Elsewhere the time is not worth another rounding."""
         found = set()
         for node in self.graph.nodes():
             if node.name in ("arith.addf", "arith.subf") and node not in loose \
                     and (node.results[0] not in self.decisive or node in self.lanes) \
                     and str(node.op.results[0].type) in _FUSED_TYPES:
                 products = [p for v in node.operands if (p := self._product_of(v, node)) is not None]
-                found.update(sorted(products, key=self._is_carried)[-1:])
+                found.update([p for p in products if node in self.lanes or self._is_carried(p)][-1:])
         return found
 
     def _product_of(self, value: int, user: Node) -> Node | None:
@@ -217,5 +218,6 @@ class _Marking:
         return made if alone and (value not in self.decisive or user in self.lanes) else None
 
     def _is_carried(self, product: Node) -> bool:
-        """Whether a product waits for the iteration before: then its sum had better not wait for it."""
-        return any(isinstance(self.graph.defined[v], BlockNode) for v in product.operands)
+        """Whether a product waits for the iteration before."""
+        blocks = [made for v in product.operands if isinstance(made := self.graph.defined[v], BlockNode)]
+        return any(block.owner is not None and block.owner.name in ("scf.for", "scf.while") for block in blocks)

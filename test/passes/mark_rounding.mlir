@@ -8,9 +8,26 @@
   "snode.place"() {sym_name = "total", element = f32, component_shape = []} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
-// A product is fused into the sum that alone uses it; into one that a comparison reads, it is not.
-// CHECK-LABEL: func.func @products
+// A product with what a loop carries is fused into the sum that alone uses it.
+// CHECK-LABEL: func.func @recurrence
+// CHECK: arith.mulf %{{.*}} {field.exact}
 // CHECK-NEXT: arith.mulf %{{.*}} {field.fused}
+// CHECK-NEXT: arith.addf %{{.*}} {field.exact}
+func.func @recurrence(%a: f32, %b: f32, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%v = %a) -> f32 {
+    %p = arith.mulf %a, %b : f32
+    %q = arith.mulf %v, %b : f32
+    %w = arith.addf %q, %p : f32
+    scf.yield %w : f32
+  }
+  return %s : f32
+}
+
+// Other products are not, nor into what a comparison reads.
+// CHECK-LABEL: func.func @products
+// CHECK-NEXT: arith.mulf %{{.*}} {field.exact}
 // CHECK-NEXT: arith.addf %{{.*}} {field.exact}
 // CHECK-NEXT: arith.mulf %{{.*}} {field.exact}
 // CHECK-NEXT: arith.subf %{{.*}} {field.exact}
