@@ -26,13 +26,16 @@ def rounds(op: ir.Operation) -> bool:
         and isinstance(op.results[0].type, ir.FloatType)
 
 
-def round_like(value: ir.Value, op: ir.Operation) -> ir.Value:
+def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:
+    """How an update is marked to round."""
+    return {name: update.attributes[name] for name in (EXACT, LOOSE) if name in update.attributes}
+
+
+def round_like(value: ir.Value, update: ir.Operation) -> ir.Value:
     """Let what an update leaves in memory round as the update is marked to."""
-    if not isinstance(value, ir.BlockArgument):
-        made = value.owner.operation
-        for name in (EXACT, LOOSE):
-            if name in op.attributes and rounds(made):
-                made.attributes[name] = ir.UnitAttr.get()
+    if not isinstance(value, ir.BlockArgument) and rounds(value.owner.operation):
+        for name, mark in update_marks(update).items():
+            value.owner.operation.attributes[name] = mark
     return value
 
 

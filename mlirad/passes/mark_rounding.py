@@ -75,7 +75,8 @@ class _Marking:
         """The floats that decisions are made of, and the arrays that they are loaded from."""
         nodes = list(self.graph.nodes())
         for node in nodes:
-            self._decide([v for v in node.operands if self._decides(node)])
+            if self._decides(node):
+                self._decide(node.operands)
         size = -1
         while size < len(self.decisive) + len(self.arrays):
             size = len(self.decisive) + len(self.arrays)

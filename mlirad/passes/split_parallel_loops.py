@@ -9,7 +9,7 @@ from mlirad.dialect.field import split_access
 from mlirad.passes import _build as b
 from mlirad.passes._options import Threads, Worth
 from mlirad.passes._requirements import KERNELS
-from mlirad.passes._rounding import EXACT, LOOSE, round_like
+from mlirad.passes._rounding import EXACT, round_like, update_marks
 from mlirad.passes._walk import (
     array_root,
     at_end,
@@ -110,8 +110,7 @@ class _Split:
                 ir.Operation.create("field.atomic", [reduction.type], [
                     total, self._visible(reduction.array), *map(self._visible, reduction.indices)], {
                         "kind": ir.StringAttr.get(reduction.kind), "field.plain": ir.UnitAttr.get(),
-                        **{name: reduction.updates[0].attributes[name] for name in (EXACT, LOOSE)
-                           if name in reduction.updates[0].attributes}})
+                        **update_marks(reduction.updates[0])})
         self.loop.erase()
 
     def _visible(self, value: ir.Value) -> ir.Value:

@@ -30,8 +30,8 @@ def split_sums(module: ir.Operation) -> None:
     """Add up marked sums in 16 lanes each."""
     for function in functions(module):
         for loop in [op for op in operations(function) if op.name == "scf.for"]:
-            positions = [k for k in range(len(loop.results)) if _step(loop, k) is not None]
-            sums = [_Sum(function, loop, position) for position in positions]
+            steps = [(position, _step(loop, position)) for position in range(len(loop.results))]
+            sums = [_Sum(function, loop, position, step) for position, step in steps if step is not None]
             if sums:
                 _split(loop, sums)
 
@@ -51,14 +51,11 @@ def _step(loop: ir.Operation, position: int) -> ir.Operation | None:
 
 
 class _Sum:
-    """One sum of a loop: its step, the term that it adds, and the memory of its lanes."""
+    """One sum of a loop: its step, and the memory of its lanes."""
 
-    def __init__(self, function: ir.Operation, loop: ir.Operation, position: int) -> None:
-        step = _step(loop, position)
-        assert step is not None
+    def __init__(self, function: ir.Operation, loop: ir.Operation, position: int, step: ir.Operation) -> None:
         self.loop, self.position, self.step = loop, position, step
         self.carried = loop.regions[0].blocks[0].arguments[1 + position]
-        self.term = next(v for v in step.operands if v != self.carried)
         self.type = step.results[0].type
         with at_start(entry_of(function), loop.location):
             self.vector = ir.VectorType.get([_WIDTH], self.type)
@@ -74,9 +71,14 @@ class _Sum:
         """Write all lanes."""
         b.effect("vector.store", [vector, self.lanes, b.index(0)])
 
-    def add_in_place(self, lane: ir.Value) -> None:
-        """Let the step add to a lane, and the loop carry nothing."""
+    def add_in_place(self, trip: ir.Value) -> None:
+        """Let the step of a trip add to its lane, and the loop carry nothing; inserts in front of the step."""
+        lane = b.make("arith.remui", b.index_type(), [trip, b.index(_WIDTH)])
         self.step.operands[list(self.step.operands).index(self.carried)] = b.read(self.lanes, [lane])
+        terminator = block_operations(self.step.block)[-1]
+        with before(terminator):
+            b.write(self.step.results[0], self.lanes, [lane])
+        terminator.operands[self.position] = self.carried
 
     def total(self) -> ir.Value:
         """What was carried at first, and the lanes, added in halves."""
@@ -107,15 +109,8 @@ def _split(loop: ir.Operation, sums: list[_Sum]) -> None:
             loop.operands[0] = _Lanes(loop, sums).run()
     for one in sums:
         with before(one.step):
-            trip = b.div(b.sub(body.arguments[0], first), step)
-            lane = b.make("arith.remui", b.index_type(), [trip, b.index(_WIDTH)])
-            one.add_in_place(lane)
-        terminator = block_operations(body)[-1]
-        with before(terminator):
-            b.write(one.step.results[0], one.lanes, [lane])
-        terminator.operands[one.position] = one.carried
-    following = _after(loop)
-    with before(following):
+            one.add_in_place(b.div(b.sub(body.arguments[0], first), step))
+    with before(_after(loop)):
         for one in sums:
             loop.results[one.position].replace_all_uses_with(one.total())
 

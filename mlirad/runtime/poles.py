@@ -4,6 +4,7 @@ they are passed on to. Beside their numbers a reverse keeps an adjoint of 0 at 0
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,12 @@ class Poles:
 
     def note_values(self, symbol: str, values: Any) -> None:
         """Take in what Python writes to a field of floats."""
-        if symbol not in self.infinite:
+        if symbol in self.infinite:
+            return
+        if isinstance(values, int | float):  # an element: not worth NumPy's overhead
+            if isinstance(values, float) and not isfinite(values):
+                self._give({symbol})
+        else:
             with np.errstate(all="ignore"):  # a sum is finite only where all of them are
                 if not np.isfinite(np.sum(values)):
                     self._give({symbol})
