@@ -140,8 +140,8 @@ def slow(n: ti.i32):
         x[i] = s
 
 slow(1)
-say("ready")
 try:
+    say("ready")
     slow(HOW_LONG)
     say("not interrupted")
 except KeyboardInterrupt:
@@ -167,6 +167,19 @@ def started(program: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+def wait_until_it_computes(process: subprocess.Popen[str]) -> None:
+    """Until 0.1 s of processor time have passed: all that is left to the program is inside a kernel."""
+    def used() -> int:
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])  # proc_pid_stat(5): utime and stime, in ticks
+
+    enough = used() + os.sysconf("SC_CLK_TCK") // 10
+    end = time.monotonic() + 60
+    while used() < enough:
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("program", [LAUNCHES, REVERSE])
 @pytest.mark.parametrize("delay", [0.05, 0.3])
 def test_between_launches(program: str, delay: float, tmp_path: Path) -> None:
@@ -187,8 +200,8 @@ def test_anywhere(tmp_path: Path) -> None:
 
 def test_a_kernel_is_finished_first(tmp_path: Path) -> None:
     """Python's handler runs once the kernel returns, and the fields are what it left."""
-    with started(LONG.replace("HOW_LONG", "10_000_000"), tmp_path) as process:
-        time.sleep(0.05)
+    with started(LONG.replace("HOW_LONG", "50_000_000"), tmp_path) as process:
+        wait_until_it_computes(process)
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=120)
     assert (out, errors, process.returncode) == ("fine\n", "", 0)
@@ -197,6 +210,7 @@ def test_a_kernel_is_finished_first(tmp_path: Path) -> None:
 def test_a_kernel_that_does_not_end_is_ended_by_another_signal(tmp_path: Path) -> None:
     """Ctrl-\\ ends the process at once."""
     with started(LONG.replace("HOW_LONG", "2_000_000_000"), tmp_path) as process:
+        wait_until_it_computes(process)
         process.send_signal(signal.SIGINT)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(1)
