@@ -7,8 +7,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.dialect.turn import in_turn
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import array_root, functions, has_uses, operations
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import array_root, functions, has_uses, operations
 from mlirad.runtime.variant import Variant
 
 Array = str | int  # a field's name, or the number of an argument

@@ -10,11 +10,11 @@ import numpy as np
 
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.versions import Version, part
+from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
-from mlirad.passes._location import source_location
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Box, Flow, Footprints
 from mlirad.runtime.variant import Derivative, Variant

@@ -7,10 +7,10 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._location import source_location
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import array_root
 from mlirad.passes._rules import RULES
-from mlirad.passes._walk import array_root
 
 
 class Activity:

@@ -2,7 +2,7 @@
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
-from mlirad.passes._walk import constant_integer
+from mlirad.ir.walk import constant_integer
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph, Node
 from mlirad.passes._activity import Activity
-from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
 from mlirad.passes._overwrite import Overwrites
 from mlirad.passes._slice import WRITES, Slice

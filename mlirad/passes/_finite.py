@@ -13,9 +13,9 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.snode import places
+from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
+from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.passes._activity import flows
-from mlirad.passes._build import OGE, OGT, OLE, OLT, ONE
-from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._intervals import Intervals
 from mlirad.passes._rules import RULES, primal_reads
 from mlirad.passes._terms import Apply, Choose, Operand, Result, Term, Where

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
 from mlirad.passes._affine import Affine, affine
 
 Bound = tuple[int, tuple[tuple[int, int], ...]]  # constant, and pairs of argument number and factor

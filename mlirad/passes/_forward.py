@@ -11,17 +11,17 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.grad import log_parts, log_type
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.location import source_location
+from mlirad.ir.rounding import round_like
+from mlirad.ir.walk import attributes_of, is_zero
 from mlirad.passes._activity import Activity, is_stopped, stack_of
-from mlirad.passes._custom import JVP, VJP, apply_region, is_given, unless_all_zero
 from mlirad.passes._finite import Finiteness
-from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._location import source_location
 from mlirad.passes._recompute import Environment, parallel_like
-from mlirad.passes._rounding import round_like
 from mlirad.passes._rules import RULES
 from mlirad.passes._terms import Values, convert_float, emit, guarded
-from mlirad.passes._walk import attributes_of, is_zero
 
 Tangents = list[ir.Value]
 

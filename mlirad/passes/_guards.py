@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import product
 
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
 from mlirad.passes._affine import affine
 from mlirad.passes._facts import Fact, Sum, contradict, known, unknown
-from mlirad.passes._graph import Graph, Node
-from mlirad.passes._walk import array_root, attributes_of, constant_integer, is_defined_in
 
 LIMIT = 64  # alternatives of one access that are looked at
 _NEGATED = {b.EQ: b.NE, b.NE: b.EQ, b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from math import exp, inf, sqrt
 
 from mlirad.bindings import ir
-from mlirad.passes._graph import Graph, Node
+from mlirad.ir.graph import Graph, Node
 
 Interval = tuple[float, float]
 

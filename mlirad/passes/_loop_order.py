@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import is_defined_in
 from mlirad.passes._activity import Activity
 from mlirad.passes._affine import affine
-from mlirad.passes._graph import Graph, Node
 from mlirad.passes._needed import Needed
-from mlirad.passes._walk import is_defined_in
 
 
 def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:

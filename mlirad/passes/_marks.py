@@ -6,13 +6,13 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes import _build as b
-from mlirad.passes._box import box_indices, box_size
-from mlirad.passes._graph import Graph, Node
+from mlirad.ir import build as b
+from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.remarks import shown_array, shown_place
+from mlirad.ir.walk import at_end, before, constant_integer, has_uses, is_inside
 from mlirad.passes._owners import HARMLESS, Owner, is_outside
-from mlirad.passes._remarks import shown_array, shown_place
 from mlirad.passes._stash import allocated, array_in, extents_of
-from mlirad.passes._walk import at_end, before, constant_integer, has_uses, is_inside
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2

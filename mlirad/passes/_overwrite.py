@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import constant_integer, is_defined_in
 from mlirad.passes._affine import Affine, affine
-from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._guards import Guards
-from mlirad.passes._walk import constant_integer, is_defined_in
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_type
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import attributes_of
 from mlirad.passes._activity import Activity
-from mlirad.passes._graph import BlockNode, Graph, Node
 from mlirad.passes._needed import Needed, base_depth
 from mlirad.passes._undo import Undo
-from mlirad.passes._walk import attributes_of
 
 Environment = dict[int, ir.Value]
 _ARRAYS = ("field.get", "field.alloca")

@@ -7,12 +7,12 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.location import source_location
 from mlirad.passes._activity import Activity
-from mlirad.passes._custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.passes._finite import Finiteness
-from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._location import source_location
 from mlirad.passes._loop_order import any_order
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Environment, Recompute, parallel_like

@@ -1,5 +1,5 @@
 """Derivatives of the arith dialect: one term for each operand, None where the derivative is zero everywhere."""
-from mlirad.passes._build import OGT, OLT
+from mlirad.ir.build import OGT, OLT
 from mlirad.passes._terms import Term, choose, convert, floor, r, t, where, x, y
 
 RULES: dict[str, tuple[Term | None, ...]] = {

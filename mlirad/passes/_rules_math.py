@@ -1,5 +1,5 @@
 """Derivatives of the math dialect: one term for each operand, None where the derivative is zero everywhere."""
-from mlirad.passes._build import OEQ, OGT, OLT
+from mlirad.ir.build import OEQ, OGT, OLT
 from mlirad.passes._terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
 
 # d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its derivative in p be 0 for

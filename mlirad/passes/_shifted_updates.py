@@ -3,9 +3,8 @@ from dataclasses import dataclass, field
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes import _build as b
-from mlirad.passes._affine import Affine, affine
-from mlirad.passes._walk import (
+from mlirad.ir import build as b
+from mlirad.ir.walk import (
     accesses,
     array_root,
     block_operations,
@@ -15,6 +14,7 @@ from mlirad.passes._walk import (
     is_inside,
     operations,
 )
+from mlirad.passes._affine import Affine, affine
 
 LONGEST_BODY = 400  # operations; every update computes anew what it needs of them
 

@@ -6,9 +6,9 @@ from functools import partial
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
-from mlirad.passes import _build as b
-from mlirad.passes._graph import Graph, Node
-from mlirad.passes._walk import at_end
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import at_end
 
 
 class Stash:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
 
 
 class Term:

@@ -15,10 +15,10 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.dialect.grad import log_type, stack_type
-from mlirad.passes import _build as b
-from mlirad.passes._graph import BlockNode, Graph, Node
+from mlirad.ir import build as b
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.rounding import round_like
 from mlirad.passes._needed import Needed, base_depth
-from mlirad.passes._rounding import round_like
 
 Environment = dict[int, ir.Value]
 Marks = list[ir.Value]

@@ -9,8 +9,8 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 
 from mlirad.bindings import ir
-from mlirad.passes._graph import Graph, Node
-from mlirad.passes._walk import constant_integer, is_inside, owner_operation
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
 POINTS = 300  # iterations tried for an access
 Number = tuple[frozenset[tuple[ir.Value, int]], int]  # multiples of values from outside of the loop, and the rest

@@ -12,17 +12,17 @@ from typing import Annotated, Any, NoReturn
 
 from mlirad.bindings import ir
 from mlirad.errors import SplitError, TaichiCompilationError, located
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.limits import OneOf
+from mlirad.ir.location import source_location
+from mlirad.ir.remarks import remark, shown_array, shown_place
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions
 from mlirad.passes._activity import Activity
 from mlirad.passes._collisions import Collisions
 from mlirad.passes._footprint import named_array
-from mlirad.passes._graph import Graph, Node
-from mlirad.passes._location import source_location
 from mlirad.passes._needed import Needed
-from mlirad.passes._options import OneOf
 from mlirad.passes._overwrite import Overwrites
-from mlirad.passes._remarks import remark, shown_array, shown_place
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import functions
 
 Rules = Annotated[str, OneOf(("save", "refuse"))]
 

@@ -13,13 +13,13 @@ from typing import NoReturn
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, located
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.location import source_location
+from mlirad.ir.remarks import shown_array
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions
 from mlirad.passes._activity import Activity
-from mlirad.passes._graph import Graph, Node
-from mlirad.passes._location import source_location
 from mlirad.passes._overwrite import Overwrites
-from mlirad.passes._remarks import shown_array
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import functions
 from mlirad.passes._witness import Iteration, Witness
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"

@@ -9,14 +9,14 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph
+from mlirad.ir.limits import Range
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import attributes_of, functions
 from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
-from mlirad.passes._graph import Graph
-from mlirad.passes._location import source_location
-from mlirad.passes._options import Range
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import attributes_of, functions
 
 Tangents = Annotated[int, Range(1, 4096)]
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import attributes_of, functions
 from mlirad.passes._activity import Activity
 from mlirad.passes._finite import infinite_arrays
-from mlirad.passes._graph import Graph
 from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Recompute
-from mlirad.passes._requirements import KERNELS
 from mlirad.passes._reverse import Reverse
 from mlirad.passes._undo import redone_arrays
-from mlirad.passes._walk import attributes_of, functions
 
 REQUIRES = KERNELS
 

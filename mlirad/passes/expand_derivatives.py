@@ -4,10 +4,10 @@ Assumes that locals are values (`mem2reg`): what a region takes from memory is c
 left, and what it stood for is differentiated like any other code.
 """
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
+from mlirad.ir.walk import at_start, before, captured, operations
 from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
-from mlirad.passes._graph import Graph
-from mlirad.passes._walk import at_start, before, captured, operations
 
 
 def expand_derivatives(module: ir.Operation) -> None:

@@ -1,6 +1,6 @@
 """Move stack memory of known size to the start of its function: elsewhere it is allocated anew in every iteration."""
 from mlirad.bindings import ir
-from mlirad.passes._walk import entry_of, operations
+from mlirad.ir.walk import entry_of, operations
 
 
 def hoist_allocas(root: ir.Operation) -> None:

@@ -1,6 +1,6 @@
 """Allocate the buffers of saved values once a chunk instead of once an iteration."""
 from mlirad.bindings import ir
-from mlirad.passes._walk import block_operations, entry_of, functions, is_defined_in, operations
+from mlirad.ir.walk import block_operations, entry_of, functions, is_defined_in, operations
 
 
 def hoist_buffers(root: ir.Operation) -> None:

@@ -1,9 +1,9 @@
 """Move loads that a serial loop repeats unchanged in front of it, where they are certain to run and to be in bounds."""
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes import _build as b
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import (
+from mlirad.ir import build as b
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import (
     accesses,
     array_root,
     at_end,

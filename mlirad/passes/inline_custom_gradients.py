@@ -4,9 +4,9 @@ Derivatives have been taken by then: what is left of `grad.custom` stands for it
 still to come (`grad.jvp`) keep theirs. The bodies are exact (`_rounding.py`), as they are where they are still one op.
 """
 from mlirad.bindings import ir
-from mlirad.passes._custom import PRIMAL, move_out
-from mlirad.passes._rounding import mark_exact
-from mlirad.passes._walk import block_operations
+from mlirad.ir.custom import PRIMAL, move_out
+from mlirad.ir.rounding import mark_exact
+from mlirad.ir.walk import block_operations
 
 
 def inline_custom_gradients(module: ir.Operation) -> None:

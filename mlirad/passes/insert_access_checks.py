@@ -6,8 +6,8 @@ atomic that finds it set fails an assertion. Who runs the kernels clears the bit
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.dialect.snode import places
-from mlirad.passes import _build as b
-from mlirad.passes._walk import accesses, before, functions
+from mlirad.ir import build as b
+from mlirad.ir.walk import accesses, before, functions
 
 CHECK = "$check."
 

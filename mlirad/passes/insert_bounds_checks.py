@@ -1,8 +1,8 @@
 """Check every index at run time: an access out of bounds is reported; a load reads element 0 instead, a write nothing."""
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, split_access
-from mlirad.passes import _build as b
-from mlirad.passes._walk import accesses, array_root, at_end, before, block_operations, functions, has_uses
+from mlirad.ir import build as b
+from mlirad.ir.walk import accesses, array_root, at_end, before, block_operations, functions, has_uses
 
 
 def insert_bounds_checks(root: ir.Operation) -> None:

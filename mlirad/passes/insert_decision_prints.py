@@ -4,10 +4,10 @@ Assumes `mark-rounding`, before anything is differentiated. A line names the dec
 and has the bits of the floats that it is made of.
 """
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
-from mlirad.passes._location import source_location
-from mlirad.passes._rounding import DECISION
-from mlirad.passes._walk import before, operations
+from mlirad.ir import build as b
+from mlirad.ir.location import source_location
+from mlirad.ir.rounding import DECISION
+from mlirad.ir.walk import before, operations
 
 
 def insert_decision_prints(root: ir.Operation) -> None:

@@ -5,9 +5,9 @@ A program's own ops are marked with how they round (`mark-rounding`), which hold
 from typing import Annotated
 
 from mlirad.bindings import ir
-from mlirad.passes._options import SomeOf
-from mlirad.passes._rounding import EXACT, rounds
-from mlirad.passes._walk import operations
+from mlirad.ir.limits import SomeOf
+from mlirad.ir.rounding import EXACT, rounds
+from mlirad.ir.walk import operations
 
 Flags = Annotated[str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))]
 

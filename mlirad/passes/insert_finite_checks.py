@@ -4,9 +4,9 @@ The bits are looked at, since arithmetic may assume that there are neither NaNs 
 """
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access, word_type
-from mlirad.passes import _build as b
-from mlirad.passes._rounding import round_like
-from mlirad.passes._walk import accesses, array_root, before, functions
+from mlirad.ir import build as b
+from mlirad.ir.rounding import round_like
+from mlirad.ir.walk import accesses, array_root, before, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 

@@ -8,11 +8,11 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.limits import Threads
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
 from mlirad.passes._affine import Affine, affine
-from mlirad.passes._options import Threads
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
 
 LARGEST = 1 << 24  # bytes of all copies of one array
 UNKNOWN_TRIPS = 8

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._location import source_location
-from mlirad.passes._options import Range
-from mlirad.passes._requirements import KERNELS, refuse
-from mlirad.passes._walk import (
+from mlirad.ir.limits import Range
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS, refuse
+from mlirad.ir.walk import (
     accesses,
     array_root,
     block_operations,

@@ -1,8 +1,8 @@
 """Assertions to a record of the first failure, in an array of the runtime: its number, then the values."""
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type, spelled
-from mlirad.passes import _build as b
-from mlirad.passes._walk import at_end, before, erase_unused_words, operations
+from mlirad.ir import build as b
+from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
 RECORD_SIZE = 32

@@ -3,9 +3,9 @@ import re
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import spelled
-from mlirad.passes import _build as b
-from mlirad.passes._descriptor import pointer_type
-from mlirad.passes._walk import before, erase_unused_words, operations
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.walk import before, erase_unused_words, operations
 
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:

@@ -1,7 +1,7 @@
 """Random draws to integer arithmetic: a hash of launch, iteration and draw (splitmix64, Steele, Lea and Flood 2014)."""
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
-from mlirad.passes._walk import before, operations
+from mlirad.ir import build as b
+from mlirad.ir.walk import before, operations
 
 _WEYL, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 

@@ -13,12 +13,12 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array, split_access
 from mlirad.dialect.snode import FieldLayout, layouts
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._descriptor import memref_at, pointer_of, pointer_type, strided_type
-from mlirad.passes._location import source_location
-from mlirad.passes._requirements import calls_of_private_functions, known_arrays
-from mlirad.passes._rounding import round_like
-from mlirad.passes._walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type, strided_type
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import calls_of_private_functions, known_arrays
+from mlirad.ir.rounding import round_like
+from mlirad.ir.walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
 
 REQUIRES = (known_arrays, calls_of_private_functions)
 

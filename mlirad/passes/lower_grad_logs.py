@@ -2,10 +2,10 @@
 from mlirad.bindings import ir
 from mlirad.dialect.grad import log_parts
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._descriptor import pointer_type
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import at_end, before, operations
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import at_end, before, operations
 
 _ADDRESS, _COUNT, _CAPACITY = range(3)  # words of a log's header
 FIRST_CAPACITY = 64  # entries

@@ -2,9 +2,9 @@
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_element
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import before, constant_integer, operations
+from mlirad.ir import build as b
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import before, constant_integer, operations
 
 ON_STACK = 256  # slots
 

@@ -1,6 +1,6 @@
 """Math that a GPU has instructions for to LLVM's intrinsics; the rest is left for a library."""
 from mlirad.bindings import ir
-from mlirad.passes._walk import before, operations
+from mlirad.ir.walk import before, operations
 
 INTRINSICS = {"math.absf": "fabs", "math.ceil": "ceil", "math.copysign": "copysign", "math.floor": "floor",
               "math.fma": "fma", "math.roundeven": "roundeven", "math.sqrt": "sqrt", "math.trunc": "trunc"}

@@ -8,12 +8,12 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._box import box_indices, box_size
-from mlirad.passes._location import source_location
-from mlirad.passes._options import Range
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import at_end, before, block_operations, constant_integer, entry_of, functions
+from mlirad.ir import build as b
+from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.limits import Range
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import at_end, before, block_operations, constant_integer, entry_of, functions
 
 MAX_BLOCK = 1024
 

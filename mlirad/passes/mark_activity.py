@@ -4,11 +4,11 @@ An op gets `grad.active`: a unit where it has one result, the numbers of its act
 store gets it where the adjoint of what it stores is wanted.
 """
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
+from mlirad.ir.remarks import remark, shown_array
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions
 from mlirad.passes._activity import Activity
-from mlirad.passes._graph import Graph
-from mlirad.passes._remarks import remark, shown_array
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import functions
 
 REQUIRES = KERNELS
 

@@ -3,11 +3,11 @@
 Assumes the verdicts of `check-access-rules` where the derivative is the reverse. `insert-collision-checks` makes the check.
 """
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
+from mlirad.ir.remarks import remark, shown_array, shown_place
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions
 from mlirad.passes._collisions import find_open
-from mlirad.passes._graph import Graph
-from mlirad.passes._remarks import remark, shown_array, shown_place
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import functions
 
 REQUIRES = KERNELS
 

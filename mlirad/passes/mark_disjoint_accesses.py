@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from mlirad.bindings import ir
-from mlirad.passes._walk import operations
+from mlirad.ir.walk import operations
 
 MOST_CLASSES = 16
 _POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}

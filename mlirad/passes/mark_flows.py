@@ -5,11 +5,11 @@
 from collections.abc import Collection
 
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions
 from mlirad.passes._array_flows import ArrayFlows
 from mlirad.passes._footprint import is_named, named_array
-from mlirad.passes._graph import Graph
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import functions
 
 REQUIRES = KERNELS
 

@@ -1,7 +1,7 @@
 """Tell outlined kernels what the host's function knows of its arguments: pointers to fields do not alias."""
 from mlirad.bindings import ir
-from mlirad.passes._requirements import launches_of_outlined_kernels
-from mlirad.passes._walk import block_operations, entry_of, functions, operations
+from mlirad.ir.requirements import launches_of_outlined_kernels
+from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
 REQUIRES = (launches_of_outlined_kernels,)
 

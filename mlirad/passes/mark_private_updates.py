@@ -7,11 +7,11 @@ iteration on its own (`every-axis`), the index must be one-to-one in all axes.
 """
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
+from mlirad.ir.build import integer_type
+from mlirad.ir.limits import Threads
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
 from mlirad.passes._affine import Affine, affine
-from mlirad.passes._build import integer_type
-from mlirad.passes._options import Threads
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
 
 REQUIRES = KERNELS
 

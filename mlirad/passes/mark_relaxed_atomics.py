@@ -1,7 +1,7 @@
 """Let atomics of GPU code order nothing but themselves: kernels promise no order between iterations."""
 from mlirad.bindings import ir
-from mlirad.passes._build import integer_type
-from mlirad.passes._walk import operations
+from mlirad.ir.build import integer_type
+from mlirad.ir.walk import operations
 
 _MONOTONIC = 2  # LLVM::AtomicOrdering
 _ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}

@@ -12,12 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.ir.custom import PRIMAL
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
+from mlirad.ir.walk import constant_integer, functions
 from mlirad.passes._activity import flows
-from mlirad.passes._custom import PRIMAL
-from mlirad.passes._graph import BlockNode, Graph, Node
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
-from mlirad.passes._walk import constant_integer, functions
 
 REQUIRES = KERNELS
 

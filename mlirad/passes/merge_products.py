@@ -4,9 +4,9 @@ Assumes a target with a fused multiply-add, and that nothing but sums uses a pro
 is marked so.
 """
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
-from mlirad.passes._rounding import EXACT, FUSED
-from mlirad.passes._walk import before, has_uses, operations
+from mlirad.ir import build as b
+from mlirad.ir.rounding import EXACT, FUSED
+from mlirad.ir.walk import before, has_uses, operations
 
 
 def merge_products(root: ir.Operation) -> None:

@@ -1,6 +1,6 @@
 """Make array descriptors inside the launches that use them, so that a launch takes pointers and extents only."""
 from mlirad.bindings import ir
-from mlirad.passes._walk import captured, operations
+from mlirad.ir.walk import captured, operations
 
 _SUNK = ("arith.constant", "arith.index_cast", "arith.muli", "llvm.mlir.poison", "llvm.mlir.constant",
          "llvm.insertvalue", "builtin.unrealized_conversion_cast")

@@ -6,11 +6,11 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes import _build as b
-from mlirad.passes._options import Threads, Worth
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._rounding import EXACT, round_like, update_marks
-from mlirad.passes._walk import (
+from mlirad.ir import build as b
+from mlirad.ir.limits import Threads, Worth
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.rounding import EXACT, round_like, update_marks
+from mlirad.ir.walk import (
     array_root,
     at_end,
     at_start,

@@ -10,11 +10,11 @@ from functools import partial
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
-from mlirad.passes import _build as b
+from mlirad.ir import build as b
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import array_root, at_end, attributes_of, before, functions, operations
 from mlirad.passes._affine import affine
-from mlirad.passes._requirements import KERNELS
 from mlirad.passes._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
-from mlirad.passes._walk import array_root, at_end, attributes_of, before, functions, operations
 
 REQUIRES = KERNELS
 

@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, is_array
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._box import box_indices, box_size
-from mlirad.passes._descriptor import memref_at, pointer_type
-from mlirad.passes._location import source_location
-from mlirad.passes._requirements import KERNELS
-from mlirad.passes._walk import at_end, at_start, before, block_operations, entry_of, functions
+from mlirad.ir import build as b
+from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.descriptor import memref_at, pointer_type
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import at_end, at_start, before, block_operations, entry_of, functions
 
 CELLS, RESULTS = "$launch", "$results"
 STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once

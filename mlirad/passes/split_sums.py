@@ -7,10 +7,10 @@ of a kernel, whatever else its loops hold there. Where all of a loop is sums of 
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
-from mlirad.passes._requirements import KERNELS, refuse
-from mlirad.passes._rounding import EXACT, LANES
-from mlirad.passes._walk import (
+from mlirad.ir import build as b
+from mlirad.ir.requirements import KERNELS, refuse
+from mlirad.ir.rounding import EXACT, LANES
+from mlirad.ir.walk import (
     at_start,
     before,
     block_operations,

@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.well_formed import malformed_types
 from mlirad.errors import MLIRError
-from mlirad.passes._location import source_location
+from mlirad.ir.location import source_location
 from mlirad.pipeline.diagnostics import Diagnostic, Report, remarks, reporting
 from mlirad.pipeline.emit import emit
 from mlirad.pipeline.expectations import parse_expectations, unmet

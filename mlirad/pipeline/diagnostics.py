@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
-from mlirad.passes._location import source_location
-from mlirad.passes._remarks import take_remarks
+from mlirad.ir.location import source_location
+from mlirad.ir.remarks import take_remarks
 
 
 @dataclass(frozen=True)

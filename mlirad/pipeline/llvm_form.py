@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
-from mlirad.passes._location import nearest_location
-from mlirad.passes._walk import operations
+from mlirad.ir.location import nearest_location
+from mlirad.ir.walk import operations
 
 _DIALECTS = ("llvm.", "omp.", "nvvm.")
 _SCALAR = r"(?:i\d+|f16|bf16|f32|f64|f80|f128)"

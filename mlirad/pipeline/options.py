@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
-from mlirad.passes._options import Limit, OneOf, Range, SomeOf
+from mlirad.ir.limits import Limit, OneOf, Range, SomeOf
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mlirad.passes._options import Range, Threads, Worth
+from mlirad.ir.limits import Range, Threads, Worth
 
 NORMALISE = ("func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
              "mark-rounding,mark-poles")

@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._walk import block_operations
+from mlirad.ir.walk import block_operations
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.llvm_form import check_llvm_form
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import mlirad.passes
-from mlirad.passes._requirements import Requirement
+from mlirad.ir.requirements import Requirement
 
 PassFunction = Callable[..., None]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from mlirad.bindings import PassManager, ir
 from mlirad.errors import MLIRError
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import block_operations
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import block_operations
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
 from mlirad.pipeline.registry import find_pass, requirements_of, runs_on_modules_only
 from mlirad.pipeline.text import Step, parse_pipeline

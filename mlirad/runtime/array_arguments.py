@@ -7,7 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.frontend.kernel import KernelModule
-from mlirad.passes._walk import functions
+from mlirad.ir.walk import functions
 
 
 def array_positions(kernel: KernelModule) -> dict[int, int]:

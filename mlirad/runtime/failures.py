@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from mlirad.errors import TaichiRuntimeError, located
-from mlirad.passes._location import source_location
+from mlirad.ir.location import source_location
 
 
 def raise_recorded(messages: Sequence[str], record: Sequence[int], kind: type[TaichiRuntimeError]) -> NoReturn:

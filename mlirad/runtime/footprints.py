@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.passes._location import source_location
+from mlirad.ir.location import source_location
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
 Bound = tuple[int, ...]

@@ -15,8 +15,8 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
 from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import accesses, functions
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import accesses, functions
 from mlirad.passes.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline

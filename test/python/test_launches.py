@@ -10,9 +10,9 @@ from gpu_kernels import KERNELS, REVERSED, returned
 import mlirad as ti
 from mlirad.bindings import ir
 from mlirad.dialect import context
+from mlirad.ir import build as b
+from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.lang.kernel import flat_values
-from mlirad.passes import _build as b
-from mlirad.passes._walk import at_end, before, block_operations, operations
 from mlirad.pipeline.pipelines import TARGET_CPU, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cpu import CompiledKernel, Memory, parameters_of

@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 
 import mlirad as ti
-from mlirad.passes._options import OneOf, Range, SomeOf
+from mlirad.ir.limits import OneOf, Range, SomeOf
 from mlirad.pipeline.options import PipelineError, options_of, parse_options
 from mlirad.pipeline.registry import find_pass, pass_names
 from mlirad.runtime.program import program

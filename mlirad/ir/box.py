@@ -2,8 +2,8 @@
 from collections.abc import Callable
 
 from mlirad.bindings import ir
-from mlirad.passes import _build as b
-from mlirad.passes._walk import constant_integer
+from mlirad.ir import build as b
+from mlirad.ir.walk import constant_integer
 
 
 def box_size(loop: ir.Operation) -> tuple[list[ir.Value], ir.Value]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes._location import nearest_location
-from mlirad.passes._walk import block_operations, functions, operations
+from mlirad.ir.location import nearest_location
+from mlirad.ir.walk import block_operations, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Sequence
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
-from mlirad.passes import _build as b
-from mlirad.passes._graph import Node
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import block_operations, captured, has_uses
+from mlirad.ir import build as b
+from mlirad.ir.graph import Node
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import block_operations, captured, has_uses
 
 PRIMAL, VJP, JVP = range(3)
 

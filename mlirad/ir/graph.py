@@ -6,8 +6,8 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
-from mlirad.passes._build import is_float
-from mlirad.passes._walk import array_root, constant_integer
+from mlirad.ir.build import is_float
+from mlirad.ir.walk import array_root, constant_integer
 
 ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
 

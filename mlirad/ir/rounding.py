@@ -8,7 +8,7 @@ what it gives jumps where an operand passes some value. An op without any of the
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.passes._walk import block_operations, operations
+from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
 DECISION = "field.decision"

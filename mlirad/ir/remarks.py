@@ -2,8 +2,8 @@
 from collections.abc import Iterator
 
 from mlirad.bindings import ir
-from mlirad.passes._location import source_location
-from mlirad.passes._walk import operations
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import operations
 
 REMARKS = "grad.remarks"
 

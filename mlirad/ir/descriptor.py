@@ -2,7 +2,7 @@
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.passes._build import index_type, integer_type, make
+from mlirad.ir.build import index_type, integer_type, make
 
 
 def pointer_type() -> ir.Type:
