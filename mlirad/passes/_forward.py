@@ -8,6 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlirad.analysis.activity import Activity, is_stopped, stack_of
+from mlirad.analysis.finite import Finiteness
+from mlirad.analysis.rules.table import RULES
+from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
 from mlirad.dialect.grad import log_parts, log_type
 from mlirad.errors import TaichiCompilationError
@@ -17,11 +21,7 @@ from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.rounding import round_like
 from mlirad.ir.walk import attributes_of, is_zero
-from mlirad.passes._activity import Activity, is_stopped, stack_of
-from mlirad.passes._finite import Finiteness
 from mlirad.passes._recompute import Environment, parallel_like
-from mlirad.passes._rules import RULES
-from mlirad.passes._terms import Values, convert_float, emit, guarded
 
 Tangents = list[ir.Value]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from mlirad.analysis.collisions import Collisions, Pair
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import constant_integer
-from mlirad.passes._collisions import Collisions, Pair
 
 # What may be computed where the program does not: a division might be by 0.
 HARMLESS = ("arith.constant", "arith.index_cast", "arith.extsi", "arith.trunci", "arith.addi", "arith.subi", "arith.muli")

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import attributes_of
-from mlirad.passes._activity import Activity
-from mlirad.passes._needed import Needed, base_depth
 from mlirad.passes._undo import Undo
 
 Environment = dict[int, ir.Value]

@@ -4,6 +4,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.finite import Finiteness
+from mlirad.analysis.loop_order import any_order
+from mlirad.analysis.needed import Needed
+from mlirad.analysis.rules.table import RULES
+from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError
@@ -11,13 +17,7 @@ from mlirad.ir import build as b
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
-from mlirad.passes._activity import Activity
-from mlirad.passes._finite import Finiteness
-from mlirad.passes._loop_order import any_order
-from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Environment, Recompute, parallel_like
-from mlirad.passes._rules import RULES
-from mlirad.passes._terms import Values, convert_float, emit, guarded
 
 Adjoints = dict[int, ir.Value]
 

@@ -1,6 +1,7 @@
 """Finding the updates of a parallel loop that lie at constant offsets from its indices."""
 from dataclasses import dataclass, field
 
+from mlirad.analysis.affine import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
@@ -14,7 +15,6 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
 )
-from mlirad.passes._affine import Affine, affine
 
 LONGEST_BODY = 400  # operations; every update computes anew what it needs of them
 

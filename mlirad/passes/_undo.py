@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.dialect.grad import log_type, stack_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.rounding import round_like
-from mlirad.passes._needed import Needed, base_depth
 
 Environment = dict[int, ir.Value]
 Marks = list[ir.Value]

@@ -10,6 +10,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NoReturn
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.collisions import Collisions
+from mlirad.analysis.footprint import named_array
+from mlirad.analysis.needed import Needed
+from mlirad.analysis.overwrite import Overwrites
 from mlirad.bindings import ir
 from mlirad.errors import SplitError, TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
@@ -18,11 +23,6 @@ from mlirad.ir.location import source_location
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._activity import Activity
-from mlirad.passes._collisions import Collisions
-from mlirad.passes._footprint import named_array
-from mlirad.passes._needed import Needed
-from mlirad.passes._overwrite import Overwrites
 
 Rules = Annotated[str, OneOf(("save", "refuse"))]
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
@@ -18,9 +21,6 @@ from mlirad.ir.location import source_location
 from mlirad.ir.remarks import shown_array
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._activity import Activity
-from mlirad.passes._overwrite import Overwrites
-from mlirad.passes._witness import Iteration, Witness
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 

@@ -6,6 +6,7 @@ With `constant`, what arrays hold counts as constant: writes set tangents to zer
 """
 from typing import Annotated
 
+from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.errors import TaichiCompilationError
@@ -15,7 +16,6 @@ from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, functions
-from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]

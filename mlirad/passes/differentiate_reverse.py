@@ -7,15 +7,15 @@ argument of its type, behind all others, for its adjoint; results are dropped.
 """
 from __future__ import annotations
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.finite import infinite_arrays
+from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, functions
-from mlirad.passes._activity import Activity
-from mlirad.passes._finite import infinite_arrays
-from mlirad.passes._needed import Needed
 from mlirad.passes._recompute import Recompute
 from mlirad.passes._reverse import Reverse
 from mlirad.passes._undo import redone_arrays

@@ -3,10 +3,10 @@
 Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it. Afterwards no `grad.jvp` is
 left, and what it stood for is differentiated like any other code.
 """
+from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import at_start, before, captured, operations
-from mlirad.passes._activity import Activity
 from mlirad.passes._forward import Forward
 
 

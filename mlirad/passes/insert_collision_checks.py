@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mlirad.analysis.collisions import find_open
+from mlirad.analysis.slice import WRITES, Slice
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, before, block_operations, entry_of, functions, has_uses, operations
-from mlirad.passes._collisions import find_open
 from mlirad.passes._marks import Marks
 from mlirad.passes._owners import Owner, Owners
-from mlirad.passes._slice import WRITES, Slice
 from mlirad.passes._stash import Stash
 
 REQUIRES = KERNELS

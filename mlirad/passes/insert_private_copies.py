@@ -6,13 +6,13 @@ loop are copied: `f[t, a] += ...` copies row t.
 """
 from math import prod
 
+from mlirad.analysis.affine import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
-from mlirad.passes._affine import Affine, affine
 
 LARGEST = 1 << 24  # bytes of all copies of one array
 UNKNOWN_TRIPS = 8

@@ -3,12 +3,12 @@
 An op gets `grad.active`: a unit where it has one result, the numbers of its active results where it has several. A
 store gets it where the adjoint of what it stores is wanted.
 """
+from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.remarks import remark, shown_array
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._activity import Activity
 
 REQUIRES = KERNELS
 

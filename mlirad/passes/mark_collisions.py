@@ -2,12 +2,12 @@
 
 Assumes the verdicts of `check-access-rules` where the derivative is the reverse. `insert-collision-checks` makes the check.
 """
+from mlirad.analysis.collisions import find_open
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._collisions import find_open
 
 REQUIRES = KERNELS
 

@@ -4,12 +4,12 @@
 """
 from collections.abc import Collection
 
+from mlirad.analysis.array_flows import ArrayFlows
+from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._array_flows import ArrayFlows
-from mlirad.passes._footprint import is_named, named_array
 
 REQUIRES = KERNELS
 

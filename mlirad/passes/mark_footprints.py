@@ -5,14 +5,14 @@
 axis the low and the high bound as `[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them
 with the arguments of each launch (AUTODIFF.md §3).
 """
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.collisions import Collisions
+from mlirad.analysis.footprint import Bound, footprint, named_array
+from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._activity import Activity
-from mlirad.passes._collisions import Collisions
-from mlirad.passes._footprint import Bound, footprint, named_array
-from mlirad.passes._needed import Needed
 from mlirad.passes._undo import redone_arrays
 
 REQUIRES = KERNELS

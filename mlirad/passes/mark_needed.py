@@ -1,11 +1,11 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir.graph import ACCESSES, Graph, Node
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._activity import Activity
-from mlirad.passes._needed import Needed
 from mlirad.passes._undo import redone_arrays
 
 _ROLES = {"scf.if": "a condition", "scf.for": "the bounds of a loop", "scf.parallel": "the bounds of a loop",

@@ -3,13 +3,13 @@ arrays that what it is given is made of.
 
 Assumes that locals are values. Numbers in memory count as finite, but for arrays marked `field.infinite`.
 """
+from mlirad.analysis.array_flows import MARKED, ArrayFlows
+from mlirad.analysis.finite import Finiteness, infinite_arrays
+from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._array_flows import MARKED, ArrayFlows
-from mlirad.passes._finite import Finiteness, infinite_arrays
-from mlirad.passes._footprint import is_named, named_array
 
 REQUIRES = KERNELS
 

@@ -5,13 +5,13 @@ all iterations update one cell that the loop touches in no other way, and `field
 in the chunked axis over all accesses to its array, or where nothing runs in parallel. On a machine that runs every
 iteration on its own (`every-axis`), the index must be one-to-one in all axes.
 """
+from mlirad.analysis.affine import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
-from mlirad.passes._affine import Affine, affine
 
 REQUIRES = KERNELS
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlirad.analysis.activity import flows
 from mlirad.bindings import ir
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
 from mlirad.ir.walk import constant_integer, functions
-from mlirad.passes._activity import flows
 
 REQUIRES = KERNELS
 

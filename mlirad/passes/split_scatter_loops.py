@@ -8,12 +8,12 @@ iteration `i = p - offset` that reaches row p. Guards that are bounds of a loop 
 from collections.abc import Callable
 from functools import partial
 
+from mlirad.analysis.affine import affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import array_root, at_end, attributes_of, before, functions, operations
-from mlirad.passes._affine import affine
 from mlirad.passes._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
 
 REQUIRES = KERNELS

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.analysis.finite import INFINITE
 from mlirad.bindings import ir
 from mlirad.dialect.snode import places
-from mlirad.passes._finite import INFINITE
 
 
 class Poles:

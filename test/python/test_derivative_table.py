@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.frontend import functions
 from mlirad.frontend.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
 from mlirad.lang import mathematics
-from mlirad.passes._rules import RULES
 from mlirad.runtime.program import program
 from mlirad.runtime.variant import Variant
 

@@ -8,7 +8,7 @@ import pytest
 from gradients import names_both, scalar, variable
 
 import mlirad as ti
-from mlirad.passes import _rules
+from mlirad.analysis.rules import table as _rules
 
 pytestmark = pytest.mark.usefixtures("f64")
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
+from mlirad.analysis.intervals import Intervals
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import functions
-from mlirad.passes._intervals import Intervals
 
 UNARY = {"arith.negf": lambda a: -a, "math.absf": abs, "math.sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
          "math.exp": lambda a: math.exp(a) if a < 700 else math.inf, "math.sin": math.sin, "math.cos": math.cos,

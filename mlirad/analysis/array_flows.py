@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlirad.analysis.activity import flows, is_stopped
+from mlirad.analysis.rules.table import RULES
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.passes._activity import flows, is_stopped
-from mlirad.passes._rules import RULES
 
 MARKED = object()
 

@@ -1,6 +1,6 @@
 """Derivatives of the math dialect: one term for each operand, None where the derivative is zero everywhere."""
+from mlirad.analysis.rules.terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
 from mlirad.ir.build import OEQ, OGT, OLT
-from mlirad.passes._terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
 
 # d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its derivative in p be 0 for
 # p = 0 elsewhere); in p, 0 at x = 0 and NaN for x < 0.

@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+from mlirad.analysis.activity import flows
+from mlirad.analysis.intervals import Intervals
+from mlirad.analysis.rules.table import RULES, primal_reads
+from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.bindings import ir
 from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.passes._activity import flows
-from mlirad.passes._intervals import Intervals
-from mlirad.passes._rules import RULES, primal_reads
-from mlirad.passes._terms import Apply, Choose, Operand, Result, Term, Where
 
 _POLES = frozenset({"arith.divf", "arith.remf", "math.log", "math.sqrt", "math.rsqrt", "math.powf", "math.asin",
                     "math.acos", "math.tan", "math.exp", "grad.custom"})

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from mlirad.analysis.activity import flows
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.passes._activity import flows
 
 WRITES = ("field.store", "field.atomic")
 

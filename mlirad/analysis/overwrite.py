@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlirad.analysis.affine import Affine, affine
+from mlirad.analysis.guards import Guards
 from mlirad.bindings import ir
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import constant_integer, is_defined_in
-from mlirad.passes._affine import Affine, affine
-from mlirad.passes._guards import Guards
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.dialect.snode import duals_of, places
@@ -10,7 +11,6 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import array_root
-from mlirad.passes._rules import RULES
 
 
 class Activity:

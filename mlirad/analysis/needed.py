@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import has_uses
-from mlirad.passes._activity import Activity
-from mlirad.passes._rules import RULES, primal_reads
 
 Key = tuple[int, int]
 

@@ -1,12 +1,12 @@
 """Whether the iterations of a loop may be reversed in any order."""
 from __future__ import annotations
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.affine import affine
+from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import is_defined_in
-from mlirad.passes._activity import Activity
-from mlirad.passes._affine import affine
-from mlirad.passes._needed import Needed
 
 
 def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:

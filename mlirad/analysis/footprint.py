@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mlirad.analysis.affine import Affine, affine
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.passes._affine import Affine, affine
 
 Bound = tuple[int, tuple[tuple[int, int], ...]]  # constant, and pairs of argument number and factor
 

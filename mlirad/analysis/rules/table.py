@@ -1,6 +1,7 @@
 """All derivative rules, by op name."""
-from mlirad.passes import _rules_arith, _rules_math
-from mlirad.passes._terms import Operand, Term, leaves
+from mlirad.analysis.rules import arith as _rules_arith
+from mlirad.analysis.rules import math as _rules_math
+from mlirad.analysis.rules.terms import Operand, Term, leaves
 
 RULES: dict[str, tuple[Term | None, ...]] = {**_rules_arith.RULES, **_rules_math.RULES}
 

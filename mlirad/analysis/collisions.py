@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from mlirad.analysis.activity import Activity
+from mlirad.analysis.needed import Needed
+from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.slice import WRITES, Slice
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
-from mlirad.passes._activity import Activity
-from mlirad.passes._needed import Needed
-from mlirad.passes._overwrite import Overwrites
-from mlirad.passes._slice import WRITES, Slice
 from mlirad.passes._undo import redone_arrays
 
 

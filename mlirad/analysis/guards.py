@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from itertools import product
 
+from mlirad.analysis.affine import affine
+from mlirad.analysis.facts import Fact, Sum, contradict, known, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
-from mlirad.passes._affine import affine
-from mlirad.passes._facts import Fact, Sum, contradict, known, unknown
 
 LIMIT = 64  # alternatives of one access that are looked at
 _NEGATED = {b.EQ: b.NE, b.NE: b.EQ, b.SLT: b.SGE, b.SLE: b.SGT, b.SGT: b.SLE, b.SGE: b.SLT}
