@@ -15,7 +15,7 @@ from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.slice import WRITES, Slice
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
-from mlirad.passes._undo import redone_arrays
+from mlirad.sweeps.undo import redone_arrays
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, functions
-from mlirad.passes._forward import Forward
+from mlirad.sweeps.forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]
 

@@ -16,9 +16,9 @@ from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, functions
-from mlirad.passes._recompute import Recompute
-from mlirad.passes._reverse import Reverse
-from mlirad.passes._undo import redone_arrays
+from mlirad.sweeps.recompute import Recompute
+from mlirad.sweeps.reverse import Reverse
+from mlirad.sweeps.undo import redone_arrays
 
 REQUIRES = KERNELS
 

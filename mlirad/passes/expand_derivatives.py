@@ -7,7 +7,7 @@ from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import at_start, before, captured, operations
-from mlirad.passes._forward import Forward
+from mlirad.sweeps.forward import Forward
 
 
 def expand_derivatives(module: ir.Operation) -> None:

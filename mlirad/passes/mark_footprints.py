@@ -13,7 +13,7 @@ from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._undo import redone_arrays
+from mlirad.sweeps.undo import redone_arrays
 
 REQUIRES = KERNELS
 

@@ -6,7 +6,7 @@ from mlirad.ir.graph import ACCESSES, Graph, Node
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.passes._undo import redone_arrays
+from mlirad.sweeps.undo import redone_arrays
 
 _ROLES = {"scf.if": "a condition", "scf.for": "the bounds of a loop", "scf.parallel": "the bounds of a loop",
           "scf.while": "the condition of a loop"}

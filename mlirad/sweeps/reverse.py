@@ -17,7 +17,7 @@ from mlirad.ir import build as b
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
-from mlirad.passes._recompute import Environment, Recompute, parallel_like
+from mlirad.sweeps.recompute import Environment, Recompute, parallel_like
 
 Adjoints = dict[int, ir.Value]
 

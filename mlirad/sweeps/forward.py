@@ -21,7 +21,7 @@ from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.rounding import round_like
 from mlirad.ir.walk import attributes_of, is_zero
-from mlirad.passes._recompute import Environment, parallel_like
+from mlirad.sweeps.recompute import Environment, parallel_like
 
 Tangents = list[ir.Value]
 

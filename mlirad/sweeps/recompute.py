@@ -10,7 +10,7 @@ from mlirad.dialect.grad import stack_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import attributes_of
-from mlirad.passes._undo import Undo
+from mlirad.sweeps.undo import Undo
 
 Environment = dict[int, ir.Value]
 _ARRAYS = ("field.get", "field.alloca")
