@@ -12,10 +12,10 @@ from typing import Any
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.redone import redone_arrays
 from mlirad.analysis.slice import WRITES, Slice
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
-from mlirad.sweeps.undo import redone_arrays
 
 
 @dataclass(frozen=True)

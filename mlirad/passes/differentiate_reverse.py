@@ -10,6 +10,7 @@ from __future__ import annotations
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.finite import infinite_arrays
 from mlirad.analysis.needed import Needed
+from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type
 from mlirad.ir import build as b
@@ -18,7 +19,6 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
-from mlirad.sweeps.undo import redone_arrays
 
 REQUIRES = KERNELS
 

@@ -9,11 +9,11 @@ from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
 from mlirad.analysis.footprint import Bound, footprint, named_array
 from mlirad.analysis.needed import Needed
+from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.sweeps.undo import redone_arrays
 
 REQUIRES = KERNELS
 

@@ -1,12 +1,12 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
+from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.ir.graph import ACCESSES, Graph, Node
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
-from mlirad.sweeps.undo import redone_arrays
 
 _ROLES = {"scf.if": "a condition", "scf.for": "the bounds of a loop", "scf.parallel": "the bounds of a loop",
           "scf.while": "the condition of a loop"}

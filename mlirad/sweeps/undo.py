@@ -17,7 +17,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of
 from mlirad.dialect.grad import log_type, stack_type
 from mlirad.ir import build as b
-from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.rounding import round_like
 
 Environment = dict[int, ir.Value]
@@ -96,16 +96,3 @@ class Undo:
         """The loop is reversed."""
         for stack in self.stacks[loop]:
             b.effect("grad.free", [stack])
-
-
-def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Any]:
-    """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by number."""
-    if "grad.redone" not in function.attributes:
-        return frozenset()
-    found: set[Any] = set()
-    for item in ir.ArrayAttr(function.attributes["grad.redone"]):
-        if isinstance(item, ir.FlatSymbolRefAttr):
-            found.add(item.value)
-        else:
-            found.add(graph.values[graph.body.arguments[ir.IntegerAttr(item).value]])
-    return frozenset(found)

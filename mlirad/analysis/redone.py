@@ -1,0 +1,20 @@
+"""Which arrays' writes the reverse of a function does again, as `check-access-rules` has noted."""
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
+
+
+def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Any]:
+    """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by number."""
+    if "grad.redone" not in function.attributes:
+        return frozenset()
+    found: set[Any] = set()
+    for item in ir.ArrayAttr(function.attributes["grad.redone"]):
+        if isinstance(item, ir.FlatSymbolRefAttr):
+            found.add(item.value)
+        else:
+            found.add(graph.values[graph.body.arguments[ir.IntegerAttr(item).value]])
+    return frozenset(found)
