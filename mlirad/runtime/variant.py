@@ -17,7 +17,7 @@ from mlirad.frontend.kernel import KernelModule
 from mlirad.frontend.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
-from mlirad.passes.keep_launch import launches
+from mlirad.passes.derivative.keep_launch import launches
 from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients

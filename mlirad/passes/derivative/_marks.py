@@ -11,8 +11,8 @@ from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import shown_array, shown_place
 from mlirad.ir.walk import at_end, before, constant_integer, has_uses, is_inside
-from mlirad.passes._owners import HARMLESS, Owner, is_outside
-from mlirad.passes._stash import allocated, array_in, extents_of
+from mlirad.passes.derivative._owners import HARMLESS, Owner, is_outside
+from mlirad.passes.derivative._stash import allocated, array_in, extents_of
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2

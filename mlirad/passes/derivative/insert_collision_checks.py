@@ -18,9 +18,9 @@ from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import attributes_of, before, block_operations, entry_of, functions, has_uses, operations
-from mlirad.passes._marks import Marks
-from mlirad.passes._owners import Owner, Owners
-from mlirad.passes._stash import Stash
+from mlirad.passes.derivative._marks import Marks
+from mlirad.passes.derivative._owners import Owner, Owners
+from mlirad.passes.derivative._stash import Stash
 
 REQUIRES = KERNELS
 
