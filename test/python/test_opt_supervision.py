@@ -11,7 +11,7 @@ from mlirad_opt import load_compiler
 load_compiler()
 from mlirad.pipeline import opt
 from mlirad.pipeline.registry import find_pass
-import mlirad.passes.hoist_loads as hoisting
+import mlirad.passes.loops.hoist_loads as hoisting
 
 
 def hoist_loads(root):

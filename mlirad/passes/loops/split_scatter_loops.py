@@ -14,7 +14,7 @@ from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import array_root, at_end, attributes_of, before, functions, operations
-from mlirad.passes._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
+from mlirad.passes.loops._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
 
 REQUIRES = KERNELS
 
