@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.passes.checks.insert_access_checks import CHECK
-from mlirad.passes.lower_field_assert import RECORD, RECORD_SIZE
+from mlirad.passes.memory.lower_field_assert import RECORD, RECORD_SIZE
 from mlirad.runtime.failures import raise_recorded
 from mlirad.types import DataType
 
