@@ -13,7 +13,7 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
-from mlirad.frontend.functions import (
+from mlirad.frontend.python.functions import (
     abs,
     acos,
     asin,
@@ -47,7 +47,7 @@ from mlirad.frontend.functions import (
     tanh,
     zero,
 )
-from mlirad.frontend.specials import (
+from mlirad.frontend.python.specials import (
     atomic_add,
     atomic_and,
     atomic_max,

@@ -8,13 +8,13 @@ import numpy as np
 
 from mlirad.ad.derivatives import bind
 from mlirad.errors import TaichiAssertionError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.annotations import NdarrayType, is_template
-from mlirad.frontend.calls import Function
-from mlirad.frontend.leaves import float_leaves
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef
-from mlirad.frontend.transforms import Transform, parameters_of
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.annotations import NdarrayType, is_template
+from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.leaves import float_leaves
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.transforms import Transform, parameters_of
 from mlirad.lang.kernel import kernel
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.types import f64

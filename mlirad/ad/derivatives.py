@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend.annotations import MatrixType, Template, is_template
-from mlirad.frontend.builder import in_kernel
-from mlirad.frontend.calls import Function
-from mlirad.frontend.expression import is_scalar
-from mlirad.frontend.leaves import leaves, like
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.source import FunctionSource, Names
-from mlirad.frontend.specials import Special
-from mlirad.frontend.transforms import Transform, parameters_of
-from mlirad.frontend.translator import Translator
+from mlirad.frontend.python.annotations import MatrixType, Template, is_template
+from mlirad.frontend.python.builder import in_kernel
+from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.leaves import leaves, like
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import is_scalar
+from mlirad.frontend.python.source import FunctionSource, Names
+from mlirad.frontend.python.specials import Special
+from mlirad.frontend.python.transforms import Transform, parameters_of
+from mlirad.frontend.python.translator import Translator
 from mlirad.lang import matrix as lm
 from mlirad.lang.kernel import Kernel
 from mlirad.types import DataType

@@ -10,7 +10,7 @@ import numpy as np
 from mlirad.ad.claims import Claims
 from mlirad.ad.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program

@@ -8,8 +8,8 @@ from typing import Any
 from mlirad.ad.derivatives import Derivative
 from mlirad.ad.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.calls import Function
-from mlirad.frontend.transforms import Transform
+from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.transforms import Transform
 
 
 def grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None, head: Any = None,

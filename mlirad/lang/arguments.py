@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
-from mlirad.frontend.annotations import MatrixType, NdarrayType, is_template
-from mlirad.frontend.expression import in_range
-from mlirad.frontend.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.python.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import in_range
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import program

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
-from mlirad.frontend.places import ArrayRef
+from mlirad.frontend.python.places import ArrayRef
 from mlirad.lang.host_values import fitting_array
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend import functions as fn
+from mlirad.frontend.python import functions as fn
 from mlirad.lang.matrix import Matrix, Vector
 
 EPSILON = {16: 2.0 ** -10, 32: 2.0 ** -23, 64: 2.0 ** -52}

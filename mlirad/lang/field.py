@@ -17,10 +17,10 @@ from mlirad.errors import (
     TaichiRuntimeError,
     TaichiTypeError,
 )
-from mlirad.frontend import builder as fb
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef
-from mlirad.frontend.regions import fill_array
+from mlirad.frontend.python import builder as fb
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.regions import fill_array
 from mlirad.lang.component_field import ComponentField
 from mlirad.lang.field_size import take_memory
 from mlirad.lang.host_indices import key_parts

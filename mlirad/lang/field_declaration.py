@@ -5,7 +5,7 @@ from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
-from mlirad.frontend.annotations import MatrixType
+from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.callers import variable_name
 from mlirad.lang.field import Field
 from mlirad.lang.keywords import refuse_unknown

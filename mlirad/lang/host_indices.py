@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix
 
 
 def key_parts(key: Any) -> tuple[int, ...]:

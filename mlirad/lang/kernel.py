@@ -17,11 +17,11 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
-from mlirad.frontend.annotations import Template, evaluate_annotations
-from mlirad.frontend.builder import Builder, in_kernel
-from mlirad.frontend.calls import Function
-from mlirad.frontend.kernel import ConstantArgument, SameArgument, build_kernel
-from mlirad.frontend.source import FunctionSource, read_source
+from mlirad.frontend.python.annotations import Template, evaluate_annotations
+from mlirad.frontend.python.builder import Builder, in_kernel
+from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.kernel import ConstantArgument, SameArgument, build_kernel
+from mlirad.frontend.python.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame

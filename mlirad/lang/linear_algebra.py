@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend import functions as fn
-from mlirad.frontend.specials import static, static_assert
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.specials import static, static_assert
 from mlirad.lang.decomposition_rules import polar_adjoint, polar_tangent, svd_adjoint, svd_tangent
 from mlirad.lang.kernel import func
 from mlirad.lang.matrix import Matrix, Vector

@@ -4,8 +4,8 @@ from __future__ import annotations
 import math as _math
 from typing import Any
 
-from mlirad.frontend import functions as fn
-from mlirad.frontend.functions import (  # noqa: F401 - part of the namespace
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.functions import (  # noqa: F401 - part of the namespace
     abs,
     acos,
     asin,

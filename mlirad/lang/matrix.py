@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend import matrix as fm
+from mlirad.frontend.python import matrix as fm
 
 
 class Matrix(fm.Matrix):

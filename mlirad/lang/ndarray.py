@@ -8,8 +8,8 @@ from weakref import finalize
 import numpy as np
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
-from mlirad.frontend.annotations import MatrixType
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting_array
 from mlirad.lang.keywords import refuse_unknown

@@ -9,8 +9,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from mlirad import errors
-from mlirad.frontend import functions
-from mlirad.frontend.builder import in_kernel
+from mlirad.frontend.python import functions
+from mlirad.frontend.python.builder import in_kernel
 from mlirad.lang import mathematics
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
 from mlirad.runtime.config import Config

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend import functions as fn
+from mlirad.frontend.python import functions as fn
 from mlirad.lang.matrix import Matrix, Vector
 
 

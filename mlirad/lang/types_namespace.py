@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.annotations import MatrixType, NdarrayType, Template
+from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import field_declaration as lf
 from mlirad.lang import ndarray as ln
 from mlirad.lang.matrix import Matrix, Vector, set_makers

@@ -6,7 +6,7 @@ from dataclasses import replace
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
-from mlirad.frontend.kernel import KernelModule
+from mlirad.frontend.python.kernel import KernelModule
 from mlirad.ir.walk import functions
 
 

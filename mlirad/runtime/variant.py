@@ -13,8 +13,8 @@ from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
-from mlirad.frontend.kernel import KernelModule
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python.kernel import KernelModule
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
 from mlirad.passes.derivative.keep_launch import launches

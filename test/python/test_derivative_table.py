@@ -15,8 +15,8 @@ import mlirad as ti
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.frontend import functions
-from mlirad.frontend.kernel import KernelModule, NdarrayArgument
+from mlirad.frontend.python import functions
+from mlirad.frontend.python.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
 from mlirad.lang import mathematics
 from mlirad.runtime.program import program

@@ -9,24 +9,24 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend import functions as fn
-from mlirad.frontend.annotations import MatrixType, evaluate_annotations, is_template
-from mlirad.frontend.builder import Anchor
-from mlirad.frontend.counterparts import refuse_counterpart
-from mlirad.frontend.custom_functions import call_custom
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.loops import make_range
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import Place, array_ref
-from mlirad.frontend.python_objects import call_python
-from mlirad.frontend.scopes import Flag, Frame
-from mlirad.frontend.source import FunctionSource, read_source
-from mlirad.frontend.specials import Special, print_special
-from mlirad.frontend.statements import visit_block
-from mlirad.frontend.text_format import format_braces
-from mlirad.frontend.translator import Translator, frozen, handles
-from mlirad.frontend.variables import Variable, make_slot
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.annotations import MatrixType, evaluate_annotations, is_template
+from mlirad.frontend.python.builder import Anchor
+from mlirad.frontend.python.counterparts import refuse_counterpart
+from mlirad.frontend.python.custom_functions import call_custom
+from mlirad.frontend.python.loops import make_range
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import Place, array_ref
+from mlirad.frontend.python.python_objects import call_python
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scopes import Flag, Frame
+from mlirad.frontend.python.source import FunctionSource, read_source
+from mlirad.frontend.python.specials import Special, print_special
+from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.text_format import format_braces
+from mlirad.frontend.python.translator import Translator, frozen, handles
+from mlirad.frontend.python.variables import Variable, make_slot
 from mlirad.types import DataType, resolve, u1
 
 MAX_INLINE_DEPTH = 64

@@ -4,10 +4,10 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.annotations import MatrixType
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.translator import Translator
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.translator import Translator
 
 
 def convert_result(t: Translator, declared: Any, value: Any) -> Any:

@@ -7,14 +7,14 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import Builder
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import Place, VariablePlace
-from mlirad.frontend.python_objects import MadeObjects
-from mlirad.frontend.scopes import Frame
-from mlirad.frontend.variables import Variable
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import Builder
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import Place, VariablePlace
+from mlirad.frontend.python.python_objects import MadeObjects
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scopes import Frame
+from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, resolve
 
 _PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)

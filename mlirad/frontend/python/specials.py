@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import functions as fn
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.loops import Grouped, NdRange
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef, array_ref
-from mlirad.frontend.printing import emit_print
-from mlirad.frontend.translator import Static, Translator
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.loops import Grouped, NdRange
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef, array_ref
+from mlirad.frontend.python.printing import emit_print
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.translator import Static, Translator
 
 
 class Special:

@@ -5,10 +5,10 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import word_type
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import emit, emit_effect
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.text_format import escaped, flatten
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import emit, emit_effect
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.text_format import escaped, flatten
 
 
 def _words(values: list[Expr]) -> list[ir.Value]:

@@ -10,18 +10,18 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.assigned_names import assigned_names, known_names
-from mlirad.frontend.builder import emit, index_constant, index_type, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.expressions import bind_target
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef, Place, array_ref
-from mlirad.frontend.regions import for_op, parallel_op, while_op
-from mlirad.frontend.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
-from mlirad.frontend.statements import visit_block
-from mlirad.frontend.translator import Static, Translator, handles
-from mlirad.frontend.variables import SharedVariable, Variable, make_slot, read_slot, write_slot
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
+from mlirad.frontend.python.expressions import bind_target
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef, Place, array_ref
+from mlirad.frontend.python.regions import for_op, parallel_op, while_op
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
+from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.translator import Static, Translator, handles
+from mlirad.frontend.python.variables import SharedVariable, Variable, make_slot, read_slot, write_slot
 from mlirad.types import DataType, i32, i64
 
 

@@ -6,9 +6,9 @@ from functools import reduce
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend import functions as fn
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix_operators import Operators
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.matrix_operators import Operators
+from mlirad.frontend.python.scalar import Expr
 
 
 class Algebra(Operators):

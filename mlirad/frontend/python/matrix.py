@@ -16,11 +16,11 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
-from mlirad.frontend import expression as ex
-from mlirad.frontend import functions as fn
-from mlirad.frontend.builder import current, emit_effect, in_kernel
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix_algebra import Algebra
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import current, emit_effect, in_kernel
+from mlirad.frontend.python.matrix_algebra import Algebra
+from mlirad.frontend.python.scalar import Expr
 from mlirad.types import resolve
 
 SWIZZLES = ("xyzw", "rgba", "stpq")

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import Expr
 from mlirad.types import DataType
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
-from mlirad.frontend.open_regions import Region, user_place
+from mlirad.frontend.python.open_regions import Region, user_place
 from mlirad.types import DataType, f32, i32, i64
 
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.expressions import BINARY
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import Place, VariablePlace
-from mlirad.frontend.printing import emit_assert
-from mlirad.frontend.regions import if_op
-from mlirad.frontend.results import convert_result
-from mlirad.frontend.scopes import Frame, StaticBreak, StaticContinue, may_leave
-from mlirad.frontend.translator import Static, Translator, frozen, handles
-from mlirad.frontend.variables import Variable, zero
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.expressions import BINARY
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import Place, VariablePlace
+from mlirad.frontend.python.printing import emit_assert
+from mlirad.frontend.python.regions import if_op
+from mlirad.frontend.python.results import convert_result
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scopes import Frame, StaticBreak, StaticContinue, may_leave
+from mlirad.frontend.python.translator import Static, Translator, frozen, handles
+from mlirad.frontend.python.variables import Variable, zero
 
 ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import Expr
 
 _SPEC = re.compile(r"[-+ #0]*\d*(?:\.\d+)?(l{0,2})([a-zA-Z]?)")
 _PERCENT = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")

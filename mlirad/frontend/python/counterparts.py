@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend import functions as fn
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import array_ref
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import array_ref
+from mlirad.frontend.python.scalar import Expr
 
 _MODULES = ("math", "cmath", "numpy", "random")
 _RENAMED = {

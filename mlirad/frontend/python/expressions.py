@@ -9,17 +9,17 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
-from mlirad.frontend import expression as ex
-from mlirad.frontend import functions as fn
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.open_regions import Region
-from mlirad.frontend.places import Place, ValuePlace, array_ref
-from mlirad.frontend.python_objects import is_of_program
-from mlirad.frontend.regions import if_op
-from mlirad.frontend.text_format import FormattedText, format_percent
-from mlirad.frontend.translator import Translator, handles
-from mlirad.frontend.variables import make_slot, read_slot, write_slot
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.open_regions import Region
+from mlirad.frontend.python.places import Place, ValuePlace, array_ref
+from mlirad.frontend.python.python_objects import is_of_program
+from mlirad.frontend.python.regions import if_op
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.text_format import FormattedText, format_percent
+from mlirad.frontend.python.translator import Translator, handles
+from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.types import promote, u1
 
 BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,

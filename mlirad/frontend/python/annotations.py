@@ -8,9 +8,9 @@ from types import FrameType
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import current, in_kernel
-from mlirad.frontend.matrix import Matrix
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import current, in_kernel
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.types import DataType, resolve
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.open_regions import Region, user_place
-from mlirad.frontend.source import Names
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.open_regions import Region, user_place
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.source import Names
 
 _CHANGING = {builtins.next, builtins.setattr, builtins.delattr}
 _FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {"mlirad", "torch_mlir", "mlir", "numpy", "torch"}

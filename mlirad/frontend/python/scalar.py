@@ -9,8 +9,8 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend import integer_division as division
-from mlirad.frontend.builder import (
+from mlirad.frontend.python import integer_division as division
+from mlirad.frontend.python.builder import (
     constant,
     current,
     emit,
@@ -20,7 +20,7 @@ from mlirad.frontend.builder import (
     mlir_type,
     predicate,
 )
-from mlirad.frontend.open_regions import refuse_use
+from mlirad.frontend.python.open_regions import refuse_use
 from mlirad.types import DataType, i32, i64, promote, u1
 
 # Predicates of arith.cmpi (signed, unsigned) and arith.cmpf.

@@ -7,12 +7,12 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import emit_effect, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.leaves import float_leaves, like, widest
-from mlirad.frontend.places import ArrayRef
-from mlirad.frontend.translator import Translator
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import emit_effect, mlir_type
+from mlirad.frontend.python.leaves import float_leaves, like, widest
+from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.translator import Translator
 
 _WRITES = {"field.store": 1, "field.atomic": 1, "memref.store": 1}
 

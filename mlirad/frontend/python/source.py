@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
-from mlirad.frontend.assigned_names import assigned_more_than_once, known_names, stored_names
+from mlirad.frontend.python.assigned_names import assigned_more_than_once, known_names, stored_names
 
 
 @dataclass

@@ -6,7 +6,7 @@ NumPy. With `debug=True` a division by 0, and a quotient that wraps, are failed 
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.frontend.builder import constant, current, emit, emit_effect, i1_type, mlir_type, predicate
+from mlirad.frontend.python.builder import constant, current, emit, emit_effect, i1_type, mlir_type, predicate
 from mlirad.types import DataType, u1
 
 _EQUAL, _LESS = 0, 2

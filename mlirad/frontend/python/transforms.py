@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend import functions as fn
-from mlirad.frontend.assigned_names import assigned_names, known_names
-from mlirad.frontend.calls import Function, bind_parameters, call_bound
-from mlirad.frontend.derivative_op import Derivatives, emit_jvp
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.leaves import float_leaves, kind_of, like
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import Place, array_ref
-from mlirad.frontend.specials import Special
-from mlirad.frontend.translator import Translator, frozen
-from mlirad.frontend.variables import Variable
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.calls import Function, bind_parameters, call_bound
+from mlirad.frontend.python.derivative_op import Derivatives, emit_jvp
+from mlirad.frontend.python.leaves import float_leaves, kind_of, like
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import Place, array_ref
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.specials import Special
+from mlirad.frontend.python.translator import Translator, frozen
+from mlirad.frontend.python.variables import Variable
 
 Bindings = dict[str, tuple[Any, bool]]
 _EXTRA = {"jvp": "tangent", "vjp": "adjoint"}  # what a transform takes behind the arguments of its function

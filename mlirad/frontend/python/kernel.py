@@ -10,18 +10,19 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend import calls, expressions, loops, statements  # noqa: F401 - registers the node handlers
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import Anchor, Builder, building, constant, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef, extent
-from mlirad.frontend.regions import clamped
-from mlirad.frontend.scopes import Flag, Frame
-from mlirad.frontend.source import FunctionSource
-from mlirad.frontend.statements import visit_block
-from mlirad.frontend.translator import Translator
-from mlirad.frontend.variables import Variable
+from mlirad.frontend import statements  # noqa: F401 - registers the node handlers
+from mlirad.frontend.python import calls, expressions, loops
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef, extent
+from mlirad.frontend.python.regions import clamped
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scopes import Flag, Frame
+from mlirad.frontend.python.source import FunctionSource
+from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.translator import Translator
+from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, i64
 
 

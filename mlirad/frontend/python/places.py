@@ -9,12 +9,12 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import current, emit, emit_effect, index_constant, index_type, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix, check_indices, check_swizzle, swizzle
-from mlirad.frontend.open_regions import Region, refuse_use
-from mlirad.frontend.variables import Variable, atomic, stop_marks, stored
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import current, emit, emit_effect, index_constant, index_type, mlir_type
+from mlirad.frontend.python.matrix import Matrix, check_indices, check_swizzle, swizzle
+from mlirad.frontend.python.open_regions import Region, refuse_use
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.variables import Variable, atomic, stop_marks, stored
 from mlirad.types import DataType
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import constant, current, emit, emit_effect, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.open_regions import refuse_use
-from mlirad.frontend.regions import if_op
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import constant, current, emit, emit_effect, mlir_type
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.open_regions import refuse_use
+from mlirad.frontend.python.regions import if_op
+from mlirad.frontend.python.scalar import Expr
 from mlirad.types import DataType, u1
 
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend import integer_division as division
-from mlirad.frontend.builder import current, emit, in_kernel, mlir_type
-from mlirad.frontend.expression import Expr
+from mlirad.frontend.python import integer_division as division
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.python.scalar import Expr
 from mlirad.types import DataType, promote, resolve, u1
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
-from mlirad.frontend.builder import constant, current
-from mlirad.frontend.variables import make_slot, read_slot, write_slot
+from mlirad.frontend.python.builder import constant, current
+from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.types import u1
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from mlirad.errors import TaichiCompilationError
-from mlirad.frontend import expression as ex
-from mlirad.frontend import functions as fn
-from mlirad.frontend.builder import in_kernel
+from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import in_kernel
 
 
 class Operators:

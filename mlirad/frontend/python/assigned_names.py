@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.frontend.annotations import is_template
+from mlirad.frontend.python.annotations import is_template
 
 Resolver = Callable[[str], Any]
 _ANYTHING = object()

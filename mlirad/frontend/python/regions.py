@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.frontend.builder import current, emit, index_constant, index_type
-from mlirad.frontend.expression import as_index, from_index
+from mlirad.frontend.python.builder import current, emit, index_constant, index_type
+from mlirad.frontend.python.scalar import as_index, from_index
 
 
 def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:

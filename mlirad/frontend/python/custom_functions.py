@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
-from mlirad.frontend import expression as ex
-from mlirad.frontend.builder import emit_effect, mlir_type
-from mlirad.frontend.expression import Expr
-from mlirad.frontend.leaves import kind_of, leaves, like, widest
-from mlirad.frontend.matrix import Matrix
-from mlirad.frontend.places import ArrayRef, Place
-from mlirad.frontend.source import FunctionSource
-from mlirad.frontend.translator import Translator
-from mlirad.frontend.variables import Variable
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import emit_effect, mlir_type
+from mlirad.frontend.python.leaves import kind_of, leaves, like, widest
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef, Place
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.source import FunctionSource
+from mlirad.frontend.python.translator import Translator
+from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, i64
 
 Bindings = dict[str, tuple[Any, bool]]
