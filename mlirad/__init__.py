@@ -66,16 +66,16 @@ from mlirad.frontend.python.specials import (
     static_print,
     stop_grad,
 )
-from mlirad.lang import mathematics as math
 from mlirad.lang import types_namespace as types
-from mlirad.lang.field import Field
-from mlirad.lang.field_declaration import field
+from mlirad.lang.field.declaration import field
+from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import data_oriented, func, kernel
-from mlirad.lang.linear_algebra import eig, polar_decompose, solve, svd, sym_eig
+from mlirad.lang.layout import NAMED_AXES as _NAMED_AXES
+from mlirad.lang.layout import FieldsBuilder, SNode, axes
+from mlirad.lang.math import functions as math
+from mlirad.lang.math.decompositions import eig, polar_decompose, solve, svd, sym_eig
 from mlirad.lang.matrix import Matrix, Vector
 from mlirad.lang.ndarray import Ndarray, ndarray
-from mlirad.lang.snode import NAMED_AXES as _NAMED_AXES
-from mlirad.lang.snode import FieldsBuilder, SNode, axes
 from mlirad.lang.start import (
     amdgpu,
     arm64,

@@ -16,7 +16,7 @@ from mlirad.ad.entries import box_of, memory_of
 from mlirad.ad.versions import part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.variant import Variant

@@ -11,7 +11,7 @@ from mlirad.ad.recorded import Declared, Statistics, Target
 from mlirad.ad.step_recorder import StepRecorder
 from mlirad.ad.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import program
 

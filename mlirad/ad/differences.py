@@ -11,7 +11,7 @@ from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.targets import listed
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program
 from mlirad.types import f64
 

@@ -12,7 +12,7 @@ from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.versions import Version, part
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row

@@ -17,7 +17,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.autodiff_mode import AutodiffMode
-from mlirad.lang.field import Field, dual_kind
+from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Flow

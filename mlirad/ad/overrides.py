@@ -10,7 +10,7 @@ from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch
 from mlirad.ad.tape import Tape
 from mlirad.ad.versions import Version
 from mlirad.errors import TaichiTypeError
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.runtime.footprints import Flow
 
 

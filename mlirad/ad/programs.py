@@ -16,7 +16,7 @@ from mlirad.ad.tape import Tape
 from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import program
 

@@ -9,7 +9,7 @@ import numpy as np
 from mlirad.ad.steps import StepLog
 from mlirad.ad.versions import Key
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant

@@ -17,7 +17,7 @@ from mlirad.ad.tape import Tape
 from mlirad.ad.targets import has_twice, listed
 from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.lang.field import Field, dual_kind
+from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import program

@@ -11,7 +11,7 @@ from mlirad.ad.claims import Claims
 from mlirad.ad.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program
 

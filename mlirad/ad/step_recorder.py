@@ -27,7 +27,7 @@ from mlirad.ad.tape import Tape
 from mlirad.ad.versions import Key, part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant

@@ -11,8 +11,8 @@ from typing import Any
 from mlirad import errors
 from mlirad.frontend.python import functions
 from mlirad.frontend.python.builder import in_kernel
-from mlirad.lang import mathematics
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
+from mlirad.lang.math import functions as mathematics
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
-from mlirad.lang import field_declaration as lf
 from mlirad.lang import ndarray as ln
+from mlirad.lang.field.field import declaration as lf
 from mlirad.lang.matrix import Matrix, Vector, set_makers
 from mlirad.types import ALL, resolve
 

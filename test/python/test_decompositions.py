@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.lang import linear_algebra
+from mlirad.lang.math import decompositions as linear_algebra
 
 RANDOM = np.random.default_rng(7)
 

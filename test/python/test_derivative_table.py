@@ -18,7 +18,7 @@ from mlirad.dialect import context
 from mlirad.frontend.python import functions
 from mlirad.frontend.python.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
-from mlirad.lang import mathematics
+from mlirad.lang.math import functions as mathematics
 from mlirad.runtime.program import program
 from mlirad.runtime.variant import Variant
 

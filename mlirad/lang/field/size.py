@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlirad.lang.field import Field
-    from mlirad.lang.snode import SNode
+    from mlirad.lang.field.field import Field
+    from mlirad.lang.layout import SNode
 
 
 def take_memory(field: Field, node: SNode, kinds: Sequence[str]) -> None:

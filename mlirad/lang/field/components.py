@@ -10,8 +10,8 @@ from mlirad.frontend.python.places import ArrayRef
 from mlirad.lang.host_values import fitting_array
 
 if TYPE_CHECKING:
-    from mlirad.lang.field import Field
-    from mlirad.lang.snode import SNode
+    from mlirad.lang.field.field import Field
+    from mlirad.lang.layout import SNode
 
 
 class ComponentField:

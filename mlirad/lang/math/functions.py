@@ -29,15 +29,15 @@ from mlirad.frontend.python.functions import (  # noqa: F401 - part of the names
     tan,
     tanh,
 )
-from mlirad.lang.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
-from mlirad.lang.matrix import Matrix, Vector
-from mlirad.lang.transforms3d import (  # noqa: F401
+from mlirad.lang.math.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
+from mlirad.lang.math.transforms3d import (  # noqa: F401
     rot_by_axis,
     rot_yaw_pitch_roll,
     rotation3d,
     scale,
     translate,
 )
+from mlirad.lang.matrix import Matrix, Vector
 from mlirad.lang.types_namespace import matrix, vector
 from mlirad.types import u32
 

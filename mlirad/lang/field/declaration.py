@@ -7,9 +7,9 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.callers import variable_name
-from mlirad.lang.field import Field
+from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.snode import Axes, Root, SNode, sizes_of
+from mlirad.lang.layout import Axes, Root, SNode, sizes_of
 from mlirad.runtime.program import program
 from mlirad.types import resolve
 

@@ -21,12 +21,12 @@ from mlirad.frontend.python import builder as fb
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.frontend.python.regions import fill_array
-from mlirad.lang.component_field import ComponentField
-from mlirad.lang.field_size import take_memory
+from mlirad.lang.field.components import ComponentField
+from mlirad.lang.field.size import take_memory
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
+from mlirad.lang.layout import PlacedField, Root, SNode
 from mlirad.lang.matrix import ElementMatrix
-from mlirad.lang.snode import PlacedField, Root, SNode
 from mlirad.runtime.memory import FieldMemory
 from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType

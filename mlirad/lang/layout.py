@@ -14,7 +14,7 @@ from mlirad.runtime.memory import allocate
 from mlirad.runtime.program import Program, program
 
 if TYPE_CHECKING:
-    from mlirad.lang.field import Field
+    from mlirad.lang.field.field import Field
 
 
 @dataclass(frozen=True)

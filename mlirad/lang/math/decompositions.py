@@ -6,8 +6,8 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python.specials import static, static_assert
-from mlirad.lang.decomposition_rules import polar_adjoint, polar_tangent, svd_adjoint, svd_tangent
 from mlirad.lang.kernel import func
+from mlirad.lang.math.decomposition_rules import polar_adjoint, polar_tangent, svd_adjoint, svd_tangent
 from mlirad.lang.matrix import Matrix, Vector
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
