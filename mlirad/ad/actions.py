@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlirad.ad.entries import box_of, memory_of
-from mlirad.ad.versions import part
+from mlirad.ad.tape.entries import box_of, memory_of
+from mlirad.ad.tape.versions import part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -22,7 +22,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.variant import Variant
 
 if TYPE_CHECKING:
-    from mlirad.ad.tape import Tape
+    from mlirad.ad.tape.tape import Tape
 
 Step = Sequence[tuple["Action", tuple[Any, ...]]]
 

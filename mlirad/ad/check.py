@@ -6,7 +6,7 @@ from typing import Any
 
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.tape import Tape
+from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.runtime.program import program
 

@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from mlirad.ad.entries import memory_of
-from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Statistics, Target
 from mlirad.ad.step_recorder import StepRecorder
-from mlirad.ad.tape import Tape
+from mlirad.ad.tape.entries import memory_of
+from mlirad.ad.tape.places import caller
+from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray

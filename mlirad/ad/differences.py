@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.entries import Entry, HostWrite, Launch
 from mlirad.ad.snapshot import Snapshot
+from mlirad.ad.tape.entries import Entry, HostWrite, Launch
+from mlirad.ad.tape.versions import Versions
 from mlirad.ad.targets import listed
-from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.chains import chain, next_on_the_way
-from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.places import caller, is_result_used
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.places import caller, is_result_used
 from mlirad.ad.targets import has_twice, listed
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError

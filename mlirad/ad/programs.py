@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward_mode import FwdMode
-from mlirad.ad.overrides import place_overrides
-from mlirad.ad.seeds import check_seeds, name_of
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.tape import Tape
+from mlirad.ad.tape.overrides import place_overrides
+from mlirad.ad.tape.seeds import check_seeds, name_of
+from mlirad.ad.tape.tape import Tape
 from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix

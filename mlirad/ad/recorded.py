@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.steps import StepLog
-from mlirad.ad.versions import Key
+from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlirad.ad.actions import Action, Step
-from mlirad.ad.entries import Entry, memory_of
 from mlirad.ad.recorded import Declared, Recorded, Statistics
 from mlirad.ad.schedule import Reversal, placements, reversals
 from mlirad.ad.states import States
-from mlirad.ad.versions import Key, Version
+from mlirad.ad.tape.entries import Entry, memory_of
+from mlirad.ad.tape.versions import Key, Version
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
@@ -21,7 +21,7 @@ from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow
 
 if TYPE_CHECKING:
-    from mlirad.ad.tape import Tape
+    from mlirad.ad.tape.tape import Tape
 
 class Loop(Entry):
     """The steps of a checkpointed loop that are to be run again; where the last one was recorded, it is not among them.

@@ -13,9 +13,9 @@ import numpy as np
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.forward_mode import floats
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.tape import Tape
+from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.versions import Versions
 from mlirad.ad.targets import has_twice, listed
-from mlirad.ad.versions import Versions
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.accesses import Accesses, accesses_of
 from mlirad.ad.actions import (
     Action,
     CallAgain,
@@ -18,13 +17,14 @@ from mlirad.ad.actions import (
     checksums,
 )
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.entries import box_of, memory_of, named_flows, touched_box, written_boxes
-from mlirad.ad.places import caller
 from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.replay import Loop, LoopAgain
 from mlirad.ad.schedule import OnlinePlacement, placements
-from mlirad.ad.tape import Tape
-from mlirad.ad.versions import Key, part
+from mlirad.ad.tape.accesses import Accesses, accesses_of
+from mlirad.ad.tape.entries import box_of, memory_of, named_flows, touched_box, written_boxes
+from mlirad.ad.tape.places import caller
+from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.versions import Key, part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field

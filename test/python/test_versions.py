@@ -9,7 +9,7 @@ import pytest
 from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
-from mlirad.ad.arena import Arena
+from mlirad.ad.tape.arena import Arena
 from mlirad.runtime.capacity import Capacity
 
 pytestmark = pytest.mark.usefixtures("f64")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.versions import Version, part
+from mlirad.ad.tape.versions import Version, part
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.arena import Arena
+from mlirad.ad.tape.arena import Arena
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.runtime.footprints import Box, Footprint, Region, hull, meet

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.claims import Claims
-from mlirad.ad.entries import Entry
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.entries import Entry
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field.field import Field

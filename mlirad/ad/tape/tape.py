@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from mlirad.ad.arrays import Arrays
-from mlirad.ad.carriers import Carriers
-from mlirad.ad.claims import Claims
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
-from mlirad.ad.lost import warn_of_hidden, warn_of_read, warn_of_result, warn_of_unreached, warn_of_write
-from mlirad.ad.places import caller
-from mlirad.ad.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.snapshot import Snapshot
-from mlirad.ad.versions import Version, Versions, WayBack
+from mlirad.ad.tape.arrays import Arrays
+from mlirad.ad.tape.carriers import Carriers
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
+from mlirad.ad.tape.lost import warn_of_hidden, warn_of_read, warn_of_result, warn_of_unreached, warn_of_write
+from mlirad.ad.tape.places import caller
+from mlirad.ad.tape.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
+from mlirad.ad.tape.versions import Version, Versions, WayBack
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments import ArrayBuffer

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.entries import Entry
-from mlirad.ad.versions import Version, part
+from mlirad.ad.tape.entries import Entry
+from mlirad.ad.tape.versions import Version, part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray

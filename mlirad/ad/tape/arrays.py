@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from mlirad.ad.mirror import Array, Mirror, UnseenWrite, same_bits
-from mlirad.ad.places import caller
-from mlirad.ad.versions import Version, Versions
+from mlirad.ad.tape.mirror import Array, Mirror, UnseenWrite, same_bits
+from mlirad.ad.tape.places import caller
+from mlirad.ad.tape.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer, array_buffer, extent, overlap
 from mlirad.lang.ndarray import Ndarray

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlirad.ad.chains import chain, next_on_the_way
-from mlirad.ad.places import caller, is_result_used
+from mlirad.ad.tape.places import caller, is_result_used
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.kernel import Kernel
 from mlirad.runtime.footprints import Box
 from mlirad.runtime.variant import Variant
 
 if TYPE_CHECKING:
-    from mlirad.ad.tape import Tape
+    from mlirad.ad.tape.tape import Tape
 
 
 def warn_of_hidden(tape: Tape, outputs: Sequence[Any]) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.entries import Entry, HostCopy, HostWrite, Launch
-from mlirad.ad.tape import Tape
-from mlirad.ad.versions import Version
+from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, Launch
+from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.footprints import Flow

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from mlirad.ad.entries import Entry, HostCopy, Launch, Replaced
+from mlirad.ad.tape.entries import Entry, HostCopy, Launch, Replaced
 from mlirad.runtime.footprints import Box, Flow, Region
 from mlirad.runtime.program import Program
 
