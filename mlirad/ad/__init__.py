@@ -3,8 +3,8 @@ from mlirad.ad.check import check
 from mlirad.ad.checkpointing import checkpointed
 from mlirad.ad.custom_checks import check_custom
 from mlirad.ad.custom_gradients import grad_for, grad_replaced, no_grad
-from mlirad.ad.forward_mode import FwdMode
-from mlirad.ad.second_order import hessian, hvp
+from mlirad.ad.forward.forward_mode import FwdMode
+from mlirad.ad.forward.second_order import hessian, hvp
 from mlirad.ad.tape.tape import Tape, clear_all_gradients
 from mlirad.ad.transforms import forward, grad, jacobian, jvp, value_and_grad, vjp
 

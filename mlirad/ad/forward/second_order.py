@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.forward_mode import floats
+from mlirad.ad.forward.forward_mode import floats
 from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Versions
