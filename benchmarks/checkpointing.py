@@ -17,7 +17,7 @@ import matplotlib
 import numpy as np
 
 import mlirad as ti
-from mlirad.ad.schedule import executions
+from mlirad.ad.checkpoint.schedule import executions
 from mlirad.examples.throw import Jelly
 
 matplotlib.use("Agg")

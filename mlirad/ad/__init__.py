@@ -1,6 +1,6 @@
 """Derivatives of programs: the tape, and derivatives as functions."""
 from mlirad.ad.check import check
-from mlirad.ad.checkpointing import checkpointed
+from mlirad.ad.checkpoint.checkpointing import checkpointed
 from mlirad.ad.custom_checks import check_custom
 from mlirad.ad.custom_gradients import grad_for, grad_replaced, no_grad
 from mlirad.ad.forward.forward_mode import FwdMode

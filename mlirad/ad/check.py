@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.runtime.program import program

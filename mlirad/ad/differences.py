@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.snapshot import Snapshot
+from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.tape.entries import Entry, HostWrite, Launch
 from mlirad.ad.tape.versions import Versions
 from mlirad.ad.targets import listed

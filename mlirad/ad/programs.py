@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.forward.forward_mode import FwdMode
-from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape.overrides import place_overrides
 from mlirad.ad.tape.seeds import check_seeds, name_of
 from mlirad.ad.tape.tape import Tape

@@ -11,7 +11,7 @@ import pytest
 from gradients import check, scalar, scatter, slope, variable
 
 import mlirad as ti
-from mlirad.ad.schedule import executions
+from mlirad.ad.checkpoint.schedule import executions
 from mlirad.examples.throw import Jelly
 from mlirad.runtime.program import program
 

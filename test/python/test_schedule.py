@@ -7,8 +7,8 @@ from math import comb
 
 import pytest
 
-from mlirad.ad.schedule import OnlinePlacement, executions, placements, repetitions, reversals
-from mlirad.ad.steps import Column, StepLog
+from mlirad.ad.checkpoint.schedule import OnlinePlacement, executions, placements, repetitions, reversals
+from mlirad.ad.checkpoint.steps import Column, StepLog
 
 
 def drive(kept: list[int], to_reverse: int, snapshots: int) -> tuple[int, int]:

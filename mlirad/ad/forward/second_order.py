@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.forward.forward_mode import floats
-from mlirad.ad.snapshot import Snapshot
 from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Versions
 from mlirad.ad.targets import has_twice, listed

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.actions import (
+from mlirad.ad.checkpoint.actions import (
     Action,
     CallAgain,
     CopyAgain,
@@ -16,10 +16,10 @@ from mlirad.ad.actions import (
     WriteAgain,
     checksums,
 )
+from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics, Target
+from mlirad.ad.checkpoint.replay import Loop, LoopAgain
+from mlirad.ad.checkpoint.schedule import OnlinePlacement, placements
 from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.recorded import Declared, Recorded, Statistics, Target
-from mlirad.ad.replay import Loop, LoopAgain
-from mlirad.ad.schedule import OnlinePlacement, placements
 from mlirad.ad.tape.accesses import Accesses, accesses_of
 from mlirad.ad.tape.entries import box_of, memory_of, named_flows, touched_box, written_boxes
 from mlirad.ad.tape.places import caller

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.steps import StepLog
+from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field

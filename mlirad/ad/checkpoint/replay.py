@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlirad.ad.actions import Action, Step
-from mlirad.ad.recorded import Declared, Recorded, Statistics
-from mlirad.ad.schedule import Reversal, placements, reversals
-from mlirad.ad.states import States
+from mlirad.ad.checkpoint.actions import Action, Step
+from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
+from mlirad.ad.checkpoint.schedule import Reversal, placements, reversals
+from mlirad.ad.checkpoint.states import States
 from mlirad.ad.tape.entries import Entry, memory_of
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.errors import TaichiRuntimeError

@@ -5,8 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from mlirad.ad.recorded import Declared, Statistics, Target
-from mlirad.ad.step_recorder import StepRecorder
+from mlirad.ad.checkpoint.recorded import Declared, Statistics, Target
+from mlirad.ad.checkpoint.step_recorder import StepRecorder
 from mlirad.ad.tape.entries import memory_of
 from mlirad.ad.tape.places import caller
 from mlirad.ad.tape.tape import Tape
