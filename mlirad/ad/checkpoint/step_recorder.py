@@ -19,7 +19,7 @@ from mlirad.ad.checkpoint.actions import (
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics, Target
 from mlirad.ad.checkpoint.replay import Loop, LoopAgain
 from mlirad.ad.checkpoint.schedule import OnlinePlacement, placements
-from mlirad.ad.custom_gradients import nothing
+from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.accesses import Accesses, accesses_of
 from mlirad.ad.tape.entries import box_of, memory_of, named_flows, touched_box, written_boxes
 from mlirad.ad.tape.places import caller

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.chains import chain, next_on_the_way
-from mlirad.ad.custom_gradients import nothing
+from mlirad.ad.functions.chains import chain, next_on_the_way
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.places import caller, is_result_used
-from mlirad.ad.targets import has_twice, listed
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments import ArrayBuffer

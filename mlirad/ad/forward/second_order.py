@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.custom_gradients import nothing
 from mlirad.ad.forward.forward_mode import floats
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Versions
-from mlirad.ad.targets import has_twice, listed
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel

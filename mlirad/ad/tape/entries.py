@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.custom_gradients import nothing
+from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.versions import Version, part
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlirad.ad.chains import chain, next_on_the_way
+from mlirad.ad.functions.chains import chain, next_on_the_way
 from mlirad.ad.tape.places import caller, is_result_used
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.kernel import Kernel

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.custom_gradients import nothing
-from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims

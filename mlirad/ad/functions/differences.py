@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
+from mlirad.ad.functions.targets import listed
 from mlirad.ad.tape.entries import Entry, HostWrite, Launch
 from mlirad.ad.tape.versions import Versions
-from mlirad.ad.targets import listed
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.derivatives import bind
+from mlirad.ad.functions.derivatives import bind
 from mlirad.errors import TaichiAssertionError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import NdarrayType, is_template

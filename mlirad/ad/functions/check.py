@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
-from mlirad.ad.differences import check_loss_type, compare, fields_of, repeat
+from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.runtime.program import program

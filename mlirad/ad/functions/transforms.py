@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
-from mlirad.ad.derivatives import Derivative
-from mlirad.ad.programs import ProgramFunction
+from mlirad.ad.functions.derivatives import Derivative
+from mlirad.ad.functions.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.calls import Function
 from mlirad.frontend.python.transforms import Transform
