@@ -8,18 +8,21 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-PASSES = sorted(p for p in (PACKAGE / "passes").glob("*.py") if not p.stem.startswith("_"))
+PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
 LEAVES = {"bindings", "types", "errors"}
 MAY_IMPORT = {
     "bindings": set(), "types": set(), "errors": set(),
     "dialect": LEAVES,
-    "passes": LEAVES | {"dialect"},
-    "pipeline": LEAVES | {"dialect", "passes"},
-    "frontend": LEAVES | {"dialect"},
-    "runtime": LEAVES | {"dialect", "passes", "pipeline", "frontend"},
-    "lang": LEAVES | {"dialect", "passes", "pipeline", "frontend", "runtime"},
-    "ad": LEAVES | {"dialect", "passes", "pipeline", "frontend", "runtime", "lang"},
+    "ir": LEAVES | {"dialect"},
+    "analysis": LEAVES | {"dialect", "ir"},
+    "sweeps": LEAVES | {"dialect", "ir", "analysis"},
+    "passes": LEAVES | {"dialect", "ir", "analysis", "sweeps"},
+    "pipeline": LEAVES | {"dialect", "ir", "analysis", "passes"},
+    "frontend": LEAVES | {"dialect", "ir"},
+    "runtime": LEAVES | {"dialect", "ir", "analysis", "passes", "pipeline", "frontend"},
+    "lang": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime"},
+    "ad": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime", "lang"},
 }
 PUBLIC = {"__init__", "examples"}  # the public names, and programs that a user writes: both see everything
 NAMES_OF_NOTHING = {"utils", "common", "helpers", "misc", "impl", "base"}
@@ -120,9 +123,24 @@ def test_imports_have_no_cycle() -> None:
 @pytest.mark.parametrize("path", PASSES, ids=name_of)
 def test_a_pass_has_a_lit_test(path: Path) -> None:
     """The test of a pass has its name."""
-    test = ROOT / "test" / "passes" / f"{path.stem}.mlir"
+    test = ROOT / "test" / "passes" / path.parent.name / f"{path.stem}.mlir"
     assert test.is_file(), f"no {name_of(test)}"
     assert f"--{path.stem.replace('_', '-')}" in test.read_text(), f"{name_of(test)} does not run its pass"
+
+
+def test_passes_have_names_of_their_own() -> None:
+    """A pass is found by its name alone."""
+    stems = [path.stem for path in PASSES]
+    assert len(stems) == len(set(stems))
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "passes").glob("*/*.py")), ids=name_of)
+def test_groups_of_passes_are_closed(path: Path) -> None:
+    """Passes import no other pass, and what has a `_` serves one pass: groups do not know each other."""
+    for line, name in imported(path):
+        if name.startswith("mlirad.passes."):
+            group, stem = name.split(".")[2:4]
+            assert group == path.parent.name and stem.startswith("_"), f"{name_of(path)}:{line}: imports {name}"
 
 
 @pytest.mark.parametrize("path", PASSES, ids=name_of)
@@ -144,7 +162,7 @@ def test_files_are_named_after_what_is_in_them(path: Path) -> None:
 
 def test_every_test_of_a_pass_has_its_pass() -> None:
     """A test whose pass is gone goes with it."""
-    names = [p.stem for p in PASSES]
-    stray = [path.name for path in (ROOT / "test" / "passes").glob("*.mlir")
-             if not any(path.stem == name or path.stem.startswith(f"{name}_") for name in names)]
+    names = [(p.parent.name, p.stem) for p in PASSES]
+    stray = [path.name for path in (ROOT / "test" / "passes").rglob("*.mlir")
+             if not any(path.parent.name == group and f"{path.stem}_".startswith(f"{name}_") for group, name in names)]
     assert not stray

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import ndarray as ln
-from mlirad.lang.field.field import declaration as lf
+from mlirad.lang.field import declaration as lf
 from mlirad.lang.matrix import Matrix, Vector, set_makers
 from mlirad.types import ALL, resolve
 

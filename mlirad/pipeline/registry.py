@@ -1,4 +1,4 @@
-"""The registry is the file system: `passes/verb_noun.py` is the pass `verb-noun`."""
+"""The registry is the file system: `passes/GROUP/verb_noun.py` is the pass `verb-noun`."""
 from __future__ import annotations
 
 import inspect
@@ -16,19 +16,23 @@ PassFunction = Callable[..., None]
 
 
 @cache
+def _modules() -> dict[str, str]:
+    """The module of every pass of ours, by the name of the pass, in alphabetical order."""
+    files = sorted(Path(mlirad.passes.__file__).parent.glob("*/*.py"), key=lambda path: path.stem)
+    return {path.stem.replace("_", "-"): f"mlirad.passes.{path.parent.name}.{path.stem}"
+            for path in files if not path.stem.startswith("_")}
+
+
 def pass_names() -> tuple[str, ...]:
     """Every pass of ours, as its name is written in a pipeline."""
-    folder = Path(mlirad.passes.__file__).parent
-    return tuple(sorted(p.stem.replace("_", "-") for p in folder.glob("*.py") if not p.stem.startswith("_")))
+    return tuple(_modules())
 
 
 @cache
 def find_pass(name: str) -> PassFunction:
     """The function of a pass. Raises KeyError for a name that is not ours."""
-    if name not in pass_names():
-        raise KeyError(name)
-    stem = name.replace("-", "_")
-    function: PassFunction = getattr(import_module(f"mlirad.passes.{stem}"), stem)
+    module = import_module(_modules()[name])
+    function: PassFunction = getattr(module, name.replace("-", "_"))
     return function
 
 

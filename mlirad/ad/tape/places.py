@@ -5,7 +5,7 @@ import sys
 from dis import opmap
 from types import FrameType
 
-_PACKAGE = __file__.rsplit("/", 2)[0]
+_PACKAGE = __file__.rsplit("/", 3)[0]
 
 
 def caller() -> str:

@@ -10,8 +10,10 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend import statements  # noqa: F401 - registers the node handlers
-from mlirad.frontend.python import calls, expressions, loops
+from mlirad.frontend.python import (
+    calls,
+    statements,  # noqa: F401 - registers the node handlers
+)
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.matrix import Matrix

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gradients import check, names_both, scalar, variable
-from race_programs import N, apart, meeting
-from test_random_programs import load
+from programs.load import load
+from programs.races import N, apart, meeting
 
 import mlirad as ti
 

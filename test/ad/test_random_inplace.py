@@ -13,8 +13,8 @@ import pytest
 from gradients import STEP, State
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from inplace_programs import Writer
-from test_random_programs import load
+from programs.inplace import Writer
+from programs.load import load
 
 import mlirad as ti
 

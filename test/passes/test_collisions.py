@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from colliding_programs import HEADER, Writer, indices
 from gradients import check, scalar, scatter, slope, variable
-from test_random_programs import load
+from programs.colliding import HEADER, Writer, indices
+from programs.load import load
 
 import mlirad as ti
 from mlirad.runtime.program import program

@@ -1,33 +1,18 @@
 """Random programs against finite differences. A failing program is printed, and stays in pytest's temporary folder."""
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 from random import Random
-from types import ModuleType
 
 from gradients import check
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from programs import Writer, inputs
+from programs.load import load
+from programs.plain import Writer, inputs
 
 import mlirad as ti
 
 COUNT = 60
-
-
-def load(source: str, folder: Path) -> ModuleType:
-    """A module of some source; kernels are read from its file."""
-    name = f"program_{abs(hash(source))}"
-    path = folder / f"{name}.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def check_program(random: Random, folder: Path, threads: int = 1) -> None:

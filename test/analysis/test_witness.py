@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gradients import check, scalar, variable
-from test_random_programs import load
+from programs.load import load
 
 import mlirad as ti
 

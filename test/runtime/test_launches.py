@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_kernels import KERNELS, REVERSED, returned
+from programs.gpu_kernels import KERNELS, REVERSED, returned
 
 import mlirad as ti
 from mlirad.bindings import ir

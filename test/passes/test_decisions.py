@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_random_programs import load
-from tied_programs import FIELDS, SIZE, TiedWriter, fill
+from programs.load import load
+from programs.tied import FIELDS, SIZE, TiedWriter, fill
 
 import mlirad as ti
 from mlirad.pipeline import pipelines

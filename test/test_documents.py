@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.parametrize(("document", "prints"), [("transforms", 10), ("forward-mode", 5)])

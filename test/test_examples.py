@@ -38,7 +38,7 @@ def test_throw_comes_nearer_to_the_mark() -> None:
 
 
 def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    readme = (Path(__file__).parents[1] / "README.md").read_text()
     program, said = re.findall(r"```(?:python)?\n(import mlirad.*?)```.*?```\n(.*?)```", readme, re.DOTALL)[0]
     file = tmp_path / "program.py"
     file.write_text(program)

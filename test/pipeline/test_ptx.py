@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu_kernels import (
+from programs.gpu_kernels import (
     KERNELS,
     REVERSED,
     Make,
