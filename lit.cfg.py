@@ -1,4 +1,6 @@
-"""How lit runs the tests of passes: a server forks for each `mlirad-opt` and `filecheck`, with everything loaded."""
+"""How lit runs the tests of passes: a server forks for each `mlirad-opt` and `filecheck`, with
+everything loaded."""
+
 # ruff: noqa: F821  (lit defines `config`)
 import sys
 from pathlib import Path
@@ -16,4 +18,6 @@ config.test_source_root = str(root)
 config.test_exec_root = str(root / "build" / "lit")
 config.excludes = ["build"]
 client = f"'{sys.executable}' -I -S '{root}/test/lit_server/client.py' '{start()}'"
-config.substitutions += [(rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")]
+config.substitutions += [
+    (rf"(?<![\w/.-]){name}(?![\w/.-])", f"{client} {name}") for name in ("mlirad-opt", "filecheck")
+]

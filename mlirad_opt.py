@@ -1,4 +1,6 @@
-"""`mlirad-opt` as a program: it loads the compiler, and nothing of what `import mlirad` loads for kernels."""
+"""`mlirad-opt` as a program: it loads the compiler, and nothing of what `import mlirad` loads for
+kernels."""
+
 from __future__ import annotations
 
 import sys
@@ -16,7 +18,8 @@ def main() -> int:
 
 
 def load_compiler() -> None:
-    """Import the package without its public names, and MLIR's bindings without what they load for NumPy's sake."""
+    """Import the package without its public names, and MLIR's bindings without what they load for
+    NumPy's sake."""
     spec = find_spec("mlirad")
     assert spec is not None
     sys.modules.setdefault("mlirad", module_from_spec(spec))

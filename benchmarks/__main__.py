@@ -1,8 +1,9 @@
 """Time mlirad beside other modules with Taichi's names.
 
-Peers are given as NAME=PYTHON, by --peer or in the environment variable PEERS; those that this interpreter can import
-are found by themselves.
+Peers are given as NAME=PYTHON, by --peer or in the environment variable PEERS; those that this
+interpreter can import are found by themselves.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -29,11 +30,17 @@ def main() -> int:
     settings = _settings()
     if settings.rules:
         for threads in settings.threads or (1,):
-            print(rules_table(compare_rules(settings.quick, settings.rounds or 25, threads)), flush=True)
+            print(
+                rules_table(compare_rules(settings.quick, settings.rounds or 25, threads)),
+                flush=True,
+            )
         return 0
     if settings.collisions:
         for threads in settings.threads or (1,):
-            print(checks_table(compare_checks(settings.quick, settings.rounds or 25, threads)), flush=True)
+            print(
+                checks_table(compare_checks(settings.quick, settings.rounds or 25, threads)),
+                flush=True,
+            )
         return 0
     if settings.gradients:
         _compare_gradients(settings)
@@ -57,27 +64,64 @@ def main() -> int:
 def _compare_gradients(settings: argparse.Namespace) -> None:
     names = [name for name in settings.only or GRADIENT_SIZES if name in GRADIENT_SIZES]
     for threads in settings.threads or (1,):
-        print(f"{threads} thread(s); least times, in brackets medians\n\n{ways_table(HEADING)}", flush=True)
+        print(
+            f"{threads} thread(s); least times, in brackets medians\n\n{ways_table(HEADING)}",
+            flush=True,
+        )
         for name in names:
-            print(compare_ways(name, settings.quick, settings.rounds or 15, threads).line(), flush=True)
-    print(f"\nfirst calls without what later ones take, ms, one thread\n\n{ways_table(FIRST_HEADING)}", flush=True)
+            print(
+                compare_ways(name, settings.quick, settings.rounds or 15, threads).line(),
+                flush=True,
+            )
+    print(
+        f"\nfirst calls without what later ones take, ms, one "
+        f"thread\n\n{ways_table(FIRST_HEADING)}",
+        flush=True,
+    )
     for name in names:
         print(compare_first_calls(name, settings.quick, 1).line(), flush=True)
 
 
 def _settings() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--quick", action="store_true", help="small sizes and few samples")
-    parser.add_argument("--only", action="append", choices=list(dict.fromkeys([*CASES, *GRADIENT_SIZES])),
-                        help="a case to run; may be repeated")
-    parser.add_argument("--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad')
-    parser.add_argument("--collisions", action="store_true", help="only tapes with and without their check of collisions")
-    parser.add_argument("--gradients", action="store_true", help="only derivatives beside their primal, on mlirad")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON", help="a system to compare with")
-    parser.add_argument("--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)")
-    parser.add_argument("--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)")
-    parser.add_argument("--output", type=Path, default=Path("results.json"), help="where the samples go")
+    parser.add_argument(
+        "--only",
+        action="append",
+        choices=list(dict.fromkeys([*CASES, *GRADIENT_SIZES])),
+        help="a case to run; may be repeated",
+    )
+    parser.add_argument(
+        "--rules", action="store_true", help='only rules="save" beside rules="refuse", on mlirad'
+    )
+    parser.add_argument(
+        "--collisions",
+        action="store_true",
+        help="only tapes with and without their check of collisions",
+    )
+    parser.add_argument(
+        "--gradients", action="store_true", help="only derivatives beside their primal, on mlirad"
+    )
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME=PYTHON",
+        help="a system to compare with",
+    )
+    parser.add_argument(
+        "--threads", type=int, action="append", help="how many threads; may be repeated (1 and 2)"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=0, help="samples of each system (7, or 3 with --quick)"
+    )
+    parser.add_argument(
+        "--output", type=Path, default=Path("results.json"), help="where the samples go"
+    )
     return parser.parse_args()
 
 
@@ -96,16 +140,27 @@ def _cases(settings: argparse.Namespace) -> list[Case]:
 
 
 def _write(file: Path, systems: list[System], kept: list[tuple[Case, dict[str, Measured]]]) -> None:
-    results = [{**asdict(case), "systems": {name: asdict(m) for name, m in found.items()}} for case, found in kept]
-    machine = {"processor": _processor(), "processors": os.cpu_count(), "system": platform.platform()}
+    results = [
+        {**asdict(case), "systems": {name: asdict(m) for name, m in found.items()}}
+        for case, found in kept
+    ]
+    machine = {
+        "processor": _processor(),
+        "processors": os.cpu_count(),
+        "system": platform.platform(),
+    }
     versions = {system.name: system.version() for system in systems}
-    file.write_text(json.dumps({"machine": machine, "versions": versions, "results": results}, indent=1))
+    file.write_text(
+        json.dumps({"machine": machine, "versions": versions, "results": results}, indent=1)
+    )
 
 
 def _processor() -> str:
     file = Path("/proc/cpuinfo")
     lines = file.read_text().splitlines() if file.exists() else []
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), ""
+    )
 
 
 if __name__ == "__main__":

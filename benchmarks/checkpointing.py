@@ -1,8 +1,10 @@
 """Time against memory of checkpointed loops: `python -m benchmarks.checkpointing`.
 
-Writes the plot of docs/checkpointing.md. The jelly of `mlirad.examples.throw`: one gradient, in place, by a tape that saves
-everything and with snapshots; then the moving averages of seed 002. Gradients are compared, to the bit.
+Writes the plot of docs/checkpointing.md. The jelly of `mlirad.examples.throw`: one gradient, in
+place, by a tape that saves everything and with snapshots; then the moving averages of seed 002.
+Gradients are compared, to the bit.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -39,12 +41,17 @@ class Cost:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.checkpointing", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.checkpointing",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--particles", type=int, default=1000)
     parser.add_argument("--steps", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--averages", type=int, default=100_000, help="steps of the moving averages")
+    parser.add_argument(
+        "--averages", type=int, default=100_000, help="steps of the moving averages"
+    )
     parser.add_argument("--plot", type=Path, default=PLOT)
     settings = parser.parse_args(arguments)
     ti.init(arch=ti.cpu, default_fp=ti.f64, cpu_max_num_threads=1)
@@ -56,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def jelly_costs(particles: int, steps: int, rounds: int) -> list[Cost]:
-    """One gradient without snapshots, and with more and more of them; of several rounds the fastest.
+    """One gradient without snapshots, and with more and more of them; of several rounds the
+    fastest.
 
     Raises AssertionError where gradients differ.
     """
@@ -68,12 +76,20 @@ def jelly_costs(particles: int, steps: int, rounds: int) -> list[Cost]:
         for snapshots in SNAPSHOTS:
             own.append(checkpointed(jelly, steps, snapshots))
             assert own[-1].executions == executions(steps, snapshots)
-            for gradient, other in zip((jelly.throw.grad.to_numpy(), jelly.start.grad.to_numpy()), expected):
+            for gradient, other in zip(
+                (jelly.throw.grad.to_numpy(), jelly.start.grad.to_numpy()), expected
+            ):
                 np.testing.assert_array_equal(gradient, other)
     costs = [min(same, key=lambda cost: cost.seconds) for same in zip(*runs)]
-    print(f"jelly of {particles} particles, {steps} steps\n{'snapshots':>10} {'seconds':>8} {'MB':>8} {'steps run':>10}")
+    print(
+        f"jelly of {particles} particles, {steps} steps\n{'snapshots':>10} {'seconds':>8} "
+        f"{'MB':>8} {'steps run':>10}"
+    )
     for cost in costs:
-        print(f"{cost.snapshots or 'all':>10} {cost.seconds:8.2f} {cost.bytes / 1e6:8.2f} {cost.executions:10}")
+        print(
+            f"{cost.snapshots or 'all':>10} {cost.seconds:8.2f} {cost.bytes / 1e6:8.2f} "
+            f"{cost.executions:10}"
+        )
     return costs
 
 
@@ -81,7 +97,9 @@ def checkpointed(jelly: Jelly, steps: int, snapshots: int) -> Cost:
     """One gradient with snapshots."""
     started = time.perf_counter()
     with ti.ad.Tape(jelly.loss):
-        loop = ti.ad.checkpointed(range(steps), state=jelly.state, scratch=jelly.scratch, snapshots=snapshots)
+        loop = ti.ad.checkpointed(
+            range(steps), state=jelly.state, scratch=jelly.scratch, snapshots=snapshots
+        )
         jelly.fly(loop)
     found = loop.statistics
     return Cost(snapshots, time.perf_counter() - started, found.peak_bytes, found.executions)
@@ -99,11 +117,19 @@ def draw(costs: Sequence[Cost], steps: int, file: Path) -> None:
     """The plot, as a small PNG."""
     figure, axes = plt.subplots(figsize=(6, 3.6), dpi=80, layout="constrained")
     some = [cost for cost in costs if cost.snapshots is not None]
-    axes.semilogx([cost.bytes / 1e6 for cost in some], [cost.seconds for cost in some], "o-", label="measured")
+    axes.semilogx(
+        [cost.bytes / 1e6 for cost in some], [cost.seconds for cost in some], "o-", label="measured"
+    )
     everything = costs[0]
     axes.semilogx([everything.bytes / 1e6], [everything.seconds], "s", label="everything saved")
     for cost in some:
-        axes.annotate(str(cost.snapshots), (cost.bytes / 1e6, cost.seconds), (2, 5), textcoords="offset points", fontsize=8)
+        axes.annotate(
+            str(cost.snapshots),
+            (cost.bytes / 1e6, cost.seconds),
+            (2, 5),
+            textcoords="offset points",
+            fontsize=8,
+        )
     axes.set_ylim(bottom=0)
     axes.set_xlabel("MB kept for the gradient (labels: snapshots)")
     axes.set_ylabel("seconds, one gradient")
@@ -115,7 +141,8 @@ def draw(costs: Sequence[Cost], steps: int, file: Path) -> None:
 
 
 def averages(steps: int, rows: int = 32, snapshots: int = 200) -> None:
-    """The moving averages of seed 002, a launch a step. Raises AssertionError where gradients differ."""
+    """The moving averages of seed 002, a launch a step. Raises AssertionError where gradients
+    differ."""
     data: Any = ti.field(ti.f64, shape=(rows, steps), needs_grad=True)
     ewma: Any = ti.field(ti.f64, shape=rows, needs_grad=True)
     loss: Any = ti.field(ti.f64, shape=(), needs_grad=True)
@@ -143,9 +170,17 @@ def averages(steps: int, rows: int = 32, snapshots: int = 200) -> None:
 
     record(lambda: range(2))  # compiles
     gradients = []
-    print(f"moving averages of {rows} rows, {steps} steps; one state a step: {8 * rows * steps / 1e6:.1f} MB")
-    for name, over in (("everything saved", lambda: range(steps)),
-                       (f"{snapshots} snapshots", lambda: ti.ad.checkpointed(range(steps), state=[ewma], snapshots=snapshots))):
+    print(
+        f"moving averages of {rows} rows, {steps} steps; one state a step: "
+        f"{8 * rows * steps / 1e6:.1f} MB"
+    )
+    for name, over in (
+        ("everything saved", lambda: range(steps)),
+        (
+            f"{snapshots} snapshots",
+            lambda: ti.ad.checkpointed(range(steps), state=[ewma], snapshots=snapshots),
+        ),
+    ):
         tracemalloc.start()
         tape, _ = record(over)
         held, _ = tracemalloc.get_traced_memory()
@@ -153,8 +188,11 @@ def averages(steps: int, rows: int = 32, snapshots: int = 200) -> None:
         tape, seconds = record(over)
         started = time.perf_counter()
         tape.grad({loss: None})
-        print(f"{name:>18}: {held / 1e6:8.3f} MB held after the forward sweep ({tape.explain().bytes} bytes of values); "
-              f"forward {seconds:.2f} s, reverse {time.perf_counter() - started:.2f} s")
+        print(
+            f"{name:>18}: {held / 1e6:8.3f} MB held after the forward sweep "
+            f"({tape.explain().bytes} bytes of values); "
+            f"forward {seconds:.2f} s, reverse {time.perf_counter() - started:.2f} s"
+        )
         gradients.append(data.grad.to_numpy())
         del tape
     np.testing.assert_array_equal(*gradients)

@@ -1,4 +1,6 @@
-"""What the check costs that iterations of a parallel loop do not meet: programs that scatter and gather through an index."""
+"""What the check costs that iterations of a parallel loop do not meet: programs that scatter and
+gather through an index."""
+
 from __future__ import annotations
 
 import statistics
@@ -29,8 +31,11 @@ class Overhead:
         """A row of the table."""
         best = [min(self.samples[way]) for way in WAYS]
         pairs = statistics.median(a / b for a, b in zip(*(self.samples[way] for way in WAYS)))
-        return (f"| `{self.name}`, {self.size} | {min(self.primal):.3g} | {best[1]:.3g} | {best[0]:.3g} | "
-                f"{best[0] / best[1]:.2f} | {pairs:.2f} |")
+        return (
+            f"| `{self.name}`, {self.size} | {min(self.primal):.3g} | {best[1]:.3g} | "
+            f"{best[0]:.3g} | "
+            f"{best[0] / best[1]:.2f} | {pairs:.2f} |"
+        )
 
 
 def compare_checks(quick: bool, rounds: int, threads: int) -> list[Overhead]:
@@ -53,9 +58,14 @@ def compare_checks(quick: bool, rounds: int, threads: int) -> list[Overhead]:
 
 
 def _program(name: str, size: int) -> tuple[Callable[[], None], Any]:
-    """Stores through a permutation; values in place from a permutation of others; the same with more arithmetic."""
+    """Stores through a permutation; values in place from a permutation of others; the same with
+    more arithmetic."""
     x, y = (ti.field(ti.f32, size, needs_grad=True) for _ in range(2))
-    z, k, loss = ti.field(ti.f32, 2 * size, needs_grad=True), ti.field(ti.i32, size), ti.field(ti.f32, (), needs_grad=True)
+    z, k, loss = (
+        ti.field(ti.f32, 2 * size, needs_grad=True),
+        ti.field(ti.i32, size),
+        ti.field(ti.f32, (), needs_grad=True),
+    )
     random = np.random.default_rng(3)
     x.from_numpy(random.random(size).astype(np.float32))
     z.from_numpy(random.random(2 * size).astype(np.float32))
@@ -122,5 +132,12 @@ def _without_checks() -> Iterator[None]:
 
 def checks_table(found: list[Overhead]) -> str:
     """The overheads as a table."""
-    return "\n".join(["| program | primal, ms | tape without the check, ms | with it, ms | ratio of the least | "
-                      "median of the ratios of pairs |", "|---|---|---|---|---|---|", *(one.line() for one in found)])
+    return "\n".join(
+        [
+            "| program | primal, ms | tape without the check, ms | with it, ms | ratio of the "
+            "least | "
+            "median of the ratios of pairs |",
+            "|---|---|---|---|---|---|",
+            *(one.line() for one in found),
+        ]
+    )

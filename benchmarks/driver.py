@@ -1,4 +1,5 @@
 """Measure a case on several systems, one sample of each in turn: A B C A B C."""
+
 from __future__ import annotations
 
 import json
@@ -22,7 +23,8 @@ READY_SECONDS, TURN_SECONDS = 300.0, 8.0
 
 @dataclass(frozen=True)
 class Case:
-    """What is measured, how large, on how many threads; `fresh` cases need a new process for every sample."""
+    """What is measured, how large, on how many threads; `fresh` cases need a new process for every
+    sample."""
 
     name: str
     size: int
@@ -32,12 +34,21 @@ class Case:
     def arguments(self) -> list[str]:
         """For the worker's command line."""
         trips = SIZES[self.name].inner_trips(self.size) if self.name in SIZES else 0
-        return [self.name, "--size", str(self.size), "--threads", str(self.threads), "--inner-trips", str(trips)]
+        return [
+            self.name,
+            "--size",
+            str(self.size),
+            "--threads",
+            str(self.threads),
+            "--inner-trips",
+            str(trips),
+        ]
 
 
 @dataclass
 class Measured:
-    """What a system gave: medians of its samples, its gradient's digest, or why there is nothing."""
+    """What a system gave: medians of its samples, its gradient's digest, or why there is
+    nothing."""
 
     samples: list[dict[str, float]] = field(default_factory=list)
     found: dict[str, Any] = field(default_factory=dict)
@@ -60,9 +71,24 @@ class Worker:
         self.spent = 0.0
         self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [system.python, "-W", "ignore", "-m", "benchmarks.worker", system.name, *case.arguments(), "--started",
-             repr(time.time())], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True, cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)})
+            [
+                system.python,
+                "-W",
+                "ignore",
+                "-m",
+                "benchmarks.worker",
+                system.name,
+                *case.arguments(),
+                "--started",
+                repr(time.time()),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
         try:
             self.found = self._read()
         except Failure:
@@ -86,7 +112,7 @@ class Worker:
         assert self.process.stdout is not None
         for line in self.process.stdout:
             if line.startswith(PREFIX):
-                answer: dict[str, Any] = json.loads(line[len(PREFIX):])
+                answer: dict[str, Any] = json.loads(line[len(PREFIX) :])
                 return answer
         raise Failure(self._reason())
 
@@ -109,7 +135,11 @@ class Worker:
 
 def measure(case: Case, systems: list[System], rounds: int) -> dict[str, Measured]:
     """Samples of all systems, in turn."""
-    return _measure_fresh(case, systems, rounds) if case.fresh else _measure_running(case, systems, rounds)
+    return (
+        _measure_fresh(case, systems, rounds)
+        if case.fresh
+        else _measure_running(case, systems, rounds)
+    )
 
 
 def _measure_running(case: Case, systems: list[System], rounds: int) -> dict[str, Measured]:

@@ -1,4 +1,6 @@
-"""What derivatives cost beside their primal: a tape, forward mode in one and in several directions, and an `hvp`."""
+"""What derivatives cost beside their primal: a tape, forward mode in one and in several directions,
+and an `hvp`."""
+
 from __future__ import annotations
 
 import importlib
@@ -14,8 +16,16 @@ from benchmarks.workload import GRADIENT_SIZES, Workload
 
 DIRECTIONS = (1, 4, 8)
 WAYS = ("primal", "tape", "forward", "forward4", "forward8", "hvp")
-HEADING = ("workload", "primal, ms", "tape / primal", "forward / primal", "with clearing and seed",
-           "4 directions / 4 passes", "8 directions / 8 passes", "hvp / primal")
+HEADING = (
+    "workload",
+    "primal, ms",
+    "tape / primal",
+    "forward / primal",
+    "with clearing and seed",
+    "4 directions / 4 passes",
+    "8 directions / 8 passes",
+    "hvp / primal",
+)
 FIRST_HEADING = ("workload", "primal, ms", "tape", "forward", "forward, 4", "forward, 8", "hvp")
 REPEATS = 3  # programs whose first calls are timed
 
@@ -24,7 +34,8 @@ Timed = tuple[float, float]
 
 @dataclass(frozen=True)
 class Ways:
-    """Milliseconds of each way to run a workload: all of it, and without clearing, seeding and reading of tangents."""
+    """Milliseconds of each way to run a workload: all of it, and without clearing, seeding and
+    reading of tangents."""
 
     name: str
     size: int
@@ -33,20 +44,31 @@ class Ways:
 
     def line(self) -> str:
         """A row of the table: by least times, and in brackets by medians."""
-        cells = [f"{min(self.whole['primal']):.3g} ({statistics.median(self.whole['primal']):.3g})",
-                 self._ratio(self.whole, "tape"), self._ratio(self.launches, "forward"),
-                 self._ratio(self.whole, "forward"), self._ratio(self.launches, "forward4", "forward", 4),
-                 self._ratio(self.launches, "forward8", "forward", 8), self._ratio(self.whole, "hvp")]
+        cells = [
+            f"{min(self.whole['primal']):.3g} ({statistics.median(self.whole['primal']):.3g})",
+            self._ratio(self.whole, "tape"),
+            self._ratio(self.launches, "forward"),
+            self._ratio(self.whole, "forward"),
+            self._ratio(self.launches, "forward4", "forward", 4),
+            self._ratio(self.launches, "forward8", "forward", 8),
+            self._ratio(self.whole, "hvp"),
+        ]
         return _row([f"`{self.name}`, {self.size}", *cells])
 
-    def _ratio(self, samples: dict[str, list[float]], way: str, beside: str = "primal", times: int = 1) -> str:
+    def _ratio(
+        self, samples: dict[str, list[float]], way: str, beside: str = "primal", times: int = 1
+    ) -> str:
         least = min(samples[way]) / min(samples[beside]) / times
-        return f"{least:.2f} ({statistics.median(samples[way]) / statistics.median(samples[beside]) / times:.2f})"
+        return (
+            f"{least:.2f} "
+            f"({statistics.median(samples[way]) / statistics.median(samples[beside]) / times:.2f})"
+        )
 
 
 @dataclass(frozen=True)
 class First:
-    """Milliseconds of the first call of each way, of which the later ones are taken off: translation and compilation."""
+    """Milliseconds of the first call of each way, of which the later ones are taken off:
+    translation and compilation."""
 
     name: str
     milliseconds: dict[str, float]
@@ -59,14 +81,28 @@ class First:
 def compare_ways(name: str, quick: bool, rounds: int, threads: int) -> Ways:
     """Time all ways to run a workload, one sample of each in turn."""
     ways = _ways(name, quick, threads)
-    first = _in_turn(ways, WAYS[:3], rounds)  # before there are fields of more tangents, which all clear
+    first = _in_turn(
+        ways, WAYS[:3], rounds
+    )  # before there are fields of more tangents, which all clear
     later = _in_turn(ways, WAYS, rounds)
-    return Ways(name, _size(name, quick), *({way: [one[part] for one in (first if way in first and part == 0 else later)[way]]
-                                             for way in WAYS} for part in range(2)))
+    return Ways(
+        name,
+        _size(name, quick),
+        *(
+            {
+                way: [one[part] for one in (first if way in first and part == 0 else later)[way]]
+                for way in WAYS
+            }
+            for part in range(2)
+        ),
+    )
 
 
-def _in_turn(ways: dict[str, Callable[[], Timed]], names: Sequence[str], rounds: int) -> dict[str, list[Timed]]:
-    """Samples of some ways, each the second of two runs in a row: what it needs is in the caches as far as it fits."""
+def _in_turn(
+    ways: dict[str, Callable[[], Timed]], names: Sequence[str], rounds: int
+) -> dict[str, list[Timed]]:
+    """Samples of some ways, each the second of two runs in a row: what it needs is in the caches as
+    far as it fits."""
     found = {way: list[Timed]() for way in names}
     for way in (*names, *names):  # what is given more tangents is compiled anew
         ways[way]()
@@ -93,12 +129,20 @@ def _size(name: str, quick: bool) -> int:
 
 
 def _ways(name: str, quick: bool, threads: int) -> dict[str, Callable[[], Timed]]:
-    """The workload in a new program, as functions that give milliseconds: of everything, and of the launches alone."""
+    """The workload in a new program, as functions that give milliseconds: of everything, and of the
+    launches alone."""
     ti.init(default_fp=ti.f32, cpu_max_num_threads=threads)
-    made: Workload = importlib.import_module(f"benchmarks.workloads.{name}").build(ti, _size(name, quick))
+    made: Workload = importlib.import_module(f"benchmarks.workloads.{name}").build(
+        ti, _size(name, quick)
+    )
     random = np.random.default_rng(41)
-    seeds = {count: [random.standard_normal((count, *one.shape, *one.element_shape)).astype(np.float32)
-                     for one in made.inputs] for count in DIRECTIONS}
+    seeds = {
+        count: [
+            random.standard_normal((count, *one.shape, *one.element_shape)).astype(np.float32)
+            for one in made.inputs
+        ]
+        for count in DIRECTIONS
+    }
     once = [seed[0] for seed in seeds[1]]
 
     def primal() -> Timed:
@@ -124,8 +168,14 @@ def _ways(name: str, quick: bool, threads: int) -> dict[str, Callable[[], Timed]
         whole = (time.perf_counter() - start) * 1e3
         return whole, whole
 
-    return {"primal": primal, "tape": tape, "forward": lambda: forward(1), "forward4": lambda: forward(4),
-            "forward8": lambda: forward(8), "hvp": hvp}
+    return {
+        "primal": primal,
+        "tape": tape,
+        "forward": lambda: forward(1),
+        "forward4": lambda: forward(4),
+        "forward8": lambda: forward(8),
+        "hvp": hvp,
+    }
 
 
 def _forward(made: Workload) -> None:

@@ -1,4 +1,6 @@
-"""Turn a results.json of the peers' driver into markdown tables: `python -m benchmarks.peers_table results.json`."""
+"""Turn a results.json of the peers' driver into markdown tables: `python -m benchmarks.peers_table
+results.json`."""
+
 from __future__ import annotations
 
 import argparse
@@ -9,8 +11,13 @@ from pathlib import Path
 from typing import Any
 
 Result = dict[str, Any]
-LAUNCHES = {"empty": "empty kernel", "fwd": "16 elements", "fwd_args": "with two scalars",
-            "fwd_ndarray": "with an ndarray", "tape_fwd_bwd": "forward and reverse in a tape"}
+LAUNCHES = {
+    "empty": "empty kernel",
+    "fwd": "16 elements",
+    "fwd_args": "with two scalars",
+    "fwd_ndarray": "with an ndarray",
+    "tape_fwd_bwd": "forward and reverse in a tape",
+}
 KINDS = {"small": "small kernel", "p2g2d": "2-D particle to grid", "p2g3d": "3-D particle to grid"}
 
 
@@ -24,8 +31,12 @@ def main() -> None:
 
 def tables(results: Result) -> list[str]:
     """The workloads, the launches and the first calls, as far as they were run."""
-    found = [workloads(results["main"], 1), workloads(results["main"], 2), launches(results["launch"]),
-             first_calls(results["compile"])]
+    found = [
+        workloads(results["main"], 1),
+        workloads(results["main"], 2),
+        launches(results["launch"]),
+        first_calls(results["compile"]),
+    ]
     return [table for table in found if table]
 
 
@@ -36,11 +47,15 @@ def workloads(results: Sequence[Result], threads: int) -> str:
     rows = []
     for workload, size in _in_order((result["workload"], result["n"]) for result in mine):
         here = {r["peer"]: r for r in mine if (r["workload"], r["n"]) == (workload, size)}
-        fastest = {key: min((r[key] for r in here.values() if r.get(key)), default=0.0)
-                   for key in ("primal_ms", "grad_ms")}
+        fastest = {
+            key: min((r[key] for r in here.values() if r.get(key)), default=0.0)
+            for key in ("primal_ms", "grad_ms")
+        }
         rows.append([workload, f"{size:,}", *(_times(here.get(peer), fastest) for peer in peers)])
     title = "One thread" if threads == 1 else f"{threads} threads"
-    return _table(f"{title}, milliseconds, forward / forward and reverse:", ["workload", "n", *peers], rows)
+    return _table(
+        f"{title}, milliseconds, forward / forward and reverse:", ["workload", "n", *peers], rows
+    )
 
 
 def _times(result: Result | None, fastest: dict[str, float]) -> str:
@@ -63,8 +78,12 @@ def launches(results: Sequence[Result]) -> str:
     """Microseconds a launch."""
     rows = []
     for result in results:
-        rows.append([f"{result['peer']}, {result['threads']} thread{'s' * (result['threads'] > 1)}",
-                     *(_number(result["us"].get(key), -1.0) for key in LAUNCHES)])
+        rows.append(
+            [
+                f"{result['peer']}, {result['threads']} thread{'s' * (result['threads'] > 1)}",
+                *(_number(result["us"].get(key), -1.0) for key in LAUNCHES),
+            ]
+        )
     return _table("A launch, microseconds:", ["", *LAUNCHES.values()], rows)
 
 
@@ -76,11 +95,15 @@ def first_calls(results: Sequence[Result]) -> str:
         row = [peer]
         for kind in kinds:
             here = [r for r in results if (r["peer"], r["kind"]) == (peer, kind)]
-            row.append(" / ".join(_median(here, state, "start_to_grad_s") for state in ("cold", "warm")))
+            row.append(
+                " / ".join(_median(here, state, "start_to_grad_s") for state in ("cold", "warm"))
+            )
             row.append(_median(here, "cold", "first_grad_s"))
         rows.append(row)
     headings = [text for kind in kinds for text in (KINDS[kind], "of it, gradient")]
-    return _table("Process start to first gradient, cold / warm cache, seconds:", ["", *headings], rows)
+    return _table(
+        "Process start to first gradient, cold / warm cache, seconds:", ["", *headings], rows
+    )
 
 
 def _median(results: Iterable[Result], state: str, key: str) -> str:

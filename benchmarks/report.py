@@ -1,4 +1,5 @@
 """Results as tables for people."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,10 +9,18 @@ from benchmarks.systems import OURS
 
 AGREES = 2e-3  # of the gradient's norm, for sums of millions of f32 terms in different orders
 COLUMNS = {
-    "launch": (("empty", "empty kernel, µs"), ("launch", "launch, µs"), ("with_scalars", "two scalars, µs"),
-               ("tape", "forward and reverse in a tape, µs")),
-    "first_call": (("start", "import, ms"), ("first_primal", "first call, ms"),
-                   ("first_gradient", "first gradient, ms"), ("all", "from process start, ms")),
+    "launch": (
+        ("empty", "empty kernel, µs"),
+        ("launch", "launch, µs"),
+        ("with_scalars", "two scalars, µs"),
+        ("tape", "forward and reverse in a tape, µs"),
+    ),
+    "first_call": (
+        ("start", "import, ms"),
+        ("first_primal", "first call, ms"),
+        ("first_gradient", "first gradient, ms"),
+        ("all", "from process start, ms"),
+    ),
 }
 WORKLOAD = (("primal", "primal, ms"), ("gradient", "primal and gradient, ms"))
 
@@ -33,7 +42,10 @@ def table(case: Case, results: dict[str, Measured]) -> str:
         cells = [_cell(measured.median(key), ours.median(key), name == OURS) for key, _ in names]
         rows.append([name, *cells, _agreement(ours, measured, name)])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    lines = ["| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |" for row in rows]
+    lines = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+        for row in rows
+    ]
     lines.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
     threads = "one thread" if case.threads == 1 else f"{case.threads} threads"
     return "\n".join([f"{case.name}, {case.size}, {threads}", "", *lines, ""])
@@ -62,5 +74,7 @@ def disagreements(case: Case, results: dict[str, Measured]) -> list[str]:
     for name, measured in results.items():
         away = deviation(results[OURS], measured)
         if away is not None and not away < AGREES:
-            found.append(f"{case.name}: the gradient of {name} differs from ours by {away:.0e} of its norm")
+            found.append(
+                f"{case.name}: the gradient of {name} differs from ours by {away:.0e} of its norm"
+            )
     return found

@@ -1,4 +1,6 @@
-"""What it costs a program that obeys the access rules that others need not: `rules="save"` beside `rules="refuse"`."""
+"""What it costs a program that obeys the access rules that others need not: `rules="save"` beside
+`rules="refuse"`."""
+
 from __future__ import annotations
 
 import importlib
@@ -10,13 +12,18 @@ from typing import Any
 import mlirad as ti
 from benchmarks.workload import SIZES, Workload
 
-INDEXED = ("stencil2d", "mass_spring", "mpm2d")  # a wave, springs, a material point method, each indexed by time
+INDEXED = (
+    "stencil2d",
+    "mass_spring",
+    "mpm2d",
+)  # a wave, springs, a material point method, each indexed by time
 RULES = ("save", "refuse")
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Milliseconds of a gradient under each of the two rules, one sample of each in turn, and the bytes kept."""
+    """Milliseconds of a gradient under each of the two rules, one sample of each in turn, and the
+    bytes kept."""
 
     name: str
     size: int
@@ -28,8 +35,11 @@ class Cost:
         best = [min(self.samples[rules]) for rules in RULES]
         middle = [statistics.median(self.samples[rules]) for rules in RULES]
         pairs = statistics.median(a / b for a, b in zip(*(self.samples[rules] for rules in RULES)))
-        return (f"| `{self.name}`, {self.size} | {best[0]:.3g} / {best[1]:.3g} | {middle[0]:.3g} / {middle[1]:.3g} | "
-                f"{best[0] / best[1]:.3f} | {pairs:.3f} | {self.kept} |")
+        return (
+            f"| `{self.name}`, {self.size} | {best[0]:.3g} / {best[1]:.3g} | {middle[0]:.3g} / "
+            f"{middle[1]:.3g} | "
+            f"{best[0] / best[1]:.3f} | {pairs:.3f} | {self.kept} |"
+        )
 
 
 def compare_rules(quick: bool, rounds: int, threads: int) -> list[Cost]:
@@ -58,6 +68,12 @@ def _gradient(made: Workload, rules: str) -> tuple[float, Any]:
 
 def rules_table(costs: list[Cost]) -> str:
     """The costs as a table."""
-    return "\n".join(["| workload | ms, least, save / refuse | ms, median, save / refuse | ratio of the least | "
-                      "median of the ratios of pairs | bytes kept |", "|---|---|---|---|---|---|",
-                      *(cost.line() for cost in costs)])
+    return "\n".join(
+        [
+            "| workload | ms, least, save / refuse | ms, median, save / refuse | ratio of the "
+            "least | "
+            "median of the ratios of pairs | bytes kept |",
+            "|---|---|---|---|---|---|",
+            *(cost.line() for cost in costs),
+        ]
+    )

@@ -1,4 +1,6 @@
-"""The systems that are compared: a name, which is also the module's, and the interpreter that has it."""
+"""The systems that are compared: a name, which is also the module's, and the interpreter that has
+it."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -20,7 +22,9 @@ class System:
 
     def version(self) -> str:
         """The installed version, or nothing where it is run from a checkout."""
-        done = subprocess.run([self.python, "-c", _VERSION, self.name], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [self.python, "-c", _VERSION, self.name], capture_output=True, text=True, check=False
+        )
         return done.stdout.strip()
 
 

@@ -1,7 +1,10 @@
-"""The process that measures one case on one system: `python -m benchmarks.worker SYSTEM CASE`, samples on request.
+"""The process that measures one case on one system: `python -m benchmarks.worker SYSTEM CASE`,
+samples on request.
 
-It says what it found when the case is ready, takes a sample for every line that it reads, and ends with its input.
+It says what it found when the case is ready, takes a sample for every line that it reads, and ends
+with its input.
 """
+
 import argparse
 import importlib
 import json
@@ -37,12 +40,15 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--inner-trips", type=int, default=0)
-    parser.add_argument("--started", type=float, default=STARTED, help="when the process was asked for")
+    parser.add_argument(
+        "--started", type=float, default=STARTED, help="when the process was asked for"
+    )
     return parser.parse_args()
 
 
 def _prepare_threads(threads: int) -> None:
-    """One thread stays on one processor; several run as a user's would, with the defaults of each system."""
+    """One thread stays on one processor; several run as a user's would, with the defaults of each
+    system."""
     if threads == 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
@@ -55,10 +61,17 @@ def _start(settings: argparse.Namespace) -> Any:
     for name in ("TAICHI", "QUADRANTS"):
         os.environ[f"ENABLE_{name}_HEADER_PRINT"] = "0"
     ti = importlib.import_module(settings.system)
-    options: dict[str, Any] = {"arch": ti.cpu, "default_fp": ti.f32, "offline_cache": False, "log_level": ti.ERROR,
-                               "cpu_max_num_threads": settings.threads}
+    options: dict[str, Any] = {
+        "arch": ti.cpu,
+        "default_fp": ti.f32,
+        "offline_cache": False,
+        "log_level": ti.ERROR,
+        "cpu_max_num_threads": settings.threads,
+    }
     if settings.inner_trips and settings.system == "taichi":
-        options["ad_stack_size"] = settings.inner_trips + 16  # the default overruns its stack beyond 32 trips
+        options["ad_stack_size"] = (
+            settings.inner_trips + 16
+        )  # the default overruns its stack beyond 32 trips
     if settings.inner_trips and settings.system == "quadrants":
         options["ad_stack_experimental_enabled"] = True
     ti.init(**options)
@@ -78,7 +91,8 @@ def _repeats(function: Callable[[], None]) -> int:
 
 
 def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
-    """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the gradient."""
+    """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the
+    gradient."""
     ti = _start(settings)
     made = importlib.import_module(f"benchmarks.workloads.{settings.case}").build(ti, settings.size)
 
@@ -95,9 +109,15 @@ def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[
         ti.sync()
 
     first = {"first_primal": _per_call(primal, 1), "first_gradient": _per_call(gradient, 1)}
-    found = {"loss": float(made.loss[None]), "gradient": _digest([field.grad.to_numpy() for field in made.inputs])}
+    found = {
+        "loss": float(made.loss[None]),
+        "gradient": _digest([field.grad.to_numpy() for field in made.inputs]),
+    }
     counts = _repeats(primal), _repeats(gradient)
-    return lambda: {"primal": _per_call(primal, counts[0]), "gradient": _per_call(gradient, counts[1])}, found | first
+    return lambda: {
+        "primal": _per_call(primal, counts[0]),
+        "gradient": _per_call(gradient, counts[1]),
+    }, found | first
 
 
 def _digest(arrays: list[Any]) -> list[float]:
@@ -106,7 +126,10 @@ def _digest(arrays: list[Any]) -> list[float]:
 
     flat = np.concatenate([array.astype(np.float64).ravel() for array in arrays])
     random = np.random.default_rng(37)
-    return [float(np.linalg.norm(flat)), *(float(flat @ random.standard_normal(flat.size)) for _ in range(4))]
+    return [
+        float(np.linalg.norm(flat)),
+        *(float(flat @ random.standard_normal(flat.size)) for _ in range(4)),
+    ]
 
 
 def _launch(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
@@ -153,15 +176,20 @@ def _launch(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[st
         return _per_call(repeated, 1) * 1e3 / count
 
     def sample() -> Sample:
-        return {"empty": many(empty), "launch": many(add), "with_scalars": many(lambda: add_scaled(0.001, 0)),
-                "tape": _per_call(taped, 1) * 1e3 / count}
+        return {
+            "empty": many(empty),
+            "launch": many(add),
+            "with_scalars": many(lambda: add_scaled(0.001, 0)),
+            "tape": _per_call(taped, 1) * 1e3 / count,
+        }
 
     sample()
     return sample, {"gradient": [float(x.grad[0])]}
 
 
 def _first_call(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
-    """What comes before the first result of a small kernel and before its gradient, in milliseconds; measured once."""
+    """What comes before the first result of a small kernel and before its gradient, in
+    milliseconds; measured once."""
     ti = _start(settings)
     imported = time.time()
     x = ti.field(ti.f32, settings.size, needs_grad=True)
@@ -184,7 +212,10 @@ def _first_call(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dic
         ti.sync()
 
     first = {"first_primal": _per_call(primal, 1), "first_gradient": _per_call(gradient, 1)}
-    spent = {"start": (imported - settings.started) * 1e3, "all": (time.time() - settings.started) * 1e3}
+    spent = {
+        "start": (imported - settings.started) * 1e3,
+        "all": (time.time() - settings.started) * 1e3,
+    }
     return lambda: first | spent, {"gradient": _digest([x.grad.to_numpy()])}
 
 

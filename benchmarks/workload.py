@@ -1,4 +1,6 @@
-"""What a workload is: launches that compute a loss, and the fields whose gradients are asked for."""
+"""What a workload is: launches that compute a loss, and the fields whose gradients are asked
+for."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -12,7 +14,8 @@ def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Workload:
-    """`forward` adds to `loss`, which is 0 before it; `reset` clears what `forward` accumulates into."""
+    """`forward` adds to `loss`, which is 0 before it; `reset` clears what `forward` accumulates
+    into."""
 
     forward: Callable[[], None]
     loss: Any
@@ -22,7 +25,8 @@ class Workload:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large a workload is, and how many trips its longest inner loop makes (which some systems must be told)."""
+    """How large a workload is, and how many trips its longest inner loop makes (which some systems
+    must be told)."""
 
     full: int
     quick: int
@@ -38,4 +42,8 @@ SIZES = {
     "ewma": Sizes(10_000, 2_000, lambda size: 256),
     "network": Sizes(4_096, 512, lambda size: 64),
 }
-GRADIENT_SIZES = {**SIZES, "ray_march": Sizes(256, 96), "diffusion": Sizes(512, 128)}  # not for Taichi: `break`, in place
+GRADIENT_SIZES = {
+    **SIZES,
+    "ray_march": Sizes(256, 96),
+    "diffusion": Sizes(512, 128),
+}  # not for Taichi: `break`, in place

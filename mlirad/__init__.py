@@ -1,4 +1,5 @@
 """mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
+
 from types import ModuleType as _ModuleType
 
 from mlirad import ad
@@ -113,8 +114,12 @@ clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
-__all__ = sorted(name for name, value in globals().items() if not name.startswith("_") and (
-    not isinstance(value, _ModuleType) or name in ("ad", "math", "types")))
+__all__ = sorted(
+    name
+    for name, value in globals().items()
+    if not name.startswith("_")
+    and (not isinstance(value, _ModuleType) or name in ("ad", "math", "types"))
+)
 
 
 def __dir__() -> list[str]:

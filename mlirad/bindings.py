@@ -1,4 +1,5 @@
 """Name the MLIR distribution: the one module that knows where the Python bindings come from."""
+
 from __future__ import annotations
 
 from importlib import import_module

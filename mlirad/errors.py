@@ -1,4 +1,5 @@
 """The errors that users see, named as Taichi names them."""
+
 from __future__ import annotations
 
 import linecache
@@ -19,7 +20,8 @@ class SourceLocation:
         return f"{self.file}:{self.line}:{self.column}"
 
     def excerpt(self) -> str:
-        """The source line with a caret under the column, as Python prints it; empty where the file cannot be read."""
+        """The source line with a caret under the column, as Python prints it; empty where the file
+        cannot be read."""
         lines = _lines(self.file)
         if not 0 < self.line <= len(lines):
             return ""
@@ -29,7 +31,9 @@ class SourceLocation:
         return f"    {shown.rstrip()}\n    {caret}"
 
 
-Related = Sequence[tuple[SourceLocation, str]]  # other places that a message speaks of, and what is there
+Related = Sequence[
+    tuple[SourceLocation, str]
+]  # other places that a message speaks of, and what is there
 
 
 def _lines(file: str) -> list[str]:
@@ -40,7 +44,9 @@ def _lines(file: str) -> list[str]:
 class TaichiCompilationError(Exception):
     """A kernel cannot be compiled; the message names the file, the line and the reason."""
 
-    def __init__(self, message: str = "", location: SourceLocation | None = None, related: Related = ()) -> None:
+    def __init__(
+        self, message: str = "", location: SourceLocation | None = None, related: Related = ()
+    ) -> None:
         self.reason = message
         self.source = location
         self.related = related

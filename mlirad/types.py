@@ -1,4 +1,5 @@
 """Scalar element types and Taichi's promotion rules."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
 """Every test starts a program of its own."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""The oracles of the reverse-mode tests: finite differences of the same program, and errors that name two lines."""
+"""The oracles of the reverse-mode tests: finite differences of the same program, and errors that
+name two lines."""
+
 from __future__ import annotations
 
 import linecache
@@ -12,11 +14,13 @@ import numpy as np
 import mlirad as ti
 from mlirad.runtime.program import program as current_program
 
-STEP = 2.0 ** -17
+STEP = 2.0**-17
 ELEMENTS = 24  # checked one by one; larger inputs also along one random direction
 
 
-def variable(*shape: int, low: float = 0.5, high: float = 1.5, seed: int = 0, dtype: Any = ti.f64) -> Any:
+def variable(
+    *shape: int, low: float = 0.5, high: float = 1.5, seed: int = 0, dtype: Any = ti.f64
+) -> Any:
     """A field with a gradient, filled with numbers between two bounds."""
     x = ti.field(dtype, shape=shape, needs_grad=True)
     scatter(x, low, high, seed)
@@ -26,7 +30,9 @@ def variable(*shape: int, low: float = 0.5, high: float = 1.5, seed: int = 0, dt
 def scatter(x: Any, low: float = 0.5, high: float = 1.5, seed: int = 0) -> None:
     """Fill a field or ndarray with numbers between two bounds."""
     shape = x.to_numpy().shape
-    x.from_numpy(np.random.default_rng([seed, *shape]).uniform(low, high, shape).astype(x.to_numpy().dtype))
+    x.from_numpy(
+        np.random.default_rng([seed, *shape]).uniform(low, high, shape).astype(x.to_numpy().dtype)
+    )
 
 
 def scalar(dtype: Any = ti.f64) -> Any:
@@ -48,13 +54,21 @@ def total(a: ti.template(), loss: ti.template()):
         loss[None] += a[i] ** 2
 
 
-def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *, rel: float = 1e-6,
-          forward: bool = True) -> list[np.ndarray[Any, Any]]:
-    """Differentiate `loss`, as `run` computes it, in every element of `inputs`; compare; return the gradients.
+def check(
+    run: Callable[[], Any],
+    inputs: Sequence[Any],
+    loss: Any,
+    *,
+    rel: float = 1e-6,
+    forward: bool = True,
+) -> list[np.ndarray[Any, Any]]:
+    """Differentiate `loss`, as `run` computes it, in every element of `inputs`; compare; return the
+    gradients.
 
-    Every evaluation begins with the same memory and the same seed. What the program leaves in memory under a tape has
-    to be what it leaves without one. Reverse mode has to be the transpose of forward mode, but for programs that call
-    functions with a reverse of their own (`forward=False`).
+    Every evaluation begins with the same memory and the same seed. What the program leaves in
+    memory under a tape has to be what it leaves without one. Reverse mode has to be the transpose
+    of forward mode, but for programs that call functions with a reverse of their own
+    (`forward=False`).
     """
     start = State(inputs, loss)
     loss.fill(0)
@@ -86,13 +100,20 @@ def check(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, *, rel: floa
             found = float((gradient * direction).sum())
             assert abs(found - expected) <= rel * abs(expected) + 1e-9 * (1 + abs(plain)), (
                 f"in {getattr(x, 'symbol', 'array')} along {np.argwhere(direction)[:1]}: "
-                f"tape {found!r}, finite differences {expected!r}")
+                f"tape {found!r}, finite differences {expected!r}"
+            )
     return gradients
 
 
-def check_forward(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, gradients: Sequence[np.ndarray[Any, Any]],
-                  left: State) -> None:
-    """Compare `<J v, 1>` by forward mode with `<v, J^T 1>` by reverse mode, for two directions v in one pass."""
+def check_forward(
+    run: Callable[[], Any],
+    inputs: Sequence[Any],
+    loss: Any,
+    gradients: Sequence[np.ndarray[Any, Any]],
+    left: State,
+) -> None:
+    """Compare `<J v, 1>` by forward mode with `<v, J^T 1>` by reverse mode, for two directions v in
+    one pass."""
     random = np.random.default_rng(1)
     directions = [random.uniform(-1, 1, (2, *gradient.shape)) for gradient in gradients]
     loss.fill(0)
@@ -104,7 +125,9 @@ def check_forward(run: Callable[[], Any], inputs: Sequence[Any], loss: Any, grad
     for k, found in enumerate(mode.tangents(loss).reshape(2)):
         products = np.concatenate([(g * d[k]).ravel() for g, d in zip(gradients, directions)])
         expected, size = products.sum(), np.abs(products).sum()
-        assert abs(found - expected) <= 1e-9 * size + 1e-12, f"forward mode {found!r}, reverse mode {expected!r}"
+        assert abs(found - expected) <= 1e-9 * size + 1e-12, (
+            f"forward mode {found!r}, reverse mode {expected!r}"
+        )
 
 
 def slope(f: Callable[[float], float]) -> float:
@@ -132,8 +155,14 @@ def names_both(error: BaseException, *sources: str) -> None:
     frame = sys._getframe(1)
     lines = linecache.getlines(frame.f_code.co_filename)
     for source in sources:
-        places = [f"{frame.f_code.co_filename}:{n}:" for n, line in enumerate(lines, 1) if line.strip() == source]
-        assert source in str(error) or any(place in str(error) for place in places), f"{source!r} is not in: {error}"
+        places = [
+            f"{frame.f_code.co_filename}:{n}:"
+            for n, line in enumerate(lines, 1)
+            if line.strip() == source
+        ]
+        assert source in str(error) or any(place in str(error) for place in places), (
+            f"{source!r} is not in: {error}"
+        )
 
 
 class State:
@@ -152,7 +181,9 @@ class State:
         """What memory held then, it has to hold now; sums may be done in another order."""
         now = State(self.arrays, loss)
         for name, values in self.fields.items():
-            np.testing.assert_allclose(now.fields[name], values, rtol=1e-12, atol=1e-13, err_msg=f"field '{name}'")
+            np.testing.assert_allclose(
+                now.fields[name], values, rtol=1e-12, atol=1e-13, err_msg=f"field '{name}'"
+            )
         for mine, values in zip(now.values, self.values):
             np.testing.assert_allclose(mine, values, rtol=1e-12, atol=1e-13)
 
@@ -165,10 +196,17 @@ class State:
             array.from_numpy(values)
 
 
-def check_pair(overwriting: Callable[[], Any], obeying: Callable[[], Any], inputs: Sequence[Any], loss: Any, *,
-               saves: bool = True) -> None:
-    """Check two forms of a program, one of which overwrites what its gradient needs: same gradients, and only that one
-    saves bytes (or neither); the other runs where saving is refused."""
+def check_pair(
+    overwriting: Callable[[], Any],
+    obeying: Callable[[], Any],
+    inputs: Sequence[Any],
+    loss: Any,
+    *,
+    saves: bool = True,
+) -> None:
+    """Check two forms of a program, one of which overwrites what its gradient needs: same
+    gradients, and only that one saves bytes (or neither); the other runs where saving is
+    refused."""
     start = State(inputs, loss)
     expected = check(obeying, inputs, loss)
     for found, other in zip(check(overwriting, inputs, loss), expected):

@@ -1,4 +1,5 @@
 """Programs in docs/ print what stands behind their `print`."""
+
 from __future__ import annotations
 
 import re
@@ -13,7 +14,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 @pytest.mark.parametrize(("document", "prints"), [("transforms", 10), ("forward-mode", 5)])
 def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
-    program = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / f"{document}.md").read_text(), re.DOTALL))
+    program = "\n".join(
+        re.findall(r"```python\n(.*?)```", (DOCS / f"{document}.md").read_text(), re.DOTALL)
+    )
     file = tmp_path / "program.py"
     file.write_text(program)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)

@@ -1,4 +1,5 @@
 """The examples run, and do what they promise."""
+
 import re
 import subprocess
 import sys
@@ -9,8 +10,22 @@ import pytest
 
 def test_gravity_keeps_its_energy_and_paints_the_orbits(tmp_path: Path) -> None:
     picture = tmp_path / "orbits.png"
-    done = subprocess.run([sys.executable, "-m", "mlirad.examples.gravity", "--bodies", "60", "--steps", "1200",
-                           "--output", str(picture)], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mlirad.examples.gravity",
+            "--bodies",
+            "60",
+            "--steps",
+            "1200",
+            "--output",
+            str(picture),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     worst = re.search(r"at most (\S+)", done.stdout)
     assert worst is not None, done.stdout
@@ -21,15 +36,35 @@ def test_gravity_keeps_its_energy_and_paints_the_orbits(tmp_path: Path) -> None:
 
 
 def test_gravity_refuses_too_few_bodies() -> None:
-    done = subprocess.run([sys.executable, "-m", "mlirad.examples.gravity", "--bodies", "1"], capture_output=True,
-                          text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", "mlirad.examples.gravity", "--bodies", "1"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 2
     assert "at least 2 bodies" in done.stderr
 
 
 def test_throw_comes_nearer_to_the_mark() -> None:
-    done = subprocess.run([sys.executable, "-m", "mlirad.examples.throw", "--particles", "60", "--steps", "256", "--iterations",
-                           "3", "--memory", "500kB"], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mlirad.examples.throw",
+            "--particles",
+            "60",
+            "--steps",
+            "256",
+            "--iterations",
+            "3",
+            "--memory",
+            "500kB",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stderr
     losses = [float(found) for found in re.findall(r"loss (\S+),", done.stdout)]
     assert len(losses) == 3
@@ -39,10 +74,14 @@ def test_throw_comes_nearer_to_the_mark() -> None:
 
 def test_the_program_in_the_readme_prints_what_it_says(tmp_path: Path) -> None:
     readme = (Path(__file__).parents[1] / "README.md").read_text()
-    program, said = re.findall(r"```(?:python)?\n(import mlirad.*?)```.*?```\n(.*?)```", readme, re.DOTALL)[0]
+    program, said = re.findall(
+        r"```(?:python)?\n(import mlirad.*?)```.*?```\n(.*?)```", readme, re.DOTALL
+    )[0]
     file = tmp_path / "program.py"
     file.write_text(program)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
-    numbers = [[float(word) for word in re.findall(r"[\d.]+", text)] for text in (done.stdout, said)]
+    numbers = [
+        [float(word) for word in re.findall(r"[\d.]+", text)] for text in (done.stdout, said)
+    ]
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-5)

@@ -1,4 +1,5 @@
 """The lit tests, one pytest test a file."""
+
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ HERE = Path(__file__).parent
 CASES = {case.id().partition(" :: test/")[2]: case for case in load_test_suite([str(HERE)])}
 
 
-@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # lit leaves its pipes to the collector
+@pytest.mark.filterwarnings(
+    "ignore:unclosed file:ResourceWarning"
+)  # lit leaves its pipes to the collector
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_lit(name: str) -> None:
     """Run one file."""

@@ -1,4 +1,5 @@
 """What the package says of itself."""
+
 from __future__ import annotations
 
 from importlib.metadata import metadata, version
@@ -19,4 +20,6 @@ def test_types_and_licence_are_shipped() -> None:
 def test_everything_public_is_there_and_nothing_else() -> None:
     assert len(ti.__all__) == len(set(ti.__all__)) > 100
     assert all(hasattr(ti, name) for name in ti.__all__)
-    assert not {"lang", "passes", "frontend", "runtime", "pipeline", "dialect", "bindings"} & set(dir(ti))
+    assert not {"lang", "passes", "frontend", "runtime", "pipeline", "dialect", "bindings"} & set(
+        dir(ti)
+    )

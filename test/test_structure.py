@@ -1,4 +1,5 @@
 """The shape of the package: who imports whom, what a pass has beside it, how files are named."""
+
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,9 @@ PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.sta
 
 LEAVES = {"bindings", "types", "errors"}
 MAY_IMPORT = {
-    "bindings": set(), "types": set(), "errors": set(),
+    "bindings": set(),
+    "types": set(),
+    "errors": set(),
     "dialect": LEAVES,
     "ir": LEAVES | {"dialect"},
     "analysis": LEAVES | {"dialect", "ir"},
@@ -24,12 +27,16 @@ MAY_IMPORT = {
     "lang": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime"},
     "ad": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime", "lang"},
 }
-PUBLIC = {"__init__", "examples"}  # the public names, and programs that a user writes: both see everything
+PUBLIC = {
+    "__init__",
+    "examples",
+}  # the public names, and programs that a user writes: both see everything
 NAMES_OF_NOTHING = {"utils", "common", "helpers", "misc", "impl", "base"}
 
 
 def folder_of(path: Path) -> str:
-    """The folder of a module directly under `mlirad`, or the name of a module that lies there itself."""
+    """The folder of a module directly under `mlirad`, or the name of a module that lies there
+    itself."""
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -39,7 +46,8 @@ def name_of(path: Path) -> str:
 
 
 def imported(path: Path, *, for_types: bool = True) -> Iterator[tuple[int, str]]:
-    """Line and full name of every module of ours that a module imports, inside functions as well."""
+    """Line and full name of every module of ours that a module imports, inside functions as
+    well."""
     for node in nodes(ast.parse(path.read_text()), for_types):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -63,10 +71,13 @@ def nodes(root: ast.AST, for_types: bool) -> Iterator[ast.AST]:
 
 
 def imported_by_call(node: ast.AST) -> list[str]:
-    """The module that a call of `import_module` or `__import__` names by a text, whole or in part."""
+    """The module that a call of `import_module` or `__import__` names by a text, whole or in
+    part."""
     if not isinstance(node, ast.Call) or not node.args:
         return []
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    called = (
+        node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    )
     text = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
     if called not in ("import_module", "__import__") or not isinstance(text, ast.Constant):
         return []
@@ -74,7 +85,8 @@ def imported_by_call(node: ast.AST) -> list[str]:
 
 
 def imported_folder(name: str) -> str:
-    """The folder or module directly under `mlirad` that an import reaches; the package itself is `__init__`."""
+    """The folder or module directly under `mlirad` that an import reaches; the package itself is
+    `__init__`."""
     parts = name.split(".")
     return parts[1] if len(parts) > 1 and parts[1] else "__init__"
 
@@ -86,8 +98,11 @@ def test_imports_point_one_way(path: Path) -> None:
     if folder in PUBLIC:
         return
     allowed = MAY_IMPORT[folder] | {folder}
-    wrong = [f"{name_of(path)}:{line}: {folder} imports {name}"
-             for line, name in imported(path) if imported_folder(name) not in allowed]
+    wrong = [
+        f"{name_of(path)}:{line}: {folder} imports {name}"
+        for line, name in imported(path)
+        if imported_folder(name) not in allowed
+    ]
     assert not wrong, "\n".join(wrong)
 
 
@@ -95,22 +110,38 @@ def test_imports_point_one_way(path: Path) -> None:
 def test_only_bindings_names_the_distribution(path: Path) -> None:
     """The provider of MLIR is known in one place."""
     for node in ast.walk(ast.parse(path.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
-            [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names = (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
         for name in names:
-            assert name.split(".")[0] not in ("torch_mlir", "mlir"), f"{name_of(path)}:{node.lineno}: imports {name}"
+            assert name.split(".")[0] not in ("torch_mlir", "mlir"), (
+                f"{name_of(path)}:{node.lineno}: imports {name}"
+            )
 
 
 def test_imports_have_no_cycle() -> None:
     """Modules can be put in an order in which each imports earlier ones only."""
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES}
-    graph = {name: {target for _, full in imported(path, for_types=False)
-                    for target in (full, full.rpartition(".")[0]) if target in names and target not in (name, "mlirad")}
-             for name, path in names.items()}
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in MODULES
+    }
+    graph = {
+        name: {
+            target
+            for _, full in imported(path, for_types=False)
+            for target in (full, full.rpartition(".")[0])
+            if target in names and target not in (name, "mlirad")
+        }
+        for name, path in names.items()
+    }
     done: set[str] = set()
 
     def visit(name: str, trail: tuple[str, ...]) -> None:
-        assert name not in trail, " -> ".join([*trail[trail.index(name):], name])
+        assert name not in trail, " -> ".join([*trail[trail.index(name) :], name])
         if name not in done:
             for target in sorted(graph[name]):
                 visit(target, (*trail, name))
@@ -125,7 +156,9 @@ def test_a_pass_has_a_lit_test(path: Path) -> None:
     """The test of a pass has its name."""
     test = ROOT / "test" / "passes" / path.parent.name / f"{path.stem}.mlir"
     assert test.is_file(), f"no {name_of(test)}"
-    assert f"--{path.stem.replace('_', '-')}" in test.read_text(), f"{name_of(test)} does not run its pass"
+    assert f"--{path.stem.replace('_', '-')}" in test.read_text(), (
+        f"{name_of(test)} does not run its pass"
+    )
 
 
 def test_passes_have_names_of_their_own() -> None:
@@ -136,33 +169,48 @@ def test_passes_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "passes").glob("*/*.py")), ids=name_of)
 def test_groups_of_passes_are_closed(path: Path) -> None:
-    """Passes import no other pass, and what has a `_` serves one pass: groups do not know each other."""
+    """Passes import no other pass, and what has a `_` serves one pass: groups do not know each
+    other."""
     for line, name in imported(path):
         if name.startswith("mlirad.passes."):
             group, stem = name.split(".")[2:4]
-            assert group == path.parent.name and stem.startswith("_"), f"{name_of(path)}:{line}: imports {name}"
+            assert group == path.parent.name and stem.startswith("_"), (
+                f"{name_of(path)}:{line}: imports {name}"
+            )
 
 
 @pytest.mark.parametrize("path", PASSES, ids=name_of)
 def test_a_pass_has_a_summary(path: Path) -> None:
-    """A pass holds a function of its name, whose documentation begins with one line that ends in a full stop."""
-    functions = {node.name: node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+    """A pass holds a function of its name, whose documentation begins with one short sentence."""
+    functions = {
+        node.name: node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+    }
     assert path.stem in functions, f"{name_of(path)} has no function {path.stem}"
-    lines = (ast.get_docstring(functions[path.stem]) or "").splitlines()
-    assert lines and lines[0].endswith("."), f"{name_of(path)}: the summary of {path.stem} is not a sentence"
-    assert len(lines) == 1 or not lines[1], f"{name_of(path)}: the summary of {path.stem} is longer than a line"
+    summary = (ast.get_docstring(functions[path.stem]) or "").partition("\n\n")[0]
+    assert summary.endswith("."), f"{name_of(path)}: the summary of {path.stem} is not a sentence"
+    assert len(summary) <= 160, f"{name_of(path)}: the summary of {path.stem} is long"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_files_are_named_after_what_is_in_them(path: Path) -> None:
     """No drawer for everything."""
     for part in path.relative_to(PACKAGE).with_suffix("").parts:
-        assert part.strip("_") not in NAMES_OF_NOTHING, f"{name_of(path)} says nothing about what is in it"
+        assert part.strip("_") not in NAMES_OF_NOTHING, (
+            f"{name_of(path)} says nothing about what is in it"
+        )
 
 
 def test_every_test_of_a_pass_has_its_pass() -> None:
     """A test whose pass is gone goes with it."""
     names = [(p.parent.name, p.stem) for p in PASSES]
-    stray = [path.name for path in (ROOT / "test" / "passes").rglob("*.mlir")
-             if not any(path.parent.name == group and f"{path.stem}_".startswith(f"{name}_") for group, name in names)]
+    stray = [
+        path.name
+        for path in (ROOT / "test" / "passes").rglob("*.mlir")
+        if not any(
+            path.parent.name == group and f"{path.stem}_".startswith(f"{name}_")
+            for group, name in names
+        )
+    ]
     assert not stray

@@ -1,4 +1,6 @@
-"""Diffusion that depends on the height, in place: every step overwrites what the gradient of the step before needs."""
+"""Diffusion that depends on the height, in place: every step overwrites what the gradient of the
+step before needs."""
+
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,13 @@ def build(ti: Any, size: int) -> Workload:
     def spread():
         for i, j in ti.ndrange((1, size - 1), (1, size - 1)):
             here = height[i, j]
-            bend = height[i + 1, j] + height[i - 1, j] + height[i, j + 1] + height[i, j - 1] - 4.0 * here
+            bend = (
+                height[i + 1, j]
+                + height[i - 1, j]
+                + height[i, j + 1]
+                + height[i, j - 1]
+                - 4.0 * here
+            )
             flow[i, j] = bend * (1.0 + BEND * here * here)
 
     @ti.kernel

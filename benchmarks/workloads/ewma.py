@@ -1,4 +1,5 @@
 """Exponentially weighted moving averages: a serial recursion along every row."""
+
 from typing import Any
 
 import numpy as np

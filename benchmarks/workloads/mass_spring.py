@@ -1,4 +1,5 @@
 """A cloth of springs: forces are scattered to the ends of each spring, then the bodies move."""
+
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,12 @@ def _cloth(side: int) -> tuple[np.ndarray, np.ndarray]:
     grid = np.arange(side * side).reshape(side, side)
     joined = [(grid[1:], grid[:-1]), (grid[:, 1:], grid[:, :-1]), (grid[1:, 1:], grid[:-1, :-1])]
     pairs = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in joined])
-    places = np.stack(np.meshgrid(np.arange(side), np.arange(side), indexing="ij"), axis=-1).reshape(-1, 2) * 0.1
+    places = (
+        np.stack(np.meshgrid(np.arange(side), np.arange(side), indexing="ij"), axis=-1).reshape(
+            -1, 2
+        )
+        * 0.1
+    )
     return places, np.random.default_rng(19).permutation(pairs)
 
 
@@ -33,7 +39,9 @@ def build(ti: Any, size: int) -> Workload:
     first.from_numpy(pairs[:, 0].astype(np.int32))
     second.from_numpy(pairs[:, 1].astype(np.int32))
     rest = np.linalg.norm(places[pairs[:, 0]] - places[pairs[:, 1]], axis=1)
-    length.from_numpy((rest * np.random.default_rng(23).uniform(0.9, 1.1, springs)).astype(np.float32))
+    length.from_numpy(
+        (rest * np.random.default_rng(23).uniform(0.9, 1.1, springs)).astype(np.float32)
+    )
 
     @ti.kernel
     def stretch(t: int):

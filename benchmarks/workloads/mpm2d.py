@@ -1,4 +1,6 @@
-"""A falling block of liquid by the material point method: particles to a grid and back, 9 neighbours, all unrolled."""
+"""A falling block of liquid by the material point method: particles to a grid and back, 9
+neighbours, all unrolled."""
+
 from typing import Any
 
 import numpy as np
@@ -41,14 +43,20 @@ def build(ti: Any, size: int) -> Workload:
             scaled = place[t, p] * cells
             base = ti.cast(scaled - 0.5, ti.i32)
             inside = scaled - ti.cast(base, ti.f32)
-            weights = [0.5 * (1.5 - inside) ** 2, 0.75 - (inside - 1.0) ** 2, 0.5 * (inside - 0.5) ** 2]
+            weights = [
+                0.5 * (1.5 - inside) ** 2,
+                0.75 - (inside - 1.0) ** 2,
+                0.5 * (inside - 0.5) ** 2,
+            ]
             pressure = -STEP * volume * STIFFNESS * 4.0 * cells * cells * (swell[t, p] - 1.0)
             affine = ti.Matrix([[pressure, 0.0], [0.0, pressure]]) + volume * shear[t, p]
             for i in ti.static(range(3)):
                 for j in ti.static(range(3)):
                     away = (ti.Vector([i * 1.0, j * 1.0]) - inside) * width
                     weight = weights[i][0] * weights[j][1]
-                    grid_momentum[t, base[0] + i, base[1] + j] += weight * (volume * speed[t, p] + affine @ away)
+                    grid_momentum[t, base[0] + i, base[1] + j] += weight * (
+                        volume * speed[t, p] + affine @ away
+                    )
                     grid_mass[t, base[0] + i, base[1] + j] += weight * volume
 
     @ti.kernel
@@ -72,7 +80,11 @@ def build(ti: Any, size: int) -> Workload:
             scaled = place[t, p] * cells
             base = ti.cast(scaled - 0.5, ti.i32)
             inside = scaled - ti.cast(base, ti.f32)
-            weights = [0.5 * (1.5 - inside) ** 2, 0.75 - (inside - 1.0) ** 2, 0.5 * (inside - 0.5) ** 2]
+            weights = [
+                0.5 * (1.5 - inside) ** 2,
+                0.75 - (inside - 1.0) ** 2,
+                0.5 * (inside - 0.5) ** 2,
+            ]
             moved = ti.Vector([0.0, 0.0])
             turned = ti.Matrix([[0.0, 0.0], [0.0, 0.0]])
             for i in ti.static(range(3)):

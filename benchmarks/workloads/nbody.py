@@ -1,4 +1,5 @@
 """Newton's potential of all pairs of bodies, whose gradient is the forces: bound by arithmetic."""
+
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""Two dense layers with tanh as plain loops: every row reads the weights, their gradients are sums over rows."""
+"""Two dense layers with tanh as plain loops: every row reads the weights, their gradients are sums
+over rows."""
+
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,12 @@ def build(ti: Any, size: int) -> Workload:
     outer = ti.field(ti.f32, (OUTPUTS, HIDDEN), needs_grad=True)
     loss = ti.field(ti.f32, (), needs_grad=True)
     random = np.random.default_rng(31)
-    for array, spread in ((given, 1.0), (wanted, 0.5), (inner, INPUTS**-0.5), (outer, HIDDEN**-0.5)):
+    for array, spread in (
+        (given, 1.0),
+        (wanted, 0.5),
+        (inner, INPUTS**-0.5),
+        (outer, HIDDEN**-0.5),
+    ):
         array.from_numpy(random.normal(0, spread, array.shape).astype(np.float32))
 
     @ti.kernel

@@ -1,4 +1,6 @@
-"""Spheres seen by marching rays: loops that end by `break`, an `if` on what they found, normals by differences."""
+"""Spheres seen by marching rays: loops that end by `break`, an `if` on what they found, normals by
+differences."""
+
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,9 @@ def build(ti: Any, size: int) -> Workload:
     image = ti.field(ti.f32, (size, size), needs_grad=True)
     loss = ti.field(ti.f32, (), needs_grad=True)
     random = np.random.default_rng(43)
-    centre.from_numpy(random.uniform((-1.5, -1.5, 3.0), (1.5, 1.5, 5.0), (SPHERES, 3)).astype(np.float32))
+    centre.from_numpy(
+        random.uniform((-1.5, -1.5, 3.0), (1.5, 1.5, 5.0), (SPHERES, 3)).astype(np.float32)
+    )
     radius.from_numpy(random.uniform(0.3, 0.9, SPHERES).astype(np.float32))
     light[None] = [0.3, 0.5, -0.8]
 

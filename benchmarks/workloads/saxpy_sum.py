@@ -1,4 +1,5 @@
 """The sum of squares of `a x + y`: bound by memory, with a reduction to one cell."""
+
 from typing import Any
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""A damped membrane with a fixed rim: every step is a launch, all states are kept in a time-indexed field."""
+"""A damped membrane with a fixed rim: every step is a launch, all states are kept in a time-indexed
+field."""
+
 from typing import Any
 
 import numpy as np
@@ -28,8 +30,13 @@ def build(ti: Any, size: int) -> Workload:
     def swing(t: int):
         for i, j in ti.ndrange((1, size - 1), (1, size - 1)):
             middle = height[t - 1, i, j]
-            bend = (height[t - 1, i - 1, j] + height[t - 1, i + 1, j] + height[t - 1, i, j - 1]
-                    + height[t - 1, i, j + 1] - 4.0 * middle)
+            bend = (
+                height[t - 1, i - 1, j]
+                + height[t - 1, i + 1, j]
+                + height[t - 1, i, j - 1]
+                + height[t - 1, i, j + 1]
+                - 4.0 * middle
+            )
             height[t, i, j] = middle + DAMPING * (middle - height[t - 2, i, j]) + SPEED * bend
 
     @ti.kernel

@@ -1,4 +1,6 @@
-"""Which values carry a derivative from a differentiable array to one (Hascoët and Pascual 2013, §5.3)."""
+"""Which values carry a derivative from a differentiable array to one (Hascoët and Pascual 2013,
+§5.3)."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,17 +16,25 @@ from mlirad.ir.walk import array_root
 
 
 class Activity:
-    """`active` values depend on differentiable memory and reach it; `adjoint` names the adjoint of each array.
+    """`active` values depend on differentiable memory and reach it; `adjoint` names the adjoint of
+    each array.
 
-    Fields have the adjoint that their placement names, ndarray arguments marked `field.needs_grad` one of their own,
-    float cells local to a launch always one. Seen by forward mode (`with_duals`), differentiable are the fields whose
-    placement names duals (`duals`, here by array), those arguments and their adjoints (`field.adjoint`), and stacks and
-    logs of an earlier reverse hold values too. Without
-    a module, the arguments of the graph's body are what derivatives are taken in, and its results what of.
+    Fields have the adjoint that their placement names, ndarray arguments marked `field.needs_grad`
+    one of their own, float cells local to a launch always one. Seen by forward mode (`with_duals`),
+    differentiable are the fields whose placement names duals (`duals`, here by array), those
+    arguments and their adjoints (`field.adjoint`), and stacks and logs of an earlier reverse hold
+    values too. Without a module, the arguments of the graph's body are what derivatives are taken
+    in, and its results what of.
     """
 
-    def __init__(self, module: ir.Operation | None, function: ir.Operation, graph: Graph, *,
-                 with_duals: bool = False) -> None:
+    def __init__(
+        self,
+        module: ir.Operation | None,
+        function: ir.Operation,
+        graph: Graph,
+        *,
+        with_duals: bool = False,
+    ) -> None:
         self.graph = graph
         self.adjoint: dict[Any, str | None] = {}
         self.duals: dict[Any, tuple[str, ...]] = {}
@@ -107,7 +117,9 @@ class Activity:
             changed = False
             if node.name == "field.atomic":
                 changed = self._vary_local(node)
-            varies = (self._has_derivative(node.array) or node.array in self.varied_locals) and not is_stopped(node)
+            varies = (
+                self._has_derivative(node.array) or node.array in self.varied_locals
+            ) and not is_stopped(node)
             return (self._mark(self.varied, node.results) if varies else False) or changed
         if node.name == "field.store":
             return self._vary_local(node)
@@ -121,18 +133,26 @@ class Activity:
                 if source in self.varied:
                     changed |= self._mark(self.varied, targets)
             return changed
-        if any(v in self.varied for v in node.operands) and any(self.graph.floats[v] for v in node.results):
+        if any(v in self.varied for v in node.operands) and any(
+            self.graph.floats[v] for v in node.results
+        ):
             if node.name == "grad.custom":
                 return self._mark(self.varied, node.results)
             if node.name not in RULES:
-                raise TaichiCompilationError(f"no derivative rule for '{node.name}'", source_location(node.op.location))
+                raise TaichiCompilationError(
+                    f"no derivative rule for '{node.name}'", source_location(node.op.location)
+                )
             if all(term is None for term in RULES[node.name]):
                 return False
             return self._mark(self.varied, node.results)
         return False
 
     def _vary_local(self, node: Node) -> bool:
-        return node.array in self.local and node.operands[0] in self.varied and _include(self.varied_locals, node.array)
+        return (
+            node.array in self.local
+            and node.operands[0] in self.varied
+            and _include(self.varied_locals, node.array)
+        )
 
     def _use(self, block: BlockNode) -> bool:
         changed = False
@@ -148,14 +168,21 @@ class Activity:
                 return self._mark(self.useful, node.operands[:1])
             return False
         if node.name == "field.load":
-            return node.array in self.local and node.results[0] in self.useful and \
-                _include(self.useful_locals, node.array)
+            return (
+                node.array in self.local
+                and node.results[0] in self.useful
+                and _include(self.useful_locals, node.array)
+            )
         if node.name == "grad.push":
-            return stack_of(node) in self.useful_locals and self._mark(self.useful, node.operands[:1])
+            return stack_of(node) in self.useful_locals and self._mark(
+                self.useful, node.operands[:1]
+            )
         if node.name == "grad.pop":
             return node.results[0] in self.useful and _include(self.useful_locals, stack_of(node))
         if node.name == "grad.record":
-            return self._has_derivative(self.logged.get(node.operands[1])) and self._mark(self.useful, node.operands[:1])
+            return self._has_derivative(self.logged.get(node.operands[1])) and self._mark(
+                self.useful, node.operands[:1]
+            )
         if node.blocks:
             changed = False
             for source, targets in flows(node):
@@ -186,24 +213,41 @@ def _include(group: set[Any], item: Any) -> bool:
 
 
 def is_stopped(node: Node) -> bool:
-    """Whether the value of an access carries no derivative by the program's wish (`ti.stop_grad`)."""
+    """Whether the value of an access carries no derivative by the program's wish
+    (`ti.stop_grad`)."""
     return "grad.stop" in node.op.attributes
 
 
 def flows(node: Node) -> list[tuple[int, list[int]]]:
     """How values pass through a structured op: each source with the values it may become."""
     if node.name == "scf.if":
-        return [(v, [result]) for block in node.blocks for v, result in zip(block.terminator.operands, node.results)]
+        return [
+            (v, [result])
+            for block in node.blocks
+            for v, result in zip(block.terminator.operands, node.results)
+        ]
     if node.name == "scf.for":
         arguments = node.blocks[0].arguments[1:]
         pairs = list(zip(arguments, node.results))
         initial = [(v, list(p)) for v, p in zip(node.operands[3:], pairs)]
-        last = [(argument, [result]) for argument, result in pairs]  # a result is the argument of the iteration not run
-        return initial + last + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
+        last = [
+            (argument, [result]) for argument, result in pairs
+        ]  # a result is the argument of the iteration not run
+        return (
+            initial
+            + last
+            + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
+        )
     if node.name == "scf.while":
         before, after = node.blocks
         initial = [(v, [a]) for v, a in zip(node.operands, before.arguments)]
-        passed = [(v, [a, result]) for v, a, result in zip(before.terminator.operands[1:], after.arguments,
-                                                           node.results)]
-        return initial + passed + [(v, [a]) for v, a in zip(after.terminator.operands, before.arguments)]
+        passed = [
+            (v, [a, result])
+            for v, a, result in zip(before.terminator.operands[1:], after.arguments, node.results)
+        ]
+        return (
+            initial
+            + passed
+            + [(v, [a]) for v, a in zip(after.terminator.operands, before.arguments)]
+        )
     return []

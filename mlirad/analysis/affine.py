@@ -1,4 +1,5 @@
 """Index values as sums: `constant + Σ coefficient · value`, seen through casts and arithmetic."""
+
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
@@ -49,7 +50,9 @@ def _sum(left: Affine, right: Affine, sign: int) -> Affine:
     factors = dict(left.terms)
     for leaf, factor in right.terms:
         factors[leaf] = factors.get(leaf, 0) + sign * factor
-    return Affine(frozenset((k, v) for k, v in factors.items() if v), left.constant + sign * right.constant)
+    return Affine(
+        frozenset((k, v) for k, v in factors.items() if v), left.constant + sign * right.constant
+    )
 
 
 def _scaled(form: Affine, factor: int) -> Affine:

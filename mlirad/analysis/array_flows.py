@@ -1,4 +1,5 @@
 """From which arrays the floats that a kernel writes into an array come."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -12,12 +13,15 @@ MARKED = object()
 
 
 class ArrayFlows:
-    """`into[array]` holds the arrays whose elements reach it differentiably, with the node that writes it first.
+    """`into[array]` holds the arrays whose elements reach it differentiably, with the node that
+    writes it first.
 
     Results of nodes that a test holds for count as coming from `MARKED`, too.
     """
 
-    def __init__(self, graph: Graph, is_marked: Callable[[Node], bool] = lambda node: False) -> None:
+    def __init__(
+        self, graph: Graph, is_marked: Callable[[Node], bool] = lambda node: False
+    ) -> None:
         self.graph, self.is_marked = graph, is_marked
         self.sources: dict[int, frozenset[Any]] = {}
         self.into: dict[Any, set[Any]] = {}
@@ -44,7 +48,10 @@ class ArrayFlows:
         if node.name in ("field.load", "field.atomic"):
             if is_stopped(node):
                 return changed
-            return self._add(node.results, frozenset({node.array, *self.into.get(node.array, ())})) or changed
+            return (
+                self._add(node.results, frozenset({node.array, *self.into.get(node.array, ())}))
+                or changed
+            )
         if node.blocks:
             for source, targets in flows(node):
                 changed |= self._add(targets, self._of(source))

@@ -1,8 +1,11 @@
-"""Accesses of a parallel loop of which analysis cannot exclude that different iterations meet in one element.
+"""Accesses of a parallel loop of which analysis cannot exclude that different iterations meet in
+one element.
 
-Only those matter by which a derivative would become wrong: a load that carries one, or that the reverse does again, and a
-write; writes to an array with a derivative, unless both are constants or sums; writes that the reverse does again.
+Only those matter by which a derivative would become wrong: a load that carries one, or that the
+reverse does again, and a write; writes to an array with a derivative, unless both are constants or
+sums; writes that the reverse does again.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -34,18 +37,30 @@ class Collisions:
         self.graph, self.activity = graph, activity
         self.overwrites = Overwrites(graph)
         self._apart: dict[tuple[Node, Node], bool] = {}
-        self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if loop.name == "scf.parallel"]
+        self._shared = [
+            (loop, self._accesses(loop)) for loop in graph.nodes() if loop.name == "scf.parallel"
+        ]
 
     def pairs(self, needed: Needed | None) -> list[Pair]:
-        """What is not proven and matters to the tangents or, for which these are `needed`, to the reverse."""
+        """What is not proven and matters to the tangents or, for which these are `needed`, to the
+        reverse."""
         values: set[int] = set() if needed is None else {value for value, _ in needed.keys}
         redone: set[Node] = set() if needed is None else needed.redone
-        shared = [(loop, group) for loop, group in self._shared if needed is not None or not self._runs_in_order(loop)]
-        return [Pair(node, write, loop) for loop, group in shared for node, write in _with_writes(group)
-                if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)]
+        shared = [
+            (loop, group)
+            for loop, group in self._shared
+            if needed is not None or not self._runs_in_order(loop)
+        ]
+        return [
+            Pair(node, write, loop)
+            for loop, group in shared
+            for node, write in _with_writes(group)
+            if self._matters(node, write, values, redone) and not self.are_apart(node, write, loop)
+        ]
 
     def read(self, needed: Needed) -> set[int]:
-        """The values from which a check of all pairs, before the reverse, computes where their accesses go."""
+        """The values from which a check of all pairs, before the reverse, computes where their
+        accesses go."""
         nodes = {node for pair in self.pairs(needed) for node in (pair.node, pair.write)}
         return Slice(self.graph, nodes, needed.arrays | self.activity.cells).values
 
@@ -61,15 +76,26 @@ class Collisions:
         for node in loop.walk():
             if node.array is not None and is_shared(self.graph, node, loop):
                 found.setdefault(node.array, []).append(node)
-        return [group for group in found.values() if any(node.name != "field.load" for node in group)]
+        return [
+            group for group in found.values() if any(node.name != "field.load" for node in group)
+        ]
 
     def _runs_in_order(self, loop: Node) -> bool:
-        """Whether forward mode makes a loop serial: where iterations race for which of them supplies an element."""
-        return any(node.name == "field.atomic" and _kind(node) != "add" and self.activity.is_differentiable(node)
-                   for node in loop.walk())
+        """Whether forward mode makes a loop serial: where iterations race for which of them
+        supplies an element."""
+        return any(
+            node.name == "field.atomic"
+            and _kind(node) != "add"
+            and self.activity.is_differentiable(node)
+            for node in loop.walk()
+        )
 
     def _matters(self, node: Node, write: Node, needed: set[int], redone: set[Node]) -> bool:
-        if any(value in self.activity.active or value in needed for one in (node, write) for value in one.results):
+        if any(
+            value in self.activity.active or value in needed
+            for one in (node, write)
+            for value in one.results
+        ):
             return True
         if node.name == "field.load":
             return False
@@ -85,16 +111,19 @@ class Collisions:
 
 @dataclass(frozen=True)
 class Open:
-    """What a function leaves open, and the arrays that a check reads as the function's own writes leave them."""
+    """What a function leaves open, and the arrays that a check reads as the function's own writes
+    leave them."""
 
     collisions: Collisions
     pairs: list[Pair]
     done: frozenset[Any]
 
 
-def find_open(module: ir.Operation, function: ir.Operation, graph: Graph, *, tangents: bool) -> Open:
-    """The pairs of a function that are not proven, for its reverse at memory as that finds it, or for its tangents at
-    memory as it was before."""
+def find_open(
+    module: ir.Operation, function: ir.Operation, graph: Graph, *, tangents: bool
+) -> Open:
+    """The pairs of a function that are not proven, for its reverse at memory as that finds it, or
+    for its tangents at memory as it was before."""
     activity = Activity(module, function, graph, with_duals=tangents)
     collisions = Collisions(graph, activity)
     if tangents:
@@ -107,8 +136,11 @@ def find_open(module: ir.Operation, function: ir.Operation, graph: Graph, *, tan
 def is_shared(graph: Graph, node: Node, loop: Node) -> bool:
     """Whether iterations of a parallel loop share the memory of an access."""
     value = graph.values[node.array_value]
-    return isinstance(value, ir.BlockArgument) or value.owner.operation.name != "field.alloca" or \
-        graph.depth_of(node.array_value) <= loop.block.depth
+    return (
+        isinstance(value, ir.BlockArgument)
+        or value.owner.operation.name != "field.alloca"
+        or graph.depth_of(node.array_value) <= loop.block.depth
+    )
 
 
 def _with_writes(groups: list[list[Node]]) -> Iterator[tuple[Node, Node]]:
@@ -116,9 +148,13 @@ def _with_writes(groups: list[list[Node]]) -> Iterator[tuple[Node, Node]]:
     for group in groups:
         for position, write in enumerate(group):
             if write.name != "field.load":
-                yield from ((node, write) for node in group[:position + 1])
-                yield from ((node, write) for node in group[position + 1:] if node.name == "field.load")
+                yield from ((node, write) for node in group[: position + 1])
+                yield from (
+                    (node, write) for node in group[position + 1 :] if node.name == "field.load"
+                )
 
 
 def _kind(node: Node) -> str:
-    return "store" if node.name == "field.store" else ir.StringAttr(node.op.attributes["kind"]).value
+    return (
+        "store" if node.name == "field.store" else ir.StringAttr(node.op.attributes["kind"]).value
+    )

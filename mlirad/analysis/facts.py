@@ -1,8 +1,10 @@
-"""Facts on integers: `L = 0`, `L ≠ 0`, `L ≥ 0` of sums of named unknowns, and whether they contradict one another.
+"""Facts on integers: `L = 0`, `L ≠ 0`, `L ≥ 0` of sums of named unknowns, and whether they
+contradict one another.
 
-Seen are empty ranges, remainders that differ, and what follows where an equation gives an unknown. What is not seen
-counts as possible.
+Seen are empty ranges, remainders that differ, and what follows where an equation gives an unknown.
+What is not seen counts as possible.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +27,10 @@ class Sum:
         factors = dict(self.terms)
         for name, own in other.terms:
             factors[name] = factors.get(name, 0) + factor * own
-        return Sum(frozenset((n, f) for n, f in factors.items() if f), self.constant + factor * other.constant)
+        return Sum(
+            frozenset((n, f) for n, f in factors.items() if f),
+            self.constant + factor * other.constant,
+        )
 
     def factor(self, name: Any) -> int:
         """The factor of a name; 0 where it does not occur."""
@@ -70,7 +75,9 @@ def contradict(facts: list[Fact]) -> bool:
     ranges: dict[frozenset[tuple[Any, int]], _Range] = {}
     remainders: dict[tuple[frozenset[tuple[Any, int]], int], int] = {}
     for fact in facts:
-        if fact.kind == "eq" and any(not _agrees(remainders, fact.sum, m) for m in _moduli(fact.sum)):
+        if fact.kind == "eq" and any(
+            not _agrees(remainders, fact.sum, m) for m in _moduli(fact.sum)
+        ):
             return True
         _narrow(ranges, fact)
     return any(one.is_empty for one in ranges.values())
@@ -79,10 +86,18 @@ def contradict(facts: list[Fact]) -> bool:
 def _parity(fact: Fact) -> Fact:
     """What is not one of two remainders is the other."""
     for name, factor in fact.sum.terms:
-        if fact.kind == "ne" and abs(factor) == 2 and isinstance(name, tuple) and name[0] == "quotient":
+        if (
+            fact.kind == "ne"
+            and abs(factor) == 2
+            and isinstance(name, tuple)
+            and name[0] == "quotient"
+        ):
             rest = fact.sum.plus(unknown(name), -factor).plus(name[1], 1 if factor > 0 else -1)
             sign = 1 if factor < 0 else -1
-            if not rest.terms and -sign * rest.constant in (0, 1):  # sign · remainder + constant is not 0
+            if not rest.terms and -sign * rest.constant in (
+                0,
+                1,
+            ):  # sign · remainder + constant is not 0
                 other = 1 + sign * rest.constant
                 return Fact("eq", fact.sum.plus(known(-rest.constant - sign * other)))
     return fact
@@ -98,8 +113,12 @@ def _solved(facts: list[Fact]) -> list[Fact]:
         name = next((n for n, f in fact.sum.terms if abs(f) == 1 and _is_of_one_side(n)), None)
         if name is not None:
             own = fact.sum.factor(name)
-            facts = [f if k == position else Fact(f.kind, f.sum.plus(fact.sum, -own * f.sum.factor(name)))
-                     for k, f in enumerate(facts)]
+            facts = [
+                f
+                if k == position
+                else Fact(f.kind, f.sum.plus(fact.sum, -own * f.sum.factor(name)))
+                for k, f in enumerate(facts)
+            ]
     return facts
 
 
@@ -114,7 +133,9 @@ def _moduli(total: Sum) -> Iterator[int]:
         yield 0
 
 
-def _agrees(remainders: dict[tuple[frozenset[tuple[Any, int]], int], int], total: Sum, modulus: int) -> bool:
+def _agrees(
+    remainders: dict[tuple[frozenset[tuple[Any, int]], int], int], total: Sum, modulus: int
+) -> bool:
     """Note what an equation says of remainders; False where it was said otherwise."""
     if modulus == 0:
         return total.constant == 0

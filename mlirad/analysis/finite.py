@@ -1,11 +1,14 @@
-"""Where a derivative may be infinite or NaN, so that an adjoint of 0 has to stay 0 by a test and not by a product.
+"""Where a derivative may be infinite or NaN, so that an adjoint of 0 has to stay 0 by a test and
+not by a product.
 
-A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it is made of has the
-adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)` at x = 0. Numbers in memory count as
-finite, except in what a branch of the same kernel may drop: `select(c, y[i] * z, 0)`; and except those of arrays marked
-`field.infinite`, which some kernel or the host gave infinities (`mark-poles`). What cannot be 0 by its form may be divided
-by (`_intervals.py`).
+A value that no branch takes has the adjoint 0. So has a value that the loss does not use. What it
+is made of has the adjoint 0 too, also where the derivative is infinite: `select(x > 0, sqrt(x), 0)`
+at x = 0. Numbers in memory count as finite, except in what a branch of the same kernel may drop:
+`select(c, y[i] * z, 0)`; and except those of arrays marked `field.infinite`, which some kernel or
+the host gave infinities (`mark-poles`). What cannot be 0 by its form may be divided by
+(`_intervals.py`).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
@@ -20,8 +23,21 @@ from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
 from mlirad.ir.graph import BlockNode, Graph, Node
 
-_POLES = frozenset({"arith.divf", "arith.remf", "math.log", "math.sqrt", "math.rsqrt", "math.powf", "math.asin",
-                    "math.acos", "math.tan", "math.exp", "grad.custom"})
+_POLES = frozenset(
+    {
+        "arith.divf",
+        "arith.remf",
+        "math.log",
+        "math.sqrt",
+        "math.rsqrt",
+        "math.powf",
+        "math.asin",
+        "math.acos",
+        "math.tan",
+        "math.exp",
+        "grad.custom",
+    }
+)
 _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
 
 
@@ -48,30 +64,48 @@ class Finiteness:
         for node in block.nodes:
             for inner in node.blocks:
                 changed |= self._spread(inner, is_seed, found)
-            reached = [v for source, targets in flows(node) if source in found for v in targets] if node.blocks else \
-                node.results if is_seed(node) or any(v in found for v in node.operands) else []
+            reached = (
+                [v for source, targets in flows(node) if source in found for v in targets]
+                if node.blocks
+                else node.results
+                if is_seed(node) or any(v in found for v in node.operands)
+                else []
+            )
             found.update(v for v in reached if self.graph.floats[v])
         return changed or len(found) > before
 
     def _dropped(self) -> set[int]:
-        """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run; with what makes them."""
+        """The floats whose adjoint a choice may make 0: a `select`, or a block that may not run;
+        with what makes them."""
         nodes = list(self.graph.nodes())
         found = {v for node in nodes for v in self._choices(node) if self.graph.floats[v]}
         size = -1
         while size < len(found):
             size = len(found)
             for node in reversed(nodes):
-                sources = [source for source, targets in flows(node) if not found.isdisjoint(targets)] if node.blocks \
-                    else node.operands if not found.isdisjoint(node.results) else []
+                sources = (
+                    [source for source, targets in flows(node) if not found.isdisjoint(targets)]
+                    if node.blocks
+                    else node.operands
+                    if not found.isdisjoint(node.results)
+                    else []
+                )
                 found.update(v for v in sources if self.graph.floats[v])
         return found
 
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
         chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
-        if node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max"):
+        if node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in (
+            "min",
+            "max",
+        ):
             chosen.append(node.operands[0])
-        return chosen + [v for v in node.operands if self._is_under_a_condition(node.block, self.graph.block_of(v))]
+        return chosen + [
+            v
+            for v in node.operands
+            if self._is_under_a_condition(node.block, self.graph.block_of(v))
+        ]
 
     def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
         while block is not outer and block.owner is not None:
@@ -81,15 +115,23 @@ class Finiteness:
         return False
 
     def gives_infinities(self, node: Node) -> bool:
-        """Whether a node is expected to give infinite numbers: not a division that a comparison, or a constant added to what
-        it divides by, is there to keep from 0."""
-        return self._has_pole(node) and not (node.name == "arith.divf" and (
-            self._is_kept_from_zero(node, node.operands[1]) or self._is_softened(node.operands[1])))
+        """Whether a node is expected to give infinite numbers: not a division that a comparison, or
+        a constant added to what it divides by, is there to keep from 0."""
+        return self._has_pole(node) and not (
+            node.name == "arith.divf"
+            and (
+                self._is_kept_from_zero(node, node.operands[1])
+                or self._is_softened(node.operands[1])
+            )
+        )
 
     def _is_softened(self, value: int) -> bool:
         made = self.graph.defined[value]
-        return isinstance(made, Node) and made.name == "arith.addf" and any(
-            low == high > 0.0 for low, high in map(self.intervals.of, made.operands))
+        return (
+            isinstance(made, Node)
+            and made.name == "arith.addf"
+            and any(low == high > 0.0 for low, high in map(self.intervals.of, made.operands))
+        )
 
     def _has_pole(self, node: Node) -> bool:
         if node.name in ("field.load", "field.atomic"):
@@ -109,7 +151,11 @@ class Finiteness:
         block: BlockNode | None = node.block
         while block is not None and block.owner is not None:
             owner = block.owner
-            if owner.name == "scf.if" and block is owner.blocks[0] and self._excludes_zero(owner.operands[0], value):
+            if (
+                owner.name == "scf.if"
+                and block is owner.blocks[0]
+                and self._excludes_zero(owner.operands[0], value)
+            ):
                 return True
             block = owner.block
         return False
@@ -120,23 +166,38 @@ class Finiteness:
             return False
         if test.name == "arith.andi":
             return any(self._excludes_zero(part, value) for part in test.operands)
-        if test.name != "arith.cmpf" or not any(self._is_same(value, operand) for operand in test.operands):
+        if test.name != "arith.cmpf" or not any(
+            self._is_same(value, operand) for operand in test.operands
+        ):
             return False
         left = self._is_same(value, test.operands[0])
         kind = ir.IntegerAttr(test.op.attributes["predicate"]).value
         low, high = self.intervals.of(test.operands[1 if left else 0])
         above, below = ((OGT, OGE), (OLT, OLE)) if left else ((OLT, OLE), (OGT, OGE))
-        return (kind == above[0] and low >= 0.0) or (kind == above[1] and low > 0.0) or \
-            (kind == below[0] and high <= 0.0) or (kind == below[1] and high < 0.0) or (kind == ONE and low == high == 0.0)
+        return (
+            (kind == above[0] and low >= 0.0)
+            or (kind == above[1] and low > 0.0)
+            or (kind == below[0] and high <= 0.0)
+            or (kind == below[1] and high < 0.0)
+            or (kind == ONE and low == high == 0.0)
+        )
 
     def _is_same(self, value: int, other: int) -> bool:
-        """Whether two values are one, or loads of one element that nothing around the later one writes."""
+        """Whether two values are one, or loads of one element that nothing around the later one
+        writes."""
         loads = self.graph.defined[value], self.graph.defined[other]
-        if value == other or any(isinstance(load, BlockNode) or load.name != "field.load" for load in loads):
+        if value == other or any(
+            isinstance(load, BlockNode) or load.name != "field.load" for load in loads
+        ):
             return value == other
         here, there = (load for load in loads if isinstance(load, Node))
-        return here.array == there.array and here.indices == there.indices and not any(
-            node.array == here.array and node.name != "field.load" for node in here.block.nodes)
+        return (
+            here.array == there.array
+            and here.indices == there.indices
+            and not any(
+                node.array == here.array and node.name != "field.load" for node in here.block.nodes
+            )
+        )
 
     def may_be_infinite(self, node: Node, position: int) -> bool:
         """Whether the derivative of an op in one operand may be infinite or NaN."""
@@ -147,13 +208,18 @@ class Finiteness:
             return True
         if reads_result and node.results[0] in self.unbounded:
             return True
-        if node.results[0] in self.dropped and any(node.operands[read] in self.stored for read in reads):
+        if node.results[0] in self.dropped and any(
+            node.operands[read] in self.stored for read in reads
+        ):
             return True
         return self._divides(node, term)
 
     def _divides(self, node: Node, term: Term) -> bool:
         if isinstance(term, Where):
-            return any(self._divides(node, part) for part in (term.left, term.right, term.then, term.otherwise))
+            return any(
+                self._divides(node, part)
+                for part in (term.left, term.right, term.then, term.otherwise)
+            )
         if isinstance(term, Choose):
             return self._divides(node, term.then) or self._divides(node, term.otherwise)
         if not isinstance(term, Apply):
@@ -165,14 +231,21 @@ class Finiteness:
         divisor = term.arguments[1]
         if isinstance(divisor, Result):
             return not self.intervals.is_away_from_zero(node.results[0])
-        return not (isinstance(divisor, Operand) and self.intervals.is_away_from_zero(node.operands[divisor.position]))
+        return not (
+            isinstance(divisor, Operand)
+            and self.intervals.is_away_from_zero(node.operands[divisor.position])
+        )
 
 
 INFINITE = "field.infinite"
 
 
 def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Any]:
-    """The arrays that may hold infinities: fields whose placement says so, and arguments, of whose numbers nothing is known."""
-    found: set[Any] = {ir.StringAttr(place.attributes["sym_name"]).value for place in places(module)
-                       if INFINITE in place.attributes}
+    """The arrays that may hold infinities: fields whose placement says so, and arguments, of whose
+    numbers nothing is known."""
+    found: set[Any] = {
+        ir.StringAttr(place.attributes["sym_name"]).value
+        for place in places(module)
+        if INFINITE in place.attributes
+    }
     return found.union(graph.values[v] for v in graph.body.arguments if graph.is_array(v))

@@ -1,4 +1,5 @@
 """The box of elements an access may touch, as bounds affine in the launch's integer arguments."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -47,7 +48,9 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     owner = value.owner.owner.operation
     number = value.arg_number
     if owner.name == "func.func":
-        return (0, ((number, 1),)) if isinstance(value.type, ir.IntegerType | ir.IndexType) else None
+        return (
+            (0, ((number, 1),)) if isinstance(value.type, ir.IntegerType | ir.IndexType) else None
+        )
     if owner.name == "scf.for" and number == 0:
         edge = owner.operands[1 if upper else 0]
     elif owner.name == "scf.parallel":

@@ -1,10 +1,12 @@
-"""What holds where an access runs, and whether that of two accesses in different iterations exclude one another.
+"""What holds where an access runs, and whether that of two accesses in different iterations exclude
+one another.
 
-The conditions around an access become alternatives of facts on integers (`_facts`). One access is looked at in
-iteration i, the other in iteration i + d of the same parallel loop, so equal names are equal numbers, and facts that
-contradict one another show that no two iterations meet: `if i % 2 == 0: x[i] = x[i + 1]`. What is not understood is
-taken to be possible.
+The conditions around an access become alternatives of facts on integers (`_facts`). One access is
+looked at in iteration i, the other in iteration i + d of the same parallel loop, so equal names are
+equal numbers, and facts that contradict one another show that no two iterations meet: `if i % 2 ==
+0: x[i] = x[i + 1]`. What is not understood is taken to be possible.
 """
+
 from __future__ import annotations
 
 from itertools import product
@@ -27,26 +29,39 @@ class Guards:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.written = {node.array for node in graph.nodes() if node.name in ("field.store", "field.atomic")}
+        self.written = {
+            node.array for node in graph.nodes() if node.name in ("field.store", "field.atomic")
+        }
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
-        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further, never both run on one
-        element.
+        """Whether `left` in one iteration of `loop` and `right` in another, `distances` further,
+        never both run on one element.
 
         Indices of loops without a distance may be anything in either.
         """
         first, second = (_Side(self, loop, distances, number) for number in range(2))
         sides = [first.alternatives(left), second.alternatives(right)]
-        sides[0] = _both(sides[0], [[Fact("eq", first.index(mine).plus(second.index(other), -1))
-                                     for mine, other in zip(left.indices, right.indices)]])
+        sides[0] = _both(
+            sides[0],
+            [
+                [
+                    Fact("eq", first.index(mine).plus(second.index(other), -1))
+                    for mine, other in zip(left.indices, right.indices)
+                ]
+            ],
+        )
         ivs = [self.graph.values[number] for number in loop.blocks[0].arguments]
         free = [iv for iv in ivs if iv not in distances]
         moved = any(distances.get(iv) for iv in ivs)
         for facts, others in product(*sides):
             if moved and not contradict([*facts, *others]):
                 return False
-            if not moved and any(not contradict([*facts, *others, Fact("ne", unknown((iv, 0)).plus(
-                    unknown((iv, 1)), -1))]) for iv in free):
+            if not moved and any(
+                not contradict(
+                    [*facts, *others, Fact("ne", unknown((iv, 0)).plus(unknown((iv, 1)), -1))]
+                )
+                for iv in free
+            ):
                 return False
         return True
 
@@ -54,7 +69,9 @@ class Guards:
 class _Side:
     """One of the two accesses: number 1 runs in the later iteration."""
 
-    def __init__(self, guards: Guards, loop: Node, distances: dict[ir.Value, int], number: int) -> None:
+    def __init__(
+        self, guards: Guards, loop: Node, distances: dict[ir.Value, int], number: int
+    ) -> None:
         self.guards, self.loop, self.distances, self.number = guards, loop, distances, number
 
     def alternatives(self, node: Node) -> Alternatives:
@@ -78,7 +95,10 @@ class _Side:
         for position, argument in enumerate(arguments):
             index = self._sum(graph.values[argument])
             low, high = (self._sum(loop.op.operands[position + k * len(arguments)]) for k in (0, 1))
-            facts += [Fact("ge", index.plus(low, -1)), Fact("ge", high.plus(index, -1).plus(known(-1)))]
+            facts += [
+                Fact("ge", index.plus(low, -1)),
+                Fact("ge", high.plus(index, -1).plus(known(-1))),
+            ]
         return facts
 
     # Conditions.
@@ -95,7 +115,11 @@ class _Side:
         if is_bit and op.name in ("arith.andi", "arith.ori"):
             parts = [self._holds(operand, truth, depth - 1) for operand in op.operands]
             return _both(*parts) if (op.name == "arith.andi") == truth else _either(*parts)
-        if is_bit and op.name == "arith.xori" and (flips := _constant_truth(op.operands[1])) is not None:
+        if (
+            is_bit
+            and op.name == "arith.xori"
+            and (flips := _constant_truth(op.operands[1])) is not None
+        ):
             return self._holds(op.operands[0], truth != flips, depth - 1)
         if op.name in ("arith.extui", "arith.extsi"):
             return self._holds(op.operands[0], truth, depth - 1)
@@ -129,7 +153,12 @@ class _Side:
         ways = []
         for number, region in enumerate(op.regions):
             given = list(region.blocks[0].operations)[-1].operation.operands[position]
-            ways.append(_both(self._holds(op.operands[0], number == 0, depth - 1), self._holds(given, truth, depth - 1)))
+            ways.append(
+                _both(
+                    self._holds(op.operands[0], number == 0, depth - 1),
+                    self._holds(given, truth, depth - 1),
+                )
+            )
         return _either(*ways)
 
     # Numbers.
@@ -158,13 +187,17 @@ class _Side:
             array = array_root(op.operands[0])
             if array in self.guards.written:
                 return unknown((leaf, self.number))
-            return unknown((op.name, array, *[self._sum(i, depth - 1) for i in list(op.operands)[1:]]))
+            return unknown(
+                (op.name, array, *[self._sum(i, depth - 1) for i in list(op.operands)[1:]])
+            )
         if op.name in ("arith.floordivsi", "arith.remui", "arith.andi"):
             divisor = _divisor(op)
             if divisor is not None:
                 return self._divided(op, divisor, depth)
         if op.name.startswith(("arith.", "math.")):
-            details = tuple(sorted((name, str(attribute)) for name, attribute in attributes_of(op).items()))
+            details = tuple(
+                sorted((name, str(attribute)) for name, attribute in attributes_of(op).items())
+            )
             return unknown((op.name, details, *[self._sum(v, depth - 1) for v in op.operands]))
         return unknown((leaf, self.number))
 
@@ -199,8 +232,9 @@ def _is_truth(value: ir.Value) -> bool:
     if isinstance(value, ir.BlockArgument):
         return False
     op = value.owner.operation
-    return op.name == "scf.if" or (op.name in ("arith.extui", "arith.extsi") and
-                                   op.operands[0].type == b.integer_type(1))
+    return op.name == "scf.if" or (
+        op.name in ("arith.extui", "arith.extsi") and op.operands[0].type == b.integer_type(1)
+    )
 
 
 def _both(left: Alternatives, right: Alternatives) -> Alternatives:

@@ -1,7 +1,10 @@
-"""Which numbers a float may be, by how it is computed: `x * x + 1e-8` is never 0, `exp(-x * x)` never above 1.
+"""Which numbers a float may be, by how it is computed: `x * x + 1e-8` is never 0, `exp(-x * x)`
+never above 1.
 
-What is read from memory, or passed around a loop, may be any number. Bounds leave room for the rounding of 16-bit floats.
+What is read from memory, or passed around a loop, may be any number. Bounds leave room for the
+rounding of 16-bit floats.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,7 +18,12 @@ Interval = tuple[float, float]
 ALL: Interval = (-inf, inf)
 _SLACK = 4e-3
 _LARGEST = {"f16": 6e4, "bf16": 3e38, "f32": 3e38, "f64": 1e308}
-_SMALLEST = {"f16": 6e-5, "bf16": 1e-38, "f32": 1e-38, "f64": 1e-307}  # normal numbers: below, digits are lost
+_SMALLEST = {
+    "f16": 6e-5,
+    "bf16": 1e-38,
+    "f32": 1e-38,
+    "f64": 1e-307,
+}  # normal numbers: below, digits are lost
 
 
 class Intervals:
@@ -25,7 +33,12 @@ class Intervals:
         self.graph = graph
         self._found: dict[int, Interval] = {}
         for node in graph.nodes():
-            if not node.blocks and len(node.results) == 1 and graph.floats[node.results[0]] and node.name in _RULES:
+            if (
+                not node.blocks
+                and len(node.results) == 1
+                and graph.floats[node.results[0]]
+                and node.name in _RULES
+            ):
                 low, high = _RULES[node.name](self, node)
                 if low == low and high == high:
                     self._found[node.results[0]] = (low, high)
@@ -109,7 +122,9 @@ class Intervals:
 def _sum(a: float, b: float, side: float) -> float:
     """A bound of a sum, moved outwards by what rounding may do where the summands cancel."""
     total = a + b
-    return total if total in (inf, -inf) or a * b >= 0.0 else total + side * _SLACK * (abs(a) + abs(b))
+    return (
+        total if total in (inf, -inf) or a * b >= 0.0 else total + side * _SLACK * (abs(a) + abs(b))
+    )
 
 
 def _product(a: float, b: float) -> float:
@@ -126,10 +141,21 @@ def _not_lost(low: float, type_: str) -> float:
 
 
 _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
-    "arith.constant": Intervals._constant, "arith.addf": Intervals._add, "arith.subf": Intervals._subtract,
-    "arith.mulf": Intervals._multiply, "arith.divf": Intervals._divide, "arith.negf": Intervals._negate,
-    "arith.maximumf": Intervals._larger, "arith.minimumf": Intervals._smaller, "arith.maxnumf": Intervals._larger,
-    "arith.minnumf": Intervals._smaller, "arith.select": Intervals._chosen,
-    "math.absf": Intervals._absolute, "math.sqrt": Intervals._root, "math.exp": Intervals._exponential,
-    "math.sin": Intervals._unit, "math.cos": Intervals._unit, "math.tanh": Intervals._unit,
+    "arith.constant": Intervals._constant,
+    "arith.addf": Intervals._add,
+    "arith.subf": Intervals._subtract,
+    "arith.mulf": Intervals._multiply,
+    "arith.divf": Intervals._divide,
+    "arith.negf": Intervals._negate,
+    "arith.maximumf": Intervals._larger,
+    "arith.minimumf": Intervals._smaller,
+    "arith.maxnumf": Intervals._larger,
+    "arith.minnumf": Intervals._smaller,
+    "arith.select": Intervals._chosen,
+    "math.absf": Intervals._absolute,
+    "math.sqrt": Intervals._root,
+    "math.exp": Intervals._exponential,
+    "math.sin": Intervals._unit,
+    "math.cos": Intervals._unit,
+    "math.tanh": Intervals._unit,
 }

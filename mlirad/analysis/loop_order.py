@@ -1,4 +1,5 @@
 """Whether the iterations of a loop may be reversed in any order."""
+
 from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
@@ -12,9 +13,9 @@ from mlirad.ir.walk import is_defined_in
 def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> bool:
     """Whether adjoints pass from one iteration of `scf.for` to another only through sums.
 
-    So it is where carried values are sums (`c + something` without c), where no history is needed, where elements that
-    are stored are touched once, and where an array is either read or added to: the adjoint of a read is an addition to
-    what the adjoint of an update reads.
+    So it is where carried values are sums (`c + something` without c), where no history is needed,
+    where elements that are stored are touched once, and where an array is either read or added to:
+    the adjoint of a read is an addition to what the adjoint of an update reads.
     """
     if loop in needed.redone:
         return False
@@ -22,7 +23,9 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
     for position, argument in enumerate(body.arguments[1:]):
         if argument in needed.saved:
             return False
-        if argument in activity.active and not _is_sum(loop, argument, body.terminator.operands[position]):
+        if argument in activity.active and not _is_sum(
+            loop, argument, body.terminator.operands[position]
+        ):
             return False
     work = [n for n in loop.walk() if n in needed.work]
     stores = [n for n in work if n.name == "field.store"]
@@ -46,7 +49,11 @@ def _is_sum(loop: Node, argument: int, result: int) -> bool:
     users = [n for n in loop.walk() if argument in n.operands]
     if result == argument:
         return len(users) == 1
-    return len(users) == 1 and users[0].block is loop.blocks[0] and _is_sum_step(loop, users[0], result)
+    return (
+        len(users) == 1
+        and users[0].block is loop.blocks[0]
+        and _is_sum_step(loop, users[0], result)
+    )
 
 
 def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
@@ -60,8 +67,11 @@ def _is_sum_step(loop: Node, user: Node, result: int) -> bool:
         return False
     if users[0] is loop.blocks[0].terminator:
         return value == result
-    return users[0].block is loop.blocks[0] and _is_addition_of(users[0], value) and \
-        _is_sum_step(loop, users[0], result)
+    return (
+        users[0].block is loop.blocks[0]
+        and _is_addition_of(users[0], value)
+        and _is_sum_step(loop, users[0], result)
+    )
 
 
 def _is_addition_of(user: Node, value: int) -> bool:
@@ -76,6 +86,8 @@ def _moves(graph: Graph, loop: Node, node: Node, iv: object) -> bool:
         return False
     for index in node.indices:
         form = affine(graph.values[index])
-        if form.coefficient(iv) and all(not is_defined_in(leaf, loop.op) for leaf, _ in form.without(iv).terms):
+        if form.coefficient(iv) and all(
+            not is_defined_in(leaf, loop.op) for leaf, _ in form.without(iv).terms
+        ):
             return True
     return False

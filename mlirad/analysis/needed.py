@@ -1,10 +1,12 @@
 """Which primal values the reverse sweep reads, and how each comes to be there.
 
-The reverse of a function runs every block in one of two ways. Run *reversed* (R), a block's needed values are computed
-anew and then its ops are reversed. Run *forward* (F), a loop or branch is executed for what it computes: its results,
-or the history of its carried values. Inside a block run forward everything runs forward, so a point of execution is
-described by how many of the blocks around a value run reversed: the key of a need is (value, reversed blocks).
+The reverse of a function runs every block in one of two ways. Run *reversed* (R), a block's needed
+values are computed anew and then its ops are reversed. Run *forward* (F), a loop or branch is
+executed for what it computes: its results, or the history of its carried values. Inside a block run
+forward everything runs forward, so a point of execution is described by how many of the blocks
+around a value run reversed: the key of a need is (value, reversed blocks).
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,14 +21,18 @@ Key = tuple[int, int]
 
 
 class Needed:
-    """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed` the writes to cells
-    local to the launch that are done again; `work` the structured ops that hold something to reverse.
+    """`keys` are the needs; `saved` the loop-carried values kept for every iteration; `replayed`
+    the writes to cells local to the launch that are done again; `work` the structured ops that hold
+    something to reverse.
 
-    `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the function): the reverse
-    does them again and undoes them, so that memory moves back with it (see `_undo`).
+    `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
+    function): the reverse does them again and undoes them, so that memory moves back with it (see
+    `_undo`).
     """
 
-    def __init__(self, graph: Graph, activity: Activity, arrays: frozenset[Any] = frozenset()) -> None:
+    def __init__(
+        self, graph: Graph, activity: Activity, arrays: frozenset[Any] = frozenset()
+    ) -> None:
         self.graph, self.activity, self.arrays = graph, activity, arrays
         self.redone: set[Node] = set()
         self.keys: set[Key] = set()
@@ -78,7 +84,9 @@ class Needed:
         if node.name in ("field.load", "field.store", "field.atomic"):
             for index in node.indices:
                 self._need(index, here, node)
-            if node.name == "field.atomic" and not _is_add(node):  # a constant, too, may replace what was there
+            if node.name == "field.atomic" and not _is_add(
+                node
+            ):  # a constant, too, may replace what was there
                 self._need(node.operands[0], here, node)
         elif node.name == "scf.if":
             self._need(node.operands[0], here, node)
@@ -106,7 +114,11 @@ class Needed:
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
         for node in self.graph.nodes():
-            if node.name in ("field.store", "field.atomic") and node.array in self.arrays and self._is_read_beside(node):
+            if (
+                node.name in ("field.store", "field.atomic")
+                and node.array in self.arrays
+                and self._is_read_beside(node)
+            ):
                 self.redone.add(node)
                 around = [owner for owner in reversed(node.owners) if owner.name != "scf.parallel"]
                 self.redone.update(around)
@@ -116,13 +128,20 @@ class Needed:
                         self._need_to_run(inner, level)
 
     def _is_read_beside(self, write: Node) -> bool:
-        """Whether the parallel loop around a write reads its array, too: else no iteration has to see it again."""
-        loop = next((owner for owner in reversed(write.owners) if owner.name == "scf.parallel"), None)
-        return loop is None or any(node.array == write.array and not _is_only_written(node) for node in loop.walk()
-                                   if node.array is not None)
+        """Whether the parallel loop around a write reads its array, too: else no iteration has to
+        see it again."""
+        loop = next(
+            (owner for owner in reversed(write.owners) if owner.name == "scf.parallel"), None
+        )
+        return loop is None or any(
+            node.array == write.array and not _is_only_written(node)
+            for node in loop.walk()
+            if node.array is not None
+        )
 
     def _reversed_blocks(self, node: Node) -> int:
-        """How many of the blocks around a node run reversed at most: one that holds nothing to reverse runs forward."""
+        """How many of the blocks around a node run reversed at most: one that holds nothing to
+        reverse runs forward."""
         count = 1
         for owner in node.owners:
             if owner not in self.work:
@@ -168,7 +187,11 @@ class Needed:
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
         node = block.owner
-        if node is None or node.name == "scf.parallel" or (node.name == "scf.for" and value == block.arguments[0]):
+        if (
+            node is None
+            or node.name == "scf.parallel"
+            or (node.name == "scf.for" and value == block.arguments[0])
+        ):
             return
         reason = self.reasons.get(value)
         position = block.arguments.index(value)
@@ -204,7 +227,11 @@ class Needed:
     def _replay(self, load: Node) -> None:
         """Everything written to a local cell is done again, in order, before the reverse sweep."""
         for node in self.graph.nodes():
-            if node.name in ("field.store", "field.atomic") and node.array == load.array and node not in self.replayed:
+            if (
+                node.name in ("field.store", "field.atomic")
+                and node.array == load.array
+                and node not in self.replayed
+            ):
                 self.replayed.add(node)
                 for operand in node.operands:
                     self._need(operand, 1, load)
@@ -220,7 +247,8 @@ class Needed:
 
 
 def base_depth(node: Node) -> int:
-    """The depth of the block that a node's iteration of a parallel loop, or else the function, begins with."""
+    """The depth of the block that a node's iteration of a parallel loop, or else the function,
+    begins with."""
     inside = [owner for owner in node.owners if owner.name == "scf.parallel"]
     return inside[-1].block.depth + 1 if inside else 0
 
@@ -230,4 +258,6 @@ def _is_add(node: Node) -> bool:
 
 
 def _is_only_written(node: Node) -> bool:
-    return node.name == "field.store" or (node.name == "field.atomic" and _is_add(node) and not has_uses(node.op.results[0]))
+    return node.name == "field.store" or (
+        node.name == "field.atomic" and _is_add(node) and not has_uses(node.op.results[0])
+    )

@@ -1,8 +1,11 @@
-"""Whether a write may change, after a load ran, the element that was loaded: dependence distances of affine indices.
+"""Whether a write may change, after a load ran, the element that was loaded: dependence distances
+of affine indices.
 
-For every axis the two indices, as affine forms in the loops around both accesses, give the distance (write minus load)
-between the iterations that meet in one element, or show that none do (Allen and Kennedy 2001, §2.2).
+For every axis the two indices, as affine forms in the loops around both accesses, give the distance
+(write minus load) between the iterations that meet in one element, or show that none do (Allen and
+Kennedy 2001, §2.2).
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -38,11 +41,13 @@ class Overwrites:
         self._intervals: dict[int, Interval] = {}
 
     def meeting(self, load: Node, write: Node) -> str | None:
-        """Where `write` may hit the element of `load` after it: in the same "iteration" of the parallel loop around
-        both (or of the function), in "another" iteration, which is a race, or nowhere (None).
+        """Where `write` may hit the element of `load` after it: in the same "iteration" of the
+        parallel loop around both (or of the function), in "another" iteration, which is a race, or
+        nowhere (None).
 
-        Conditions that exclude one another are seen. Indices that are not affine may be anything within an iteration;
-        that they do not meet another iteration's is checked before a derivative is taken (`insert-collision-checks`).
+        Conditions that exclude one another are seen. Indices that are not affine may be anything
+        within an iteration; that they do not meet another iteration's is checked before a
+        derivative is taken (`insert-collision-checks`).
         """
         return self.judge(load, write)[0]
 
@@ -65,19 +70,25 @@ class Overwrites:
         return self._later(load, write, common, {**distances, **within}, all_known), all_known
 
     def are_apart(self, left: Node, right: Node, loop: Node) -> bool:
-        """Whether it is certain that different iterations of a parallel loop do not meet in two accesses."""
+        """Whether it is certain that different iterations of a parallel loop do not meet in two
+        accesses."""
         found = self._distances(left, right, self._common_loops(left, right))
         if found is None:
             return True
         distances, _ = found
         distances.update(self._one_to_one(left, right))
-        if all(distances.get(self.graph.values[number]) == 0 or _single_trip(loop, number, self.graph)
-               for number in loop.induction):
+        if all(
+            distances.get(self.graph.values[number]) == 0 or _single_trip(loop, number, self.graph)
+            for number in loop.induction
+        ):
             return True
         return self.guards.exclude(left, right, loop, distances)
 
-    def _distances(self, load: Node, write: Node, common: list[Node]) -> tuple[dict[ir.Value, int], bool] | None:
-        """The distances of the loops around two accesses, and whether all axes are known; None if nothing meets."""
+    def _distances(
+        self, load: Node, write: Node, common: list[Node]
+    ) -> tuple[dict[ir.Value, int], bool] | None:
+        """The distances of the loops around two accesses, and whether all axes are known; None if
+        nothing meets."""
         ivs = [self.graph.values[v] for loop in common for v in loop.induction]
         distances: dict[ir.Value, int] = {}
         all_known = True
@@ -97,15 +108,26 @@ class Overwrites:
         return distances, all_known
 
     def _one_to_one(self, left: Node, right: Node) -> dict[ir.Value, int]:
-        """The distances 0 that axes demand on which two accesses have one sum of several indices."""
-        ivs = [self.graph.values[v] for owner in self._common_loops(left, right) for v in owner.induction]
-        forms = [(self._form(mine), self._form(other)) for mine, other in zip(left.indices, right.indices)]
+        """The distances 0 that axes demand on which two accesses have one sum of several
+        indices."""
+        ivs = [
+            self.graph.values[v]
+            for owner in self._common_loops(left, right)
+            for v in owner.induction
+        ]
+        forms = [
+            (self._form(mine), self._form(other))
+            for mine, other in zip(left.indices, right.indices)
+        ]
         return {iv: 0 for mine, other in forms if mine == other for iv in self._digits(mine, ivs)}
 
     def _digits(self, form: Affine, ivs: list[ir.Value]) -> list[ir.Value]:
-        """The indices of loops in a sum that has another value for every choice of them, as `8 * i + j` for j below 8."""
+        """The indices of loops in a sum that has another value for every choice of them, as `8 * i
+        + j` for j below 8."""
         rest, found = 0, []
-        for factor, leaf in sorted(((abs(factor), leaf) for leaf, factor in form.terms), key=lambda term: term[0]):
+        for factor, leaf in sorted(
+            ((abs(factor), leaf) for leaf, factor in form.terms), key=lambda term: term[0]
+        ):
             bounds = self._bounds(leaf)
             if leaf not in ivs or bounds.low is None or bounds.high is None or factor <= rest:
                 return []
@@ -117,14 +139,18 @@ class Overwrites:
         around = load.owners
         return [owner for owner in write.owners if owner in around]
 
-    def _distance(self, left: Affine, right: Affine, ivs: list[ir.Value],
-                  common: list[Node]) -> tuple[ir.Value | None, int] | str | None:
-        """The distance one axis demands of one loop; "never" where the axis rules a meeting out, None if unknown."""
+    def _distance(
+        self, left: Affine, right: Affine, ivs: list[ir.Value], common: list[Node]
+    ) -> tuple[ir.Value | None, int] | str | None:
+        """The distance one axis demands of one loop; "never" where the axis rules a meeting out,
+        None if unknown."""
         leaves = {leaf for leaf, _ in left.terms | right.terms}
         moving = [leaf for leaf in leaves if leaf in ivs]
         for leaf in leaves:
             same = left.coefficient(leaf) == right.coefficient(leaf)
-            if not same or (leaf not in moving and any(is_defined_in(leaf, loop.op) for loop in common)):
+            if not same or (
+                leaf not in moving and any(is_defined_in(leaf, loop.op) for loop in common)
+            ):
                 return None
         gap = left.constant - right.constant
         if not moving:
@@ -134,8 +160,14 @@ class Overwrites:
         factor = left.coefficient(moving[0])
         return (moving[0], gap // factor) if gap % factor == 0 else "never"
 
-    def _later(self, load: Node, write: Node, common: list[Node], distances: dict[ir.Value, int],
-               all_known: bool) -> str | None:
+    def _later(
+        self,
+        load: Node,
+        write: Node,
+        common: list[Node],
+        distances: dict[ir.Value, int],
+        all_known: bool,
+    ) -> str | None:
         """Where the write can come after the load, given the distances of the loops around both."""
         for loop in common:
             if loop.name == "scf.if":
@@ -147,7 +179,9 @@ class Overwrites:
             for number in loop.induction:
                 distance = distances.get(self.graph.values[number])
                 is_parallel = loop.name == "scf.parallel"
-                if distance is None and (_single_trip(loop, number, self.graph) or (is_parallel and not all_known)):
+                if distance is None and (
+                    _single_trip(loop, number, self.graph) or (is_parallel and not all_known)
+                ):
                     distance = 0
                 if distance is None:
                     return "another" if is_parallel else "iteration"

@@ -1,4 +1,5 @@
 """Which arrays' writes the reverse of a function does again, as `check-access-rules` has noted."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +9,8 @@ from mlirad.ir.graph import Graph
 
 
 def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Any]:
-    """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by number."""
+    """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by
+    number."""
     if "grad.redone" not in function.attributes:
         return frozenset()
     found: set[Any] = set()

@@ -1,6 +1,7 @@
-"""What some accesses of a function are reached by: their indices, the conditions and loops around them, and all that goes
-into these.
+"""What some accesses of a function are reached by: their indices, the conditions and loops around
+them, and all that goes into these.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable
@@ -13,7 +14,8 @@ WRITES = ("field.store", "field.atomic")
 
 
 class Slice:
-    """`values` are computed, `loads` read, and `writes` done: all those to the arrays in `done` that are read."""
+    """`values` are computed, `loads` read, and `writes` done: all those to the arrays in `done`
+    that are read."""
 
     def __init__(self, graph: Graph, accesses: Iterable[Node], done: frozenset[Any]) -> None:
         self.graph, self.done = graph, done

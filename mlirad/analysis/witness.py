@@ -1,8 +1,11 @@
-"""Two iterations of a parallel loop that touch one element, found by trying some: for indices that distances do not decide.
+"""Two iterations of a parallel loop that touch one element, found by trying some: for indices that
+distances do not decide.
 
-`x[i + j]`, `x[2 * i]`, `x[i // 2]` and `x[(i + 1) % n]` are computed for iterations at both ends of the loop. What is found is
-certain: conditions and inner loops around an access are computed too, and where something is not known, nothing is found.
+`x[i + j]`, `x[2 * i]`, `x[i // 2]` and `x[(i + 1) % n]` are computed for iterations at both ends of
+the loop. What is found is certain: conditions and inner loops around an access are computed too,
+and where something is not known, nothing is found.
 """
+
 from __future__ import annotations
 
 import operator
@@ -13,7 +16,9 @@ from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
 POINTS = 300  # iterations tried for an access
-Number = tuple[frozenset[tuple[ir.Value, int]], int]  # multiples of values from outside of the loop, and the rest
+Number = tuple[
+    frozenset[tuple[ir.Value, int]], int
+]  # multiples of values from outside of the loop, and the rest
 Iteration = tuple[int, ...]
 Elements = dict[tuple[Number, ...], set[Iteration]]
 Step = tuple[Node, int]  # a loop with one of its axes, or a branch with one of its sides
@@ -31,17 +36,21 @@ class Witness:
         self._touched: dict[Node, Elements] = {}
 
     def find(self, node: Node, write: Node, loop: Node) -> tuple[Iteration, Iteration] | None:
-        """Iterations, not the same, of which one runs `node` and the other `write` on one element; None if none is found."""
+        """Iterations, not the same, of which one runs `node` and the other `write` on one element;
+        None if none is found."""
         mine, other = self._elements(node, loop), self._elements(write, loop)
         for element, iterations in mine.items():
             for second in sorted(other.get(element, ())):
-                first = next((iteration for iteration in sorted(iterations) if iteration != second), None)
+                first = next(
+                    (iteration for iteration in sorted(iterations) if iteration != second), None
+                )
                 if first is not None:
                     return first, second
         return None
 
     def _elements(self, node: Node, loop: Node) -> Elements:
-        """The elements that an access touches, with the iterations that do; none where something is not known."""
+        """The elements that an access touches, with the iterations that do; none where something is
+        not known."""
         if node not in self._touched:
             try:
                 self._touched[node] = self._tried(node, loop)
@@ -52,7 +61,9 @@ class Witness:
     def _tried(self, node: Node, loop: Node) -> Elements:
         found: Elements = {}
         steps = list(_steps(node, loop))
-        each = max(2, int(POINTS ** (1 / max(1, sum(owner.name != "scf.if" for owner, _ in steps)))))
+        each = max(
+            2, int(POINTS ** (1 / max(1, sum(owner.name != "scf.if" for owner, _ in steps))))
+        )
         for point in self._points(steps, _Point(self.graph, loop), each):
             element = tuple(point.number(self.graph.values[index]) for index in node.indices)
             iteration = tuple(point.known[self.graph.values[v]][1] for v in loop.induction)
@@ -70,11 +81,16 @@ class Witness:
                 yield from self._points(rest, point, each)
             return
         index = self.graph.values[owner.induction[number]]
-        low, high, step = (self.graph.values[v] for v in owner.operands[number:3 * len(owner.induction):len(owner.induction)])
+        low, high, step = (
+            self.graph.values[v]
+            for v in owner.operands[number : 3 * len(owner.induction) : len(owner.induction)]
+        )
         for value in _ends(self._range(point, low, high, step, each), each):
             yield from self._points(rest, point.where(index, value), each)
 
-    def _range(self, point: _Point, low: ir.Value, high: ir.Value, step: ir.Value, each: int) -> range:
+    def _range(
+        self, point: _Point, low: ir.Value, high: ir.Value, step: ir.Value, each: int
+    ) -> range:
         """The values of an index; of a length that is not known while compiling, enough."""
         first, stride = point.integer(low), point.integer(step)
         terms, last = point.number(high)
@@ -84,12 +100,16 @@ class Witness:
 class _Point:
     """Values at one point of a nest of loops."""
 
-    def __init__(self, graph: Graph, loop: Node, known: dict[ir.Value, Number] | None = None) -> None:
+    def __init__(
+        self, graph: Graph, loop: Node, known: dict[ir.Value, Number] | None = None
+    ) -> None:
         self.graph, self.loop, self.known = graph, loop, known or {}
 
     def where(self, value: ir.Value, number: int) -> _Point:
         """The same with one more value known."""
-        indices = {key: kept for key, kept in self.known.items() if isinstance(key, ir.BlockArgument)}
+        indices = {
+            key: kept for key, kept in self.known.items() if isinstance(key, ir.BlockArgument)
+        }
         return _Point(self.graph, self.loop, {**indices, value: (frozenset(), number)})
 
     def integer(self, value: ir.Value) -> int:
@@ -118,7 +138,9 @@ class _Point:
         if op.name in _CASTS:
             return self.number(op.operands[0])
         if op.name == "arith.trunci":
-            return frozenset(), _fitting(self.integer(op.operands[0]), ir.IntegerType(value.type).width)
+            return frozenset(), _fitting(
+                self.integer(op.operands[0]), ir.IntegerType(value.type).width
+            )
         if op.name in ("arith.addi", "arith.subi"):
             (a, b), (c, d) = map(self.number, op.operands)
             sign = 1 if op.name == "arith.addi" else -1
@@ -144,8 +166,9 @@ def _fitting(number: int, width: int) -> int:
     return number
 
 
-def _plus(left: frozenset[tuple[ir.Value, int]], right: frozenset[tuple[ir.Value, int]],
-          sign: int) -> frozenset[tuple[ir.Value, int]]:
+def _plus(
+    left: frozenset[tuple[ir.Value, int]], right: frozenset[tuple[ir.Value, int]], sign: int
+) -> frozenset[tuple[ir.Value, int]]:
     if not right:
         return left
     factors = dict(left)
@@ -158,11 +181,12 @@ def _ends(values: range, count: int) -> list[int]:
     """Some of the first and some of the last."""
     if len(values) <= count:
         return list(values)
-    return [*values[:count - count // 2], *values[len(values) - count // 2:]]
+    return [*values[: count - count // 2], *values[len(values) - count // 2 :]]
 
 
 def _steps(node: Node, loop: Node) -> Iterator[Step]:
-    """What leads to a node: the indices of loops, from `loop` inwards, and the sides of branches (1 for `then`)."""
+    """What leads to a node: the indices of loops, from `loop` inwards, and the sides of branches (1
+    for `then`)."""
     owners = [loop, *node.owners_within(loop)]
     for owner, inner in zip(owners, [*owners[1:], node]):
         if owner.name == "scf.if":
@@ -188,9 +212,22 @@ def _floor(left: int, right: int) -> int:
 
 
 _CASTS = frozenset({"arith.index_cast", "arith.extsi"})
-_COMPARE: list[Callable[[int, int], bool]] = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+_COMPARE: list[Callable[[int, int], bool]] = [
+    operator.eq,
+    operator.ne,
+    operator.lt,
+    operator.le,
+    operator.gt,
+    operator.ge,
+]
 _RULES: dict[str, Callable[[int, int], int]] = {
-    "arith.muli": operator.mul, "arith.divsi": _quotient, "arith.floordivsi": _floor,
-    "arith.remsi": lambda a, b: a - b * _quotient(a, b), "arith.minsi": min, "arith.maxsi": max,
-    "arith.andi": operator.and_, "arith.ori": operator.or_, "arith.xori": operator.xor,
+    "arith.muli": operator.mul,
+    "arith.divsi": _quotient,
+    "arith.floordivsi": _floor,
+    "arith.remsi": lambda a, b: a - b * _quotient(a, b),
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
 }

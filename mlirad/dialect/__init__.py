@@ -1,4 +1,5 @@
 """Our dialects over upstream MLIR, and the context that holds them."""
+
 import sys
 from functools import cache
 
@@ -16,7 +17,8 @@ def context() -> ir.Context:
     with made, ir.Location.unknown():
         for dialect in (Snode, Field, Grad):
             dialect.load()
-            # The bindings look for this module, in every folder of the path, each time that they meet an op of ours.
+            # The bindings look for this module, in every folder of the path, each time that they
+            # meet an op of ours.
             name = f"{PROVIDER}.dialects.{dialect.DIALECT_NAMESPACE}"
             sys.modules.setdefault(name, sys.modules[dialect.__module__])
     return made

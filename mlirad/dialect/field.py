@@ -1,9 +1,11 @@
 """What a kernel does to memory.
 
-Arrays are values of `!field.array<element, [extents]>`: a field of the layout tree (`field.get`), an ndarray
-argument (extents -1 where only the launch knows them), or a cell local to one launch (`field.alloca`). Two different
-fields never overlap; two ndarray arguments may. Indices are values of type `index`, components last.
+Arrays are values of `!field.array<element, [extents]>`: a field of the layout tree (`field.get`),
+an ndarray argument (extents -1 where only the launch knows them), or a cell local to one launch
+(`field.alloca`). Two different fields never overlap; two ndarray arguments may. Indices are values
+of type `index`, components last.
 """
+
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -60,8 +62,10 @@ class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
             return False
         element, extents = array_of(op.results[0].type)
         if (element, extents) != (layout.element, layout.shape):
-            op.location.emit_error(f"field @{name} is {list(layout.shape)} of {layout.element}, "
-                                   f"but is read as {list(extents)} of {element}")
+            op.location.emit_error(
+                f"field @{name} is {list(layout.shape)} of {layout.element}, "
+                f"but is read as {list(extents)} of {element}"
+            )
             return False
         return True
 
@@ -77,7 +81,9 @@ class AllocaOp(Field.Operation, name="alloca"):
             return False
         extents = array_of(op.results[0].type)[1]
         if min(extents, default=1) <= 0:
-            op.location.emit_error(f"a local array of extents {list(extents)}, expected positive ones")
+            op.location.emit_error(
+                f"a local array of extents {list(extents)}, expected positive ones"
+            )
             return False
         return True
 
@@ -107,7 +113,8 @@ class StoreOp(Field.Operation, name="store"):
 class AtomicOp(Field.Operation, name="atomic"):
     """Update by a commutative kind; gives what was there before.
 
-    `%old = "field.atomic"(%v, %x, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32`
+    `%old = "field.atomic"(%v, %x, %i) {kind = "add"}
+    : (f32, !field.array<f32, [16]>, index) -> f32`
     """
 
     value: ext.Operand[Any]
@@ -120,7 +127,9 @@ class AtomicOp(Field.Operation, name="atomic"):
         op = self.operation
         kind = ir.StringAttr(op.attributes["kind"]).value
         if kind not in ATOMIC_KINDS:
-            op.location.emit_error(f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}")
+            op.location.emit_error(
+                f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}"
+            )
             return False
         if not _check_access(op, op.operands[0].type):
             return False
@@ -128,13 +137,16 @@ class AtomicOp(Field.Operation, name="atomic"):
             op.location.emit_error(f"an atomic on {op.operands[0].type} gives {op.results[0].type}")
             return False
         if kind not in _FLOAT_KINDS and not isinstance(op.operands[0].type, ir.IntegerType):
-            op.location.emit_error(f"atomic kind '{kind}' on {op.operands[0].type}, expected an integer")
+            op.location.emit_error(
+                f"atomic kind '{kind}' on {op.operands[0].type}, expected an integer"
+            )
             return False
         return True
 
 
 class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
-    """An extent of an ndarray. `%n = "field.dim"(%a) {axis = 0} : (!field.array<f32, [-1]>) -> index`"""
+    """An extent of an ndarray. `%n = "field.dim"(%a) {axis = 0} : (!field.array<f32, [-1]>) ->
+    index`"""
 
     array: ext.Operand[Any]
     axis: ir.IntegerAttr
@@ -144,7 +156,10 @@ class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
         op = self.operation
         if not _check_array(op, op.operands[0].type):
             return False
-        axis, rank = ir.IntegerAttr(op.attributes["axis"]).value, len(array_of(op.operands[0].type)[1])
+        axis, rank = (
+            ir.IntegerAttr(op.attributes["axis"]).value,
+            len(array_of(op.operands[0].type)[1]),
+        )
         if not 0 <= axis < rank:
             op.location.emit_error(f"axis {axis} of an array of rank {rank}")
             return False
@@ -158,7 +173,8 @@ class ChunkOp(Field.Operation, name="chunk", traits=[ext.Pure]):
 
 
 class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
-    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can be repeated.
+    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can
+    be repeated.
 
     `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
     """
@@ -171,7 +187,9 @@ class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
     def verify_region_invariants(self) -> bool:
         op = self.operation
         if str(op.results[0].type) not in _DRAWN:
-            op.location.emit_error(f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}")
+            op.location.emit_error(
+                f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}"
+            )
             return False
         return True
 
@@ -194,14 +212,18 @@ class SpellOp(Field.Operation, name="spell", traits=[ext.Pure]):
 
 
 class PrintOp(Field.Operation, name="print"):
-    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} : (f32) -> ()`"""
+    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
+    (f32) -> ()`"""
 
     values: Sequence[ext.Operand[Any]]
     format: ir.StringAttr
 
     def verify_region_invariants(self) -> bool:
         op = self.operation
-        holes, count = len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)), len(op.operands)
+        holes, count = (
+            len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)),
+            len(op.operands),
+        )
         if holes != count:
             op.location.emit_error(f"format with {holes} places for {count} values")
             return False
@@ -251,14 +273,16 @@ def word_type() -> ir.Type:
 def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
     """The array type of an element type and extents."""
     i64 = ir.IntegerType.get_signless(64)
-    return ArrayType.get(ir.TypeAttr.get(element), ir.ArrayAttr.get([ir.IntegerAttr.get(i64, e) for e in extents]))
+    return ArrayType.get(
+        ir.TypeAttr.get(element), ir.ArrayAttr.get([ir.IntegerAttr.get(i64, e) for e in extents])
+    )
 
 
 def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
     """The array and the indices of a load, store or atomic."""
     operands = list(op.operands)
     at = _RANKED_FIRST[op.name]
-    return operands[at], operands[at + 1:]
+    return operands[at], operands[at + 1 :]
 
 
 def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:

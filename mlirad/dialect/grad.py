@@ -1,4 +1,6 @@
-"""What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where they live."""
+"""What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where
+they live."""
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -17,7 +19,8 @@ class StackType(Grad.Type, name="stack"):
 
 
 class AllocOp(Grad.Operation, name="alloc"):
-    """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) -> !grad.stack<f32>`"""
+    """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) ->
+    !grad.stack<f32>`"""
 
     trips: ext.Operand[ir.IndexType]
     stack: ext.Result[Any]
@@ -27,25 +30,31 @@ class AllocOp(Grad.Operation, name="alloc"):
 
 
 class PushOp(Grad.Operation, name="push"):
-    """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index) -> ()`"""
+    """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index)
+    -> ()`"""
 
     value: ext.Operand[Any]
     stack: ext.Operand[Any]
     trip: ext.Operand[ir.IndexType]
 
     def verify_region_invariants(self) -> bool:
-        return _check_element(self.operation, self.operation.operands[0].type, self.operation.operands[1].type)
+        return _check_element(
+            self.operation, self.operation.operands[0].type, self.operation.operands[1].type
+        )
 
 
 class PopOp(Grad.Operation, name="pop"):
-    """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index) -> f32`"""
+    """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index)
+    -> f32`"""
 
     stack: ext.Operand[Any]
     trip: ext.Operand[ir.IndexType]
     value: ext.Result[Any]
 
     def verify_region_invariants(self) -> bool:
-        return _check_element(self.operation, self.operation.results[0].type, self.operation.operands[0].type)
+        return _check_element(
+            self.operation, self.operation.results[0].type, self.operation.operands[0].type
+        )
 
 
 class FreeOp(Grad.Operation, name="free"):
@@ -64,7 +73,7 @@ def stack_type(element: ir.Type) -> ir.Type:
 
 def stack_element(type_: ir.Type) -> ir.Type:
     """The element type of a stack."""
-    return ir.Type.parse(str(type_)[len("!grad.stack<"):-1])
+    return ir.Type.parse(str(type_)[len("!grad.stack<") : -1])
 
 
 def _check_stack(op: ir.Operation, type_: ir.Type) -> bool:
@@ -82,7 +91,8 @@ def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:
 
 
 class LogType(Grad.Type, name="log"):
-    """Overwritten elements of one array, last first: an element type and a rank. `!grad.log<f32, 2>`"""
+    """Overwritten elements of one array, last first: an element type and a rank. `!grad.log<f32,
+    2>`"""
 
     element: ir.TypeAttr
     rank: ir.IntegerAttr
@@ -158,12 +168,14 @@ class CloseOp(Grad.Operation, name="close"):
 
 def log_type(element: ir.Type, rank: int) -> ir.Type:
     """The type of a log of elements of an array of some rank."""
-    return LogType.get(ir.TypeAttr.get(element), ir.IntegerAttr.get(ir.IntegerType.get_signless(64), rank))
+    return LogType.get(
+        ir.TypeAttr.get(element), ir.IntegerAttr.get(ir.IntegerType.get_signless(64), rank)
+    )
 
 
 def log_parts(type_: ir.Type) -> tuple[ir.Type, int]:
     """The element type and the rank of a log."""
-    element, _, rank = str(type_)[len("!grad.log<"):-1].rpartition(", ")
+    element, _, rank = str(type_)[len("!grad.log<") : -1].rpartition(", ")
     return ir.Type.parse(element), int(rank.split(" ")[0])
 
 
@@ -192,10 +204,11 @@ class YieldOp(Grad.Operation, name="yield", traits=[ir.IsTerminatorTrait]):
 
 
 class JvpOp(Grad.Operation, name="jvp"):
-    """A function in its region, with derivatives along `directions` tangents: values, then a tangent a direction.
+    """A function in its region, with derivatives along `directions` tangents: values, then a
+    tangent a direction.
 
-    Operands are floats of one type, the primals, then their tangents, direction by direction; what the region takes from
-    outside is constant; results are floats of one type.
+    Operands are floats of one type, the primals, then their tangents, direction by direction; what
+    the region takes from outside is constant; results are floats of one type.
 
     `%y, %dy = "grad.jvp"(%x, %dx) ({...}) {directions = 1} : (f32, f32) -> (f32, f32)`
     """
@@ -228,18 +241,23 @@ def _problem_of_jvp(op: ir.Operation) -> str | None:
         if any(not isinstance(v.type, ir.FloatType) for v in inner):
             return f"{name}s of types {', '.join(expected)}, expected floats"
         if len(given) != count * len(expected) or given != expected * count:
-            return f"{name}s of types ({', '.join(given)}), expected {count} times ({', '.join(expected)})"
+            return (
+                f"{name}s of types ({', '.join(given)}), expected {count} times "
+                f"({', '.join(expected)})"
+            )
     return None
 
 
 class CustomOp(Grad.Operation, name="custom", traits=[ext.Pure, ir.IsIsolatedFromAboveTrait]):
-    """A function with derivatives of its own: regions for its value, its transposed derivative and its derivative.
+    """A function with derivatives of its own: regions for its value, its transposed derivative and
+    its derivative.
 
-    Arguments are floats of one type, then integers as i64; results are floats of one type. `primal` takes the arguments
-    and yields the results. `vjp` takes the arguments, the results and their adjoints, and yields an adjoint for each
-    float argument; `jvp` takes the arguments, the results and a tangent for each float argument, and yields a tangent
-    for each result. One of these two may be empty. `%y = "grad.custom"(%x) ({...}, {...}, {}) {function = "f",
-    operandSegmentSizes = array<i32: 1, 0>} : (f32) -> f32`
+    Arguments are floats of one type, then integers as i64; results are floats of one type. `primal`
+    takes the arguments and yields the results. `vjp` takes the arguments, the results and their
+    adjoints, and yields an adjoint for each float argument; `jvp` takes the arguments, the results
+    and a tangent for each float argument, and yields a tangent for each result. One of these two
+    may be empty. `%y = "grad.custom"(%x) ({...}, {...}, {}) {function = "f", operandSegmentSizes =
+    array<i32: 1, 0>} : (f32) -> f32`
     """
 
     floats: Sequence[ext.Operand[Any]]
@@ -264,20 +282,31 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
         return f"arguments of types ({_listed(arguments)}), expected floats, then integers"
     if not results or not isinstance(results[0], ir.FloatType):
         return f"results of types ({_listed(results)}), expected floats"
-    sides = {"primal": (arguments, results), "vjp": (arguments + results + results, floats),
-             "jvp": (arguments + results + floats, results)}
+    sides = {
+        "primal": (arguments, results),
+        "vjp": (arguments + results + results, floats),
+        "jvp": (arguments + results + floats, results),
+    }
     for region, (name, (taken, given)) in zip(op.regions, sides.items()):
         if not len(region.blocks) and name != "primal":
             continue
         if len(region.blocks) != 1:
-            return f"region '{name}' of 'grad.custom' holds {len(region.blocks)} blocks, expected one"
+            return (
+                f"region '{name}' of 'grad.custom' holds {len(region.blocks)} blocks, expected one"
+            )
         body = region.blocks[0]
         last = list(body.operations)[-1].operation
         if last.name != "grad.yield":
             return f"region '{name}' of 'grad.custom' ends in no 'grad.yield'"
-        for what, values, expected in (("takes", body.arguments, taken), ("yields", last.operands, given)):
+        for what, values, expected in (
+            ("takes", body.arguments, taken),
+            ("yields", last.operands, given),
+        ):
             if [v.type for v in values] != expected:
-                return f"region '{name}' {what} ({_listed(v.type for v in values)}), expected ({_listed(expected)})"
+                return (
+                    f"region '{name}' {what} ({_listed(v.type for v in values)}), expected "
+                    f"({_listed(expected)})"
+                )
     return None
 
 

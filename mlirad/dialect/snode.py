@@ -2,13 +2,16 @@
 
     "snode.root"() ({
       "snode.dense"() ({
-        "snode.place"() {sym_name = "x", element = f32, component_shape = [2], adjoint = @x.grad} : () -> ()
+        "snode.place"() {sym_name = "x", element = f32, component_shape = [2], adjoint = @x.grad} :
+        () -> ()
       }) {axes = [0, 1], extents = [4, 8]} : () -> ()
     }) {sym_name = "S0"} : () -> ()
 
-The children of one block lie next to each other in each of its cells. A field's index runs over the axes of the
-blocks above it, outermost block most significant; its components are contiguous in the cell.
+The children of one block lie next to each other in each of its cells. A field's index runs over the
+axes of the blocks above it, outermost block most significant; its components are contiguous in the
+cell.
 """
+
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,7 +35,8 @@ class RootOp(Snode.Operation, name="root", traits=[ir.NoTerminatorTrait]):
 
 
 class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
-    """A block of cells over some axes. `"snode.dense"() ({ ... }) {axes = [0], extents = [16]} : () -> ()`"""
+    """A block of cells over some axes. `"snode.dense"() ({ ... }) {axes = [0], extents = [16]} : ()
+    -> ()`"""
 
     axes: ir.ArrayAttr
     extents: ir.ArrayAttr
@@ -43,7 +47,8 @@ class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
 
 
 class PlaceOp(Snode.Operation, name="place"):
-    """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for each tangent).
+    """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for
+    each tangent).
 
     `"snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()`
     """
@@ -65,7 +70,9 @@ def _accept(op: ir.Operation) -> bool:
 
 def problem_of(op: ir.Operation) -> str | None:
     """What is wrong with an op of a layout tree, the ops inside it aside; None for nothing."""
-    if op.name != "snode.root" and (op.parent is None or op.parent.name not in ("snode.root", "snode.dense")):
+    if op.name != "snode.root" and (
+        op.parent is None or op.parent.name not in ("snode.root", "snode.dense")
+    ):
         return f"'{op.name}' stands outside a layout tree"
     if op.name == "snode.place":
         return _problem_of_place(op)
@@ -73,8 +80,11 @@ def problem_of(op: ir.Operation) -> str | None:
         return problem
     if len(op.regions[0].blocks) != 1:
         return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
-    foreign = [child.operation.name for child in op.regions[0].blocks[0].operations
-               if child.operation.name not in ("snode.dense", "snode.place")]
+    foreign = [
+        child.operation.name
+        for child in op.regions[0].blocks[0].operations
+        if child.operation.name not in ("snode.dense", "snode.place")
+    ]
     return f"'{foreign[0]}' cannot stand in a layout tree" if foreign else None
 
 
@@ -98,10 +108,14 @@ def _problem_of_place(op: ir.Operation) -> str | None:
     shape = op.attributes["component_shape"]
     if not _are_integers(shape) or min(integers(shape), default=1) <= 0:
         return f"component shape {shape} is not of positive integers"
-    if "adjoint" in op.attributes and not isinstance(op.attributes["adjoint"], ir.FlatSymbolRefAttr):
+    if "adjoint" in op.attributes and not isinstance(
+        op.attributes["adjoint"], ir.FlatSymbolRefAttr
+    ):
         return f"the adjoint {op.attributes['adjoint']} is not the name of a field"
     duals = op.attributes.get("duals", [])
-    if not isinstance(duals, ir.ArrayAttr | list) or not all(isinstance(name, ir.FlatSymbolRefAttr) for name in duals):
+    if not isinstance(duals, ir.ArrayAttr | list) or not all(
+        isinstance(name, ir.FlatSymbolRefAttr) for name in duals
+    ):
         return f"the duals {duals} are not names of fields"
     return None
 
@@ -126,7 +140,8 @@ class Level:
 
 @dataclass(frozen=True)
 class FieldLayout:
-    """Where a field lies. Levels are from the outermost block inwards; bytes count from the start of `root`."""
+    """Where a field lies. Levels are from the outermost block inwards; bytes count from the start
+    of `root`."""
 
     name: str
     root: str
@@ -143,7 +158,10 @@ class FieldLayout:
     def index_shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
         rank = 1 + max((level.axis for level in self.levels), default=-1)
-        return tuple(prod(level.extent for level in self.levels if level.axis == axis) for axis in range(rank))
+        return tuple(
+            prod(level.extent for level in self.levels if level.axis == axis)
+            for axis in range(rank)
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -166,7 +184,9 @@ def _element_size(element: str) -> int:
 def _alignment(op: ir.Operation) -> int:
     if op.name == "snode.place":
         return _element_size(str(ir.TypeAttr(op.attributes["element"]).value))
-    return max((_alignment(child.operation) for child in op.regions[0].blocks[0].operations), default=1)
+    return max(
+        (_alignment(child.operation) for child in op.regions[0].blocks[0].operations), default=1
+    )
 
 
 def _round_up(value: int, to: int) -> int:
@@ -181,20 +201,39 @@ def duals_of(place: ir.Operation) -> tuple[str, ...]:
     """The fields that hold the tangents of a field, one for each."""
     if "duals" not in place.attributes:
         return ()
-    return tuple(ir.FlatSymbolRefAttr(name).value for name in ir.ArrayAttr(place.attributes["duals"]))
+    return tuple(
+        ir.FlatSymbolRefAttr(name).value for name in ir.ArrayAttr(place.attributes["duals"])
+    )
 
 
-def _lay_out(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], found: list[FieldLayout]) -> int:
-    """Record the fields under `op`, whose first cell starts at byte `base`; the size of `op` in bytes."""
+def _lay_out(
+    op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], found: list[FieldLayout]
+) -> int:
+    """Record the fields under `op`, whose first cell starts at byte `base`; the size of `op` in
+    bytes."""
     if op.name == "snode.place":
         element = str(ir.TypeAttr(op.attributes["element"]).value)
         size = _element_size(element)
         components = integers(op.attributes["component_shape"])
-        strides = tuple(size * prod(components[i + 1:]) for i in range(len(components)))
+        strides = tuple(size * prod(components[i + 1 :]) for i in range(len(components)))
         used = sorted({level.axis for level in levels})  # a field over k alone has one index
-        numbered = tuple(Level(used.index(level.axis), level.extent, level.stride) for level in levels)
-        found.append(FieldLayout(ir.StringAttr(op.attributes["sym_name"]).value, root, element, size, components, base,
-                                 numbered, strides, _symbol(op, "adjoint"), duals_of(op)))
+        numbered = tuple(
+            Level(used.index(level.axis), level.extent, level.stride) for level in levels
+        )
+        found.append(
+            FieldLayout(
+                ir.StringAttr(op.attributes["sym_name"]).value,
+                root,
+                element,
+                size,
+                components,
+                base,
+                numbered,
+                strides,
+                _symbol(op, "adjoint"),
+                duals_of(op),
+            )
+        )
         return size * prod(components)
     cells = 1
     inner = levels
@@ -202,7 +241,9 @@ def _lay_out(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], 
         axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
         cells = prod(extents)
         cell = cell_size(op)
-        inner = levels + tuple(Level(axis, extents[i], cell * prod(extents[i + 1:])) for i, axis in enumerate(axes))
+        inner = levels + tuple(
+            Level(axis, extents[i], cell * prod(extents[i + 1 :])) for i, axis in enumerate(axes)
+        )
     offset = base
     for child in op.regions[0].blocks[0].operations:
         offset = _round_up(offset, _alignment(child.operation))
@@ -237,19 +278,29 @@ def layouts(module: ir.Operation) -> dict[str, FieldLayout]:
 
 def root_sizes(module: ir.Operation) -> dict[str, int]:
     """Bytes of every tree of a module, by name."""
-    return {ir.StringAttr(op.attributes["sym_name"]).value: _size(op.operation)
-            for op in module.regions[0].blocks[0].operations if op.operation.name == "snode.root"}
+    return {
+        ir.StringAttr(op.attributes["sym_name"]).value: _size(op.operation)
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "snode.root"
+    }
 
 
 def tree_operations(module: ir.Operation) -> Iterator[ir.Operation]:
     """Every op of the layout trees of a module, as far as they are well formed."""
-    stack = [op.operation for op in module.regions[0].blocks[0].operations if op.operation.name == "snode.root"]
+    stack = [
+        op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "snode.root"
+    ]
     while stack:
         op = stack.pop()
         yield op
         if op.name != "snode.place" and len(op.regions[0].blocks):
-            stack += [child.operation for child in op.regions[0].blocks[0].operations
-                      if child.operation.name.startswith("snode.")]
+            stack += [
+                child.operation
+                for child in op.regions[0].blocks[0].operations
+                if child.operation.name.startswith("snode.")
+            ]
 
 
 def places(module: ir.Operation) -> Iterator[ir.Operation]:

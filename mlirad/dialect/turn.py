@@ -1,4 +1,6 @@
-"""Whose turn it is to touch MLIR: one thread's at a time, for there is one context and it is not made for several."""
+"""Whose turn it is to touch MLIR: one thread's at a time, for there is one context and it is not
+made for several."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +11,9 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-compiling = RLock()  # held while layouts are made, kernels compiled, a program started or ended; not by launches
+compiling = (
+    RLock()
+)  # held while layouts are made, kernels compiled, a program started or ended; not by launches
 
 
 def in_turn(function: Callable[P, R]) -> Callable[P, R]:

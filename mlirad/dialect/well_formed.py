@@ -1,4 +1,5 @@
 """Types of ours as text may spell them: the parser takes parameters that make no type."""
+
 from __future__ import annotations
 
 import re
@@ -9,8 +10,10 @@ from mlirad.bindings import ir
 _ELEMENT = r"(?:f16|f32|f64|i1|i8|i16|i32|i64|index)"
 _EXTENTS = r"\[(?:(?:-1|\d{1,18})(?:, (?:-1|\d{1,18}))*)?\]"
 _OURS = re.compile(r"!(?:field|grad)\.")
-_WELL_FORMED = re.compile(rf"!field\.array<{_ELEMENT}, {_EXTENTS}>|!field\.word|!grad\.stack<{_ELEMENT}>"
-                          rf"|!grad\.log<{_ELEMENT}, \d{{1,2}}(?: : i64)?>")
+_WELL_FORMED = re.compile(
+    rf"!field\.array<{_ELEMENT}, {_EXTENTS}>|!field\.word|!grad\.stack<{_ELEMENT}>"
+    rf"|!grad\.log<{_ELEMENT}, \d{{1,2}}(?: : i64)?>"
+)
 
 
 def malformed_types(root: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:

@@ -1,7 +1,9 @@
-"""Two galaxies pass each other. Nobody writes down a force: it is the gradient of the potential energy.
+"""Two galaxies pass each other. Nobody writes down a force: it is the gradient of the potential
+energy.
 
-    python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output orbits.png]
+python -m mlirad.examples.gravity [--bodies 1000] [--steps 600] [--output orbits.png]
 """
+
 from __future__ import annotations
 
 import argparse
@@ -55,7 +57,9 @@ class Bodies:
         for i in self.position:
             for j in range(i):
                 apart = self.position[i] - self.position[j]
-                self.potential[None] -= self.mass[i] * self.mass[j] / ti.sqrt(apart.norm_sqr() + SOFTENING**2)
+                self.potential[None] -= (
+                    self.mass[i] * self.mass[j] / ti.sqrt(apart.norm_sqr() + SOFTENING**2)
+                )
 
     @ti.kernel
     def kick(self, duration: float) -> None:
@@ -108,7 +112,8 @@ class Run:
 
 
 def galaxy(count: int, tilt: float, random: np.random.Generator) -> tuple[Array, Array, Array]:
-    """Masses, positions and velocities of a core and bodies that circle it, the disk tilted about the x axis."""
+    """Masses, positions and velocities of a core and bodies that circle it, the disk tilted about
+    the x axis."""
     mass = np.full(count, DISK / max(1, count - 1))
     mass[0] = CORE
     radius = np.sqrt(np.linspace(0.35**2, 1.75**2, count - 1))
@@ -138,7 +143,9 @@ def encounter(count: int) -> tuple[Bodies, Array]:
     parameter = CLOSEST * (1 + ECCENTRICITY)
     toward = np.array([np.cos(anomaly), np.sin(anomaly), 0.0])
     apart = parameter / (1 + ECCENTRICITY * np.cos(anomaly)) * toward
-    speed = np.sqrt(total / parameter) * np.array([-np.sin(anomaly), ECCENTRICITY + np.cos(anomaly), 0.0])
+    speed = np.sqrt(total / parameter) * np.array(
+        [-np.sin(anomaly), ECCENTRICITY + np.cos(anomaly), 0.0]
+    )
     for (_, position, velocity), share in zip(parts, (masses[1] / total, -masses[0] / total)):
         position += share * apart
         velocity += share * speed
@@ -159,8 +166,13 @@ def simulate(bodies: Bodies, steps: int) -> Run:
 def draw(run: Run, owner: Array, file: Path) -> None:
     """Paint the orbits, brighter towards the present, and the error of the energy below them."""
     turn = np.radians(38)
-    path = np.stack([run.path[..., 0], run.path[..., 1] * np.cos(turn) + run.path[..., 2] * np.sin(turn)], axis=-1)
-    figure, (sky, below) = plt.subplots(2, 1, figsize=(11, 8.5), height_ratios=[9, 1], facecolor=BACKGROUND)
+    path = np.stack(
+        [run.path[..., 0], run.path[..., 1] * np.cos(turn) + run.path[..., 2] * np.sin(turn)],
+        axis=-1,
+    )
+    figure, (sky, below) = plt.subplots(
+        2, 1, figsize=(11, 8.5), height_ratios=[9, 1], facecolor=BACKGROUND
+    )
     figure.subplots_adjust(left=0.09, right=0.97, top=0.99, bottom=0.07, hspace=0.04)
     _draw_orbits(sky, path, owner)
     _draw_drift(below, run)
@@ -170,17 +182,20 @@ def draw(run: Run, owner: Array, file: Path) -> None:
 
 def _draw_orbits(sky: Any, path: Array, owner: Array) -> None:
     steps, count = path.shape[:2]
-    tail = path[-max(2, int(0.4 * steps)):]
+    tail = path[-max(2, int(0.4 * steps)) :]
     pieces = 24
     cuts = np.linspace(0, len(tail) - 1, pieces + 1).astype(int)
     faint = min(1.0, 400 / count)
     for group, colour in enumerate(COLOURS):
         mine = np.flatnonzero(owner == group)
         for number, (start, end) in enumerate(pairwise(cuts)):
-            lines = tail[start:end + 1, mine].swapaxes(0, 1)
+            lines = tail[start : end + 1, mine].swapaxes(0, 1)
             alpha = faint * (0.06 + 0.9 * ((number + 1) / pieces) ** 2)
-            sky.add_collection(LineCollection(list(lines), colors=colour, linewidths=0.7, alpha=alpha,
-                                              capstyle="butt"))
+            sky.add_collection(
+                LineCollection(
+                    list(lines), colors=colour, linewidths=0.7, alpha=alpha, capstyle="butt"
+                )
+            )
         core = mine[0]
         sky.plot(*path[:, core].T, color=colour, linewidth=0.9, alpha=0.75, linestyle=(0, (1, 3)))
         for size, alpha in ((600, 0.05), (240, 0.09), (80, 0.25), (22, 1.0)):
@@ -210,18 +225,24 @@ def _draw_drift(below: Any, run: Run) -> None:
 
 
 def default_output() -> Path:
-    """A file next to this program, or in the current directory where that folder cannot be written."""
+    """A file next to this program, or in the current directory where that folder cannot be
+    written."""
     folder = Path(__file__).resolve().parent
     return (folder if os.access(folder, os.W_OK) else Path.cwd()) / "gravity.png"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mlirad.examples.gravity", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m mlirad.examples.gravity",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--bodies", type=int, default=1000, help="how many bodies in all (1000)")
     parser.add_argument("--steps", type=int, default=600, help="how many steps of time (600)")
-    parser.add_argument("--output", type=Path, default=None, help="the picture to write (gravity.png, next to here)")
+    parser.add_argument(
+        "--output", type=Path, default=None, help="the picture to write (gravity.png, next to here)"
+    )
     settings = parser.parse_args(arguments)
     if settings.bodies < 2 or settings.steps < 1:
         parser.error("at least 2 bodies and 1 step are needed")
@@ -230,9 +251,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     run = simulate(bodies, settings.steps)
     pairs = settings.bodies * (settings.bodies - 1) // 2
-    print(f"{settings.bodies} bodies, {pairs} pairs, {settings.steps} steps in {time.perf_counter() - started:.1f} s")
-    print(f"energy {run.energies[0]:.6f} -> {run.energies[-1]:.6f}, relative drift {run.drift[-1]:.1e}, "
-          f"at most {np.abs(run.drift).max():.1e}")
+    print(
+        f"{settings.bodies} bodies, {pairs} pairs, {settings.steps} steps in "
+        f"{time.perf_counter() - started:.1f} s"
+    )
+    print(
+        f"energy {run.energies[0]:.6f} -> {run.energies[-1]:.6f}, relative drift "
+        f"{run.drift[-1]:.1e}, "
+        f"at most {np.abs(run.drift).max():.1e}"
+    )
     file = settings.output if settings.output is not None else default_output()
     draw(run, owner, file)
     print(f"orbits: {file}")

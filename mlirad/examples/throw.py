@@ -1,9 +1,13 @@
-"""A jelly is thrown at a mark: its speed is found by gradients through all steps, within a number of bytes.
+"""A jelly is thrown at a mark: its speed is found by gradients through all steps, within a number
+of bytes.
 
-    python -m mlirad.examples.throw [--particles 1000] [--steps 1024] [--iterations 5] [--memory 4MB]
+    python -m mlirad.examples.throw [--particles 1000] [--steps 1024] [--iterations 5] [--memory
+    4MB]
 
-The jelly is a material point method (MLS-MPM, Hu et al., SIGGRAPH 2018) that steps in place: a step overwrites the last.
+The jelly is a material point method (MLS-MPM, Hu et al., SIGGRAPH 2018) that steps in place: a step
+overwrites the last.
 """
+
 from __future__ import annotations
 
 import argparse
@@ -30,7 +34,8 @@ MARK = (0.65, 0.35)
 
 @ti.data_oriented
 class Jelly:
-    """Particles with a velocity field about each, and a deformation; a grid on which they push one another."""
+    """Particles with a velocity field about each, and a deformation; a grid on which they push one
+    another."""
 
     def __init__(self, count: int, steps: int, span: float = SPAN) -> None:
         self.steps, self.dt = steps, span / steps
@@ -45,7 +50,9 @@ class Jelly:
         self.speed: Any = ti.Vector.field(2, ti.f64, (CELLS, CELLS), needs_grad=True)
         self.centre: Any = ti.Vector.field(2, ti.f64, (), needs_grad=True)
         self.loss: Any = ti.field(ti.f64, (), needs_grad=True)
-        self.start.from_numpy(np.random.default_rng(0).uniform((0.2, 0.35), (0.35, 0.5), (count, 2)))
+        self.start.from_numpy(
+            np.random.default_rng(0).uniform((0.2, 0.35), (0.35, 0.5), (count, 2))
+        )
         self.throw[None] = [0.3, 0.5]
 
     @property
@@ -83,8 +90,9 @@ class Jelly:
             w = [0.5 * (1.5 - fx) ** 2, 0.75 - (fx - 1.0) ** 2, 0.5 * (fx - 0.5) ** 2]
             f = (ti.Matrix.identity(ti.f64, 2) + self.dt * self.affine[p]) @ self.shape[p]
             self.shape[p] = f
-            kirchhoff = SHEAR * (f @ f.transpose() - ti.Matrix.identity(ti.f64, 2)) + \
-                STIFFNESS * ti.log(f.determinant()) * ti.Matrix.identity(ti.f64, 2)
+            kirchhoff = SHEAR * (
+                f @ f.transpose() - ti.Matrix.identity(ti.f64, 2)
+            ) + STIFFNESS * ti.log(f.determinant()) * ti.Matrix.identity(ti.f64, 2)
             q = VOLUME * self.affine[p] - (self.dt * 4 * VOLUME / DX**2) * kirchhoff
             for i, j in ti.static(ti.ndrange(3, 3)):
                 offset = ti.Vector([i, j])
@@ -156,7 +164,9 @@ class Jelly:
     def descend(self, memory: int | str) -> Any:
         """Make the throw better; what the checkpointed loop cost."""
         with ti.ad.Tape(self.loss):
-            steps = ti.ad.checkpointed(range(self.steps), state=self.state, scratch=self.scratch, memory=memory)
+            steps = ti.ad.checkpointed(
+                range(self.steps), state=self.state, scratch=self.scratch, memory=memory
+            )
             self.fly(steps)
         self.throw.from_numpy(self.throw.to_numpy() - 1.5 * self.throw.grad.to_numpy())
         return steps.statistics
@@ -164,22 +174,33 @@ class Jelly:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m mlirad.examples.throw", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m mlirad.examples.throw",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--particles", type=int, default=1000, help="how many particles (1000)")
     parser.add_argument("--steps", type=int, default=1024, help="how many steps of time (1024)")
     parser.add_argument("--iterations", type=int, default=5, help="how many throws (5)")
-    parser.add_argument("--memory", default="4MB", help="for all that is kept for the gradient (4MB)")
+    parser.add_argument(
+        "--memory", default="4MB", help="for all that is kept for the gradient (4MB)"
+    )
     settings = parser.parse_args(arguments)
     if min(settings.particles, settings.iterations) < 1 or settings.steps < STEPS:
-        parser.error(f"at least 1 particle, 1 iteration and {STEPS} steps are needed: longer steps are not stable")
+        parser.error(
+            f"at least 1 particle, 1 iteration and {STEPS} steps are needed: longer steps are "
+            f"not stable"
+        )
     ti.init(arch=ti.cpu, default_fp=ti.f64)
     jelly = Jelly(settings.particles, settings.steps)
     for number in range(settings.iterations):
         started = time.perf_counter()
         found = jelly.descend(settings.memory)
-        print(f"throw {number}: loss {jelly.loss[None]:.6f}, {time.perf_counter() - started:.1f} s, "
-              f"{found.executions} steps run, at most {found.peak_bytes} bytes in {found.peak_states} states")
+        print(
+            f"throw {number}: loss {jelly.loss[None]:.6f}, {time.perf_counter() - started:.1f} s, "
+            f"{found.executions} steps run, at most {found.peak_bytes} bytes in "
+            f"{found.peak_states} states"
+        )
     return 0
 
 

@@ -1,4 +1,5 @@
 """One-line creation of the upstream ops that passes emit."""
+
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -27,7 +28,9 @@ EQ, NE, SLT, SLE, SGT, SGE = 0, 1, 2, 3, 4, 5
 OEQ, OGT, OGE, OLT, OLE, ONE, UNO = 1, 2, 3, 4, 5, 6, 14
 
 
-def make(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+def make(
+    name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
+) -> ir.Value:
     """An op with one result."""
     return ir.Operation.create(name, [result], operands, attributes).result
 
@@ -81,17 +84,25 @@ def is_float(type_: ir.Type) -> bool:
 
 def block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
     """The first block of a region, created with its arguments."""
-    return ir.Block.create_at_start(op.regions[region], list(arguments), [op.location] * len(arguments))
+    return ir.Block.create_at_start(
+        op.regions[region], list(arguments), [op.location] * len(arguments)
+    )
 
 
-def for_loop(lower: ir.Value, upper: ir.Value, step: ir.Value, initial: Sequence[ir.Value] = ()) -> ir.Operation:
+def for_loop(
+    lower: ir.Value, upper: ir.Value, step: ir.Value, initial: Sequence[ir.Value] = ()
+) -> ir.Operation:
     """`scf.for`; the caller fills its block and yields."""
-    op = ir.Operation.create("scf.for", [v.type for v in initial], [lower, upper, step, *initial], regions=1)
+    op = ir.Operation.create(
+        "scf.for", [v.type for v in initial], [lower, upper, step, *initial], regions=1
+    )
     block(op, 0, [index_type(), *(v.type for v in initial)])
     return op
 
 
-def if_else(condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True) -> ir.Operation:
+def if_else(
+    condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True
+) -> ir.Operation:
     """`scf.if`; the caller fills its blocks and yields."""
     op = ir.Operation.create("scf.if", list(results), [condition], regions=2)
     block(op, 0)
@@ -107,7 +118,12 @@ def yield_(values: Sequence[ir.Value] = ()) -> None:
 
 def slot(type_: ir.Type) -> ir.Value:
     """A scalar in memory, for `mem2reg`."""
-    return make("memref.alloca", ir.MemRefType.get([], type_), [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+    return make(
+        "memref.alloca",
+        ir.MemRefType.get([], type_),
+        [],
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+    )
 
 
 def read(memory: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
@@ -126,9 +142,23 @@ def combine(kind: str, a: ir.Value, b: ir.Value) -> ir.Value:
         return b
     if is_float(a.type):
         if kind in ("min", "max"):  # as the frontend does: a tie gives the second operand
-            test = make("arith.cmpf", integer_type(1), [a, b], predicate=predicate(OLT if kind == "min" else OGT))
+            test = make(
+                "arith.cmpf",
+                integer_type(1),
+                [a, b],
+                predicate=predicate(OLT if kind == "min" else OGT),
+            )
             return make("arith.select", a.type, [test, a, b])
         return make({"add": "arith.addf", "mul": "arith.mulf"}[kind], a.type, [a, b])
-    names = {"add": "addi", "mul": "muli", "min": "minsi", "max": "maxsi", "minu": "minui", "maxu": "maxui",
-             "and": "andi", "or": "ori", "xor": "xori"}
+    names = {
+        "add": "addi",
+        "mul": "muli",
+        "min": "minsi",
+        "max": "maxsi",
+        "minu": "minui",
+        "maxu": "maxui",
+        "and": "andi",
+        "or": "ori",
+        "xor": "xori",
+    }
     return make(f"arith.{names[kind]}", a.type, [a, b])

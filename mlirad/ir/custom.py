@@ -1,4 +1,6 @@
-"""Functions with derivatives of their own (`grad.custom`): what their regions read, and regions in place of calls."""
+"""Functions with derivatives of their own (`grad.custom`): what their regions read, and regions in
+place of calls."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -25,15 +27,21 @@ def vjp_reads(node: Node, varied: Collection[int]) -> set[int]:
     """
     if not is_given(node.op, VJP):
         name = ir.StringAttr(node.op.attributes["function"]).value
-        raise TaichiCompilationError(f"'{name}' has a derivative of its own for forward mode (def_jvp), and none for "
-                                     "reverse mode: def_vjp gives it one", source_location(node.op.location))
+        raise TaichiCompilationError(
+            f"'{name}' has a derivative of its own for forward mode (def_jvp), and none for "
+            "reverse mode: def_vjp gives it one",
+            source_location(node.op.location),
+        )
     block = node.op.regions[VJP].blocks[0]
     adjoints = block_operations(block)[-1].operands
     wanted = [k for k in range(len(adjoints)) if node.operands[k] in varied]
     read = _made_of(block, [adjoints[k] for k in wanted]) if len(wanted) < len(adjoints) else None
     values = [*node.operands, *node.results]
-    return {value for value, argument in zip(values, block.arguments)
-            if (has_uses(argument) if read is None else argument in read)}
+    return {
+        value
+        for value, argument in zip(values, block.arguments)
+        if (has_uses(argument) if read is None else argument in read)
+    }
 
 
 def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
@@ -47,8 +55,11 @@ def _made_of(block: ir.Block, values: Sequence[ir.Value]) -> set[ir.Value]:
     return found
 
 
-def apply_region(op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]) -> list[ir.Value]:
-    """What a region of an op yields, computed at the insertion point; arguments that are None are not read."""
+def apply_region(
+    op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]
+) -> list[ir.Value]:
+    """What a region of an op yields, computed at the insertion point; arguments that are None are
+    not read."""
     copy = op.clone()
     values = move_out(copy, region, arguments)
     copy.erase()
@@ -61,7 +72,9 @@ def move_out(op: ir.Operation, region: int, arguments: Sequence[ir.Value | None]
     *body, terminator = block_operations(block)
     for argument, value in zip(block.arguments, arguments):
         if has_uses(argument):
-            argument.replace_all_uses_with(_zero_before(op, argument.type) if value is None else value)
+            argument.replace_all_uses_with(
+                _zero_before(op, argument.type) if value is None else value
+            )
     for child in body:
         child.move_before(op)
     return list(terminator.operands)
@@ -73,19 +86,27 @@ def _zero_before(op: ir.Operation, type_: ir.Type) -> ir.Value:
 
 
 def unless_all_zero(factors: Sequence[ir.Value], products: Sequence[ir.Value]) -> list[ir.Value]:
-    """What is linear in some factors, and exactly 0 where all of them are, also where it is made with infinite numbers.
+    """What is linear in some factors, and exactly 0 where all of them are, also where it is made
+    with infinite numbers.
 
     Its derivative in the factors is left alone, also where they are 0.
     """
     idle: ir.Value | None = None
     for factor in factors:
-        test = b.make("arith.cmpf", b.integer_type(1), [factor, b.number(0.0, factor.type)],
-                      predicate=b.predicate(b.OEQ))
+        test = b.make(
+            "arith.cmpf",
+            b.integer_type(1),
+            [factor, b.number(0.0, factor.type)],
+            predicate=b.predicate(b.OEQ),
+        )
         idle = test if idle is None else b.make("arith.andi", test.type, [idle, test])
     return [product if idle is None else _unless_nan(product, idle) for product in products]
 
 
 def _unless_nan(value: ir.Value, idle: ir.Value) -> ir.Value:
     is_nan = b.make("arith.cmpf", idle.type, [value, value], predicate=b.predicate(b.UNO))
-    return b.make("arith.select", value.type, [b.make("arith.andi", idle.type, [idle, is_nan]),
-                                               b.number(0.0, value.type), value])
+    return b.make(
+        "arith.select",
+        value.type,
+        [b.make("arith.andi", idle.type, [idle, is_nan]), b.number(0.0, value.type), value],
+    )

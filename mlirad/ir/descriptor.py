@@ -1,4 +1,6 @@
-"""Memrefs made from bare pointers, so that kernels take one pointer a field and LLVM knows that they do not alias."""
+"""Memrefs made from bare pointers, so that kernels take one pointer a field and LLVM knows that
+they do not alias."""
+
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
@@ -18,8 +20,12 @@ def strided_type(element: ir.Type, sizes: Sequence[int], strides: Sequence[int])
     return ir.Type.parse(f"memref<{shape}, strided<[{', '.join(map(str, strides))}]>>")
 
 
-def memref_at(pointer: ir.Value, type_: ir.Type, sizes: Sequence[ir.Value | int],
-              strides: Sequence[ir.Value | int]) -> ir.Value:
+def memref_at(
+    pointer: ir.Value,
+    type_: ir.Type,
+    sizes: Sequence[ir.Value | int],
+    strides: Sequence[ir.Value | int],
+) -> ir.Value:
     """The memref of a type that starts at a pointer."""
     rank = len(sizes)
     arrays = f", array<{rank} x i64>, array<{rank} x i64>" if rank else ""
@@ -35,7 +41,9 @@ def memref_at(pointer: ir.Value, type_: ir.Type, sizes: Sequence[ir.Value | int]
 
 
 def _insert(into: ir.Value, value: ir.Value, position: list[int]) -> ir.Value:
-    return make("llvm.insertvalue", into.type, [into, value], position=ir.DenseI64ArrayAttr.get(position))
+    return make(
+        "llvm.insertvalue", into.type, [into, value], position=ir.DenseI64ArrayAttr.get(position)
+    )
 
 
 def _word(value: ir.Value | int) -> ir.Value:

@@ -1,4 +1,6 @@
-"""A function read once into plain Python objects, for analyses that ask many questions of every value."""
+"""A function read once into plain Python objects, for analyses that ask many questions of every
+value."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +30,7 @@ class Node:
     @property
     def indices(self) -> list[int]:
         """The index operands of an access."""
-        return self.operands[ACCESSES[self.name] + 1:]
+        return self.operands[ACCESSES[self.name] + 1 :]
 
     @property
     def array_value(self) -> int:
@@ -48,7 +50,7 @@ class Node:
     def owners_within(self, outer: Node) -> list[Node]:
         """The ops around this one inside another, outermost first."""
         found = self.owners
-        return found[found.index(outer) + 1:]
+        return found[found.index(outer) + 1 :]
 
     @property
     def order(self) -> tuple[int, ...]:
@@ -97,8 +99,8 @@ class BlockNode:
 class Graph:
     """The body of a function, or of another op with one region.
 
-    `defined[v]` is the node, or the block (for its arguments), that defines value v; values from outside count as
-    arguments of the block `outside`.
+    `defined[v]` is the node, or the block (for its arguments), that defines value v; values from
+    outside count as arguments of the block `outside`.
     """
 
     def __init__(self, function: ir.Operation) -> None:
@@ -129,7 +131,9 @@ class Graph:
             op = child.operation
             node = Node(op, result, position)
             node.operands = [self._use(v) for v in op.operands]
-            for region in op.regions if node.name != "grad.custom" else ():  # which has derivatives of its own
+            for region in (
+                op.regions if node.name != "grad.custom" else ()
+            ):  # which has derivatives of its own
                 for inner in region.blocks:
                     node.blocks.append(self._read(inner, node, depth + 1))
             node.results = [self._number(v, node) for v in op.results]

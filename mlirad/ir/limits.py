@@ -1,4 +1,6 @@
-"""What the values of a pass' option may be, written into its signature: `threads: Annotated[int, Range(1, 1024)] = 1`."""
+"""What the values of a pass' option may be, written into its signature: `threads: Annotated[int,
+Range(1, 1024)] = 1`."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

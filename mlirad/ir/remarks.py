@@ -1,4 +1,6 @@
-"""Remarks of passes: kept on the op they speak of, as `grad.remarks`, until `mlirad-opt` reports them."""
+"""Remarks of passes: kept on the op they speak of, as `grad.remarks`, until `mlirad-opt` reports
+them."""
+
 from collections.abc import Iterator
 
 from mlirad.bindings import ir
@@ -26,8 +28,13 @@ def take_remarks(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
 
 def shown_array(array: object) -> str:
     """An array as a message names it."""
-    return f"'{array}'" if isinstance(array, str) else "an array argument" if isinstance(array, ir.BlockArgument) \
+    return (
+        f"'{array}'"
+        if isinstance(array, str)
+        else "an array argument"
+        if isinstance(array, ir.BlockArgument)
         else "a local of the kernel"
+    )
 
 
 def shown_place(op: ir.Operation) -> str:

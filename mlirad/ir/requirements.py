@@ -1,8 +1,10 @@
-"""What passes take for granted: checked by `mlirad-opt`, where a program need not come from the frontend.
+"""What passes take for granted: checked by `mlirad-opt`, where a program need not come from the
+frontend.
 
-A pass lists what it needs as `REQUIRES`; each is called with what the pass is about to run on, and raises
-TaichiCompilationError, with the place, where it does not hold.
+A pass lists what it needs as `REQUIRES`; each is called with what the pass is about to run on, and
+raises TaichiCompilationError, with the place, where it does not hold.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -16,21 +18,34 @@ from mlirad.ir.walk import block_operations, functions, operations
 Requirement = Callable[[ir.Operation], None]
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
-_STRUCTURED = ("scf.for", "scf.if", "scf.while", "scf.parallel", "scf.reduce", "grad.custom", "grad.jvp")
+_STRUCTURED = (
+    "scf.for",
+    "scf.if",
+    "scf.while",
+    "scf.parallel",
+    "scf.reduce",
+    "grad.custom",
+    "grad.jvp",
+)
 
 
 def structured(root: ir.Operation) -> None:
-    """Require functions of one block, in which only loops and branches of `scf` hold other operations."""
+    """Require functions of one block, in which only loops and branches of `scf` hold other
+    operations."""
     for function in functions(root):
         _require_one_block(function)
         if block_operations(function.regions[0].blocks[0])[-1].name != "func.return":
             refuse(function, "a function that does not end in 'func.return'")
         for op, depth in _with_depth(function):
             if len(op.regions) and op.name not in _STRUCTURED:
-                refuse(op, f"'{op.name}' within a function, expected loops and branches of 'scf' only")
+                refuse(
+                    op, f"'{op.name}' within a function, expected loops and branches of 'scf' only"
+                )
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
-            if op.name == "scf.parallel" and any(owner.name == "scf.parallel" for owner in _owners(op)):
+            if op.name == "scf.parallel" and any(
+                owner.name == "scf.parallel" for owner in _owners(op)
+            ):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)
 
@@ -54,13 +69,23 @@ def _with_depth(function: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
 
 
 def known_arrays(root: ir.Operation) -> None:
-    """Require arrays to be fields, locals and arguments of functions: others have no name to tell them apart by."""
+    """Require arrays to be fields, locals and arguments of functions: others have no name to tell
+    them apart by."""
     for function in functions(root):
         for op in operations(function):
-            inner = [argument for region in op.regions for block in region.blocks for argument in block.arguments]
+            inner = [
+                argument
+                for region in op.regions
+                for block in region.blocks
+                for argument in block.arguments
+            ]
             made = [] if op.name in ("field.get", "field.alloca") else op.results
             if any(is_array(value.type) for value in (*made, *inner)):
-                refuse(op, f"an array that '{op.name}' makes, expected fields, locals and arguments of functions")
+                refuse(
+                    op,
+                    f"an array that '{op.name}' makes, expected fields, locals and arguments of "
+                    f"functions",
+                )
 
 
 def well_marked(root: ir.Operation) -> None:
@@ -69,13 +94,27 @@ def well_marked(root: ir.Operation) -> None:
         arguments = len(function.regions[0].blocks[0].arguments)
         for mark in _listed(function, "grad.redone"):
             if not isinstance(mark, ir.FlatSymbolRefAttr) and not _is_below(mark, arguments):
-                refuse(function, f"'grad.redone' names {mark}, expected fields and numbers of arguments")
+                refuse(
+                    function,
+                    f"'grad.redone' names {mark}, expected fields and numbers of arguments",
+                )
         for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
             rank = len(loop.regions[0].blocks[0].arguments)
-            if "field.axis" in loop.attributes and not _is_below(loop.attributes["field.axis"], rank):
-                refuse(loop, f"'field.axis' is {loop.attributes['field.axis']}, expected an axis of the loop, 0 to {rank - 1}")
-            if "block_dim" in loop.attributes and not _is_below(loop.attributes["block_dim"], 1 << 31):
-                refuse(loop, f"'block_dim' is {loop.attributes['block_dim']}, expected a number of threads")
+            if "field.axis" in loop.attributes and not _is_below(
+                loop.attributes["field.axis"], rank
+            ):
+                refuse(
+                    loop,
+                    f"'field.axis' is {loop.attributes['field.axis']}, expected an axis of the "
+                    f"loop, 0 to {rank - 1}",
+                )
+            if "block_dim" in loop.attributes and not _is_below(
+                loop.attributes["block_dim"], 1 << 31
+            ):
+                refuse(
+                    loop,
+                    f"'block_dim' is {loop.attributes['block_dim']}, expected a number of threads",
+                )
 
 
 def _listed(op: ir.Operation, name: str) -> list[ir.Attribute]:
@@ -99,16 +138,32 @@ def calls_of_private_functions(root: ir.Operation) -> None:
                 continue
             callee = found.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
             if callee is None or not is_private(callee) or is_private(function):
-                refuse(op, "a call, expected only those of private functions with a body by public ones: run inline first")
+                refuse(
+                    op,
+                    "a call, expected only those of private functions with a body by public "
+                    "ones: run inline first",
+                )
 
 
 def launches_of_outlined_kernels(root: ir.Operation) -> None:
     """Require every launch to be of a `gpu.func` in a `gpu.module` of this module."""
     holders = [op for op in operations(root) if op.name == "gpu.module"]
-    found = {(symbol_of(holder), symbol_of(op)) for holder in holders for op in operations(holder) if op.name == "gpu.func"}
+    found = {
+        (symbol_of(holder), symbol_of(op))
+        for holder in holders
+        for op in operations(holder)
+        if op.name == "gpu.func"
+    }
     for op in operations(root):
-        if op.name == "gpu.launch_func" and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in found:
-            refuse(op, "a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first, and nothing behind it")
+        if (
+            op.name == "gpu.launch_func"
+            and tuple(ir.SymbolRefAttr(op.attributes["kernel"]).value) not in found
+        ):
+            refuse(
+                op,
+                "a launch of what is no 'gpu.func' here: run gpu-kernel-outlining first, and "
+                "nothing behind it",
+            )
 
 
 def symbol_of(op: ir.Operation) -> str:
@@ -124,8 +179,11 @@ def is_private(op: ir.Operation) -> bool:
 def _require_one_block(op: ir.Operation) -> None:
     for region in op.regions:
         if len(region.blocks) > 1:
-            refuse(op, f"'{op.name}' holds {len(region.blocks)} blocks, expected structured control flow: "
-                       "run lift-cf-to-scf first")
+            refuse(
+                op,
+                f"'{op.name}' holds {len(region.blocks)} blocks, expected structured control flow: "
+                "run lift-cf-to-scf first",
+            )
 
 
 def refuse(op: ir.Operation, message: str) -> None:

@@ -1,10 +1,12 @@
 """How the float ops of a program round, as attributes that every copy of an op keeps.
 
-`field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that uses it adds it.
-`field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to 16 partial sums in turn (`split-sums`).
-`field.loose`: a step of a sum over a loop, or what only such sums are made of: in any order, by estimates. `field.decision`:
-what it gives jumps where an operand passes some value. An op without any of the first three is a derivative's.
+`field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that
+uses it adds it. `field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to
+16 partial sums in turn (`split-sums`). `field.loose`: a step of a sum over a loop, or what only
+such sums are made of: in any order, by estimates. `field.decision`: what it gives jumps where an
+operand passes some value. An op without any of the first three is a derivative's.
 """
+
 from __future__ import annotations
 
 from mlirad.bindings import ir
@@ -12,7 +14,9 @@ from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
 DECISION = "field.decision"
-_KEPT = frozenset({"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"})
+_KEPT = frozenset(
+    {"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"}
+)
 
 
 def is_marked(op: ir.Operation) -> bool:
@@ -22,8 +26,12 @@ def is_marked(op: ir.Operation) -> bool:
 
 def rounds(op: ir.Operation) -> bool:
     """Whether an op computes a float that fast-math flags could change."""
-    return op.name.startswith(("arith.", "math.")) and op.name not in _KEPT and len(op.results) == 1 \
+    return (
+        op.name.startswith(("arith.", "math."))
+        and op.name not in _KEPT
+        and len(op.results) == 1
         and isinstance(op.results[0].type, ir.FloatType)
+    )
 
 
 def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:

@@ -1,4 +1,5 @@
 """Visiting operations, and the few questions that several passes ask of them."""
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,7 +23,12 @@ def operations(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _children(op: ir.Operation) -> Iterator[ir.Operation]:
-    return (child.operation for region in op.regions for block in region.blocks for child in block.operations)
+    return (
+        child.operation
+        for region in op.regions
+        for block in region.blocks
+        for child in block.operations
+    )
 
 
 def block_operations(block: ir.Block) -> list[ir.Operation]:
@@ -32,7 +38,9 @@ def block_operations(block: ir.Block) -> list[ir.Operation]:
 
 def functions(root: ir.Operation) -> list[ir.Operation]:
     """The functions that stand in an operation, or that it is, where they have a body."""
-    inside = [op for region in root.regions for block in region.blocks for op in block_operations(block)]
+    inside = [
+        op for region in root.regions for block in region.blocks for op in block_operations(block)
+    ]
     found = [root] if root.name == "func.func" else [op for op in inside if op.name == "func.func"]
     return [op for op in found if len(op.regions[0].blocks)]
 
@@ -90,7 +98,8 @@ def array_root(array: ir.Value) -> Any:
 
 
 def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Any, list[ir.Value]]]:
-    """Every load, store and atomic nested in an operation, with the array it touches and its indices."""
+    """Every load, store and atomic nested in an operation, with the array it touches and its
+    indices."""
     for inner in operations(op):
         if inner.name in ACCESSES:
             array, indices = split_access(inner)
@@ -149,5 +158,7 @@ def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
 
 def erase_unused_words(module: ir.Operation) -> None:
     """Erase the words of texts that are gone."""
-    for op in [op for op in operations(module) if op.name == "field.spell" and not has_uses(op.results[0])]:
+    for op in [
+        op for op in operations(module) if op.name == "field.spell" and not has_uses(op.results[0])
+    ]:
         op.erase()

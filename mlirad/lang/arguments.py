@@ -1,4 +1,5 @@
 """The arguments of a launch: what is part of the compiled kernel, and what is passed to it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +10,13 @@ import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
-from mlirad.frontend.python.kernel import Argument, ConstantArgument, MatrixArgument, NdarrayArgument, ScalarArgument
+from mlirad.frontend.python.kernel import (
+    Argument,
+    ConstantArgument,
+    MatrixArgument,
+    NdarrayArgument,
+    ScalarArgument,
+)
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import in_range
 from mlirad.lang.ndarray import Ndarray
@@ -30,18 +37,25 @@ class Parameter:
 
 
 def parameter(name: str, annotation: Any, kernel: str) -> Parameter:
-    """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says nothing."""
+    """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says
+    nothing."""
     if is_template(annotation):
         return Parameter(name, TEMPLATE, annotation)
     if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
-        return Parameter(name, NDARRAY, annotation if isinstance(annotation, NdarrayType) else NdarrayType())
+        return Parameter(
+            name, NDARRAY, annotation if isinstance(annotation, NdarrayType) else NdarrayType()
+        )
     if isinstance(annotation, MatrixType):
         return Parameter(name, MATRIX, annotation)
     if isinstance(annotation, DataType) or annotation in (int, float, bool):
         return Parameter(name, SCALAR, annotation)
     if annotation is None:
-        raise TaichiSyntaxError(f"Taichi kernels parameters must be type annotated: parameter '{name}' of '{kernel}'")
-    raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}")
+        raise TaichiSyntaxError(
+            f"Taichi kernels parameters must be type annotated: parameter '{name}' of '{kernel}'"
+        )
+    raise TaichiSyntaxError(
+        f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}"
+    )
 
 
 @dataclass(frozen=True)
@@ -65,7 +79,9 @@ class ArrayBuffer:
         """The elements, as a view."""
         if isinstance(self.owner, Ndarray):
             return self.owner.values
-        values: np.ndarray[Any, Any] = self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
+        values: np.ndarray[Any, Any] = (
+            self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
+        )
         return values
 
     def program_memory(self) -> np.ndarray[Any, Any]:
@@ -78,7 +94,8 @@ class ArrayBuffer:
         return isinstance(self.owner, Ndarray) and not self.is_mirror
 
     def without_copy(self) -> ArrayBuffer:
-        """The same without the copy that was passed of an array that is not contiguous; see `renewed`."""
+        """The same without the copy that was passed of an array that is not contiguous; see
+        `renewed`."""
         return self if self.given is None else replace(self, address=0, owner=None, back=None)
 
     def renewed(self) -> ArrayBuffer:
@@ -88,8 +105,12 @@ class ArrayBuffer:
 
 def scalar_dtype(param: Parameter, config: Config) -> DataType:
     """The type a scalar parameter is passed as."""
-    annotation = param.annotation.dtype if isinstance(param.annotation, MatrixType) else param.annotation
-    return resolve(float if annotation is None else annotation, config.default_fp, config.default_ip)
+    annotation = (
+        param.annotation.dtype if isinstance(param.annotation, MatrixType) else param.annotation
+    )
+    return resolve(
+        float if annotation is None else annotation, config.default_fp, config.default_ip
+    )
 
 
 def plain_range(dtype: DataType) -> tuple[type, float, float]:
@@ -98,11 +119,16 @@ def plain_range(dtype: DataType) -> tuple[type, float, float]:
         return float, float("-inf"), float("inf")
     if dtype.bits == 1:
         return bool, 0, 2
-    return int, -(1 << (dtype.bits - 1)) if dtype.is_signed else 0, 1 << (dtype.bits - dtype.is_signed)
+    return (
+        int,
+        -(1 << (dtype.bits - 1)) if dtype.is_signed else 0,
+        1 << (dtype.bits - dtype.is_signed),
+    )
 
 
 def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
-    """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is not one."""
+    """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is
+    not one."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
         value = value.item()
     if isinstance(value, bool) or (isinstance(value, int) and dtype.is_integer):
@@ -111,8 +137,10 @@ def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
         return bool(value) if dtype.bits == 1 else value
     if isinstance(value, int | float) and dtype.is_float:
         return float(value)
-    raise TaichiRuntimeTypeError(f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
-                                 f"type {dtype}")
+    raise TaichiRuntimeTypeError(
+        f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
+        f"type {dtype}"
+    )
 
 
 def _torch_like(value: Any) -> bool:
@@ -123,42 +151,66 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
     """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
     if isinstance(value, Ndarray):
         if value.program is not program():
-            raise TaichiRuntimeError(f"Argument {name}: the ndarray belongs to a program that ti.init() or ti.reset() ended")
-        grad = array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
+            raise TaichiRuntimeError(
+                f"Argument {name}: the ndarray belongs to a program that ti.init() or ti.reset() "
+                f"ended"
+            )
+        grad = (
+            array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
+        )
         return ArrayBuffer(value.address, value.dims, grad, value, name=name)
     if isinstance(value, np.ndarray):
         is_read_only = not value.flags.writeable
         if value.flags.c_contiguous:
-            return ArrayBuffer(value.ctypes.data, value.shape, None, value, name=name, is_read_only=is_read_only)
+            return ArrayBuffer(
+                value.ctypes.data, value.shape, None, value, name=name, is_read_only=is_read_only
+            )
         copy = np.ascontiguousarray(value)
 
         def back() -> None:
             value[...] = copy
 
-        return ArrayBuffer(copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only)
+        return ArrayBuffer(
+            copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only
+        )
     if _torch_like(value):
         array = value.detach().numpy()
         if not array.flags.c_contiguous:
-            raise TaichiRuntimeTypeError(f"Argument {name}: non contiguous tensors are not supported, "
-                                         "call tensor.contiguous() first")
+            raise TaichiRuntimeTypeError(
+                f"Argument {name}: non contiguous tensors are not supported, "
+                "call tensor.contiguous() first"
+            )
         grad = None
         if with_grad and value.requires_grad:
             if value.grad is None:
                 value.grad = value.data.clone().zero_()
             grad = array_buffer(value.grad, name, False)
-        return ArrayBuffer(array.ctypes.data, array.shape, grad, value, name=name, is_read_only=not array.flags.writeable)
-    raise TaichiRuntimeTypeError(f"Argument {name}: an array is needed, not a {type(value).__name__}")
+        return ArrayBuffer(
+            array.ctypes.data,
+            array.shape,
+            grad,
+            value,
+            name=name,
+            is_read_only=not array.flags.writeable,
+        )
+    raise TaichiRuntimeTypeError(
+        f"Argument {name}: an array is needed, not a {type(value).__name__}"
+    )
 
 
 def dual_buffers(buffer: ArrayBuffer, count: int) -> list[ArrayBuffer]:
-    """The tangents of an array argument. Raises TaichiRuntimeError for an array that is no ndarray of ours."""
+    """The tangents of an array argument. Raises TaichiRuntimeError for an array that is no ndarray
+    of ours."""
     if not isinstance(buffer.owner, Ndarray):
-        raise TaichiRuntimeError(f"a {type(buffer.owner).__name__} has no tangents: forward mode takes ti.ndarray")
+        raise TaichiRuntimeError(
+            f"a {type(buffer.owner).__name__} has no tangents: forward mode takes ti.ndarray"
+        )
     return [array_buffer(buffer.owner.tangent(number), "", False) for number in range(count)]
 
 
 def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
-    """Parameters given the array of an earlier one, with that one. Raises TaichiRuntimeTypeError where arrays overlap.
+    """Parameters given the array of an earlier one, with that one. Raises TaichiRuntimeTypeError
+    where arrays overlap.
 
     Kernels are compiled for arrays that share no memory, so two names for one array become one.
     """
@@ -171,8 +223,10 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
                 if not _is_same(buffer, owner):
                     if not overlap(buffer.program_memory(), owner.program_memory()):
                         continue
-                    raise TaichiRuntimeTypeError(f"Arguments {other} and {name} overlap in memory and are not the same "
-                                                 "array: pass copies, or one array with an offset")
+                    raise TaichiRuntimeTypeError(
+                        f"Arguments {other} and {name} overlap in memory and are not the same "
+                        "array: pass copies, or one array with an offset"
+                    )
                 same[name] = other
                 break
         else:
@@ -188,19 +242,30 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
     if not view.size:
         return start, start
     ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides)]
-    return start + sum(end for end in ends if end < 0), start + sum(end for end in ends if end > 0) + view.itemsize
+    return start + sum(end for end in ends if end < 0), start + sum(
+        end for end in ends if end > 0
+    ) + view.itemsize
 
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     if left.given is None and right.given is None:
-        return (left.address, left.dims, left.array().nbytes) == (right.address, right.dims, right.array().nbytes)
+        return (left.address, left.dims, left.array().nbytes) == (
+            right.address,
+            right.dims,
+            right.array().nbytes,
+        )
     one, other = left.program_memory(), right.program_memory()
-    return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == \
-        (other.__array_interface__["data"], other.shape, other.strides, other.dtype)
+    return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == (
+        other.__array_interface__["data"],
+        other.shape,
+        other.strides,
+        other.dtype,
+    )
 
 
 def overlap(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays have an element in common, or may have: that can be too hard to find out."""
+    """Whether two arrays have an element in common, or may have: that can be too hard to find
+    out."""
     try:
         return np.shares_memory(left, right, max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -208,11 +273,17 @@ def overlap(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
 
 
 def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
-    """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not allow it."""
+    """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not
+    allow it."""
     declared: NdarrayType = param.annotation
     if isinstance(value, Ndarray):
         _check_ndarray(value, declared, param.name)
-        dtype, ndim, element, has_grad = value.dtype, len(value.shape), value.element_shape, value.grad is not None
+        dtype, ndim, element, has_grad = (
+            value.dtype,
+            len(value.shape),
+            value.element_shape,
+            value.grad is not None,
+        )
     elif isinstance(value, np.ndarray) or _torch_like(value):
         raw = value if isinstance(value, np.ndarray) else value.detach().numpy()
         dtype, element = _check_numpy(raw, declared, param.name)
@@ -221,7 +292,9 @@ def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
     else:
         raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
-    return NdarrayArgument(dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False)
+    return NdarrayArgument(
+        dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False
+    )
 
 
 def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
@@ -230,22 +303,36 @@ def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
 
 def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
     want = declared.dtype
-    shown = f"[Tensor {_shown_shape(value.element_shape)} {value.dtype}]" if value.element_shape else str(value.dtype)
+    shown = (
+        f"[Tensor {_shown_shape(value.element_shape)} {value.dtype}]"
+        if value.element_shape
+        else str(value.dtype)
+    )
     if isinstance(want, MatrixType):
-        if not want.admits(value.element_shape) or (want.dtype is not None and resolve(want.dtype) != value.dtype):
+        if not want.admits(value.element_shape) or (
+            want.dtype is not None and resolve(want.dtype) != value.dtype
+        ):
             raise _refused(name, f"required element type: {want}, but {shown} is provided")
     elif want is not None and (value.element_shape or resolve(want) != value.dtype):
-        raise TaichiRuntimeTypeError(f"Expect element type {want} for argument {name}, but get {shown}")
+        raise TaichiRuntimeTypeError(
+            f"Expect element type {want} for argument {name}, but get {shown}"
+        )
     if declared.ndim is not None and declared.ndim != len(value.shape):
-        raise _refused(name, f"required ndim={declared.ndim}, but {len(value.shape)}d ndarray with shape {value.shape} "
-                             "is provided")
+        raise _refused(
+            name,
+            f"required ndim={declared.ndim}, but {len(value.shape)}d ndarray with shape "
+            f"{value.shape} "
+            "is provided",
+        )
 
 
 def _shown_shape(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _check_numpy(raw: np.ndarray[Any, Any], declared: NdarrayType, name: str) -> tuple[DataType, tuple[int, ...]]:
+def _check_numpy(
+    raw: np.ndarray[Any, Any], declared: NdarrayType, name: str
+) -> tuple[DataType, tuple[int, ...]]:
     """The scalar type and the shape of an element, where the array has the declared type."""
     try:
         dtype = from_numpy(raw.dtype)
@@ -254,15 +341,26 @@ def _check_numpy(raw: np.ndarray[Any, Any], declared: NdarrayType, name: str) ->
     want, element_ndim = declared.dtype, 0
     if isinstance(want, MatrixType):
         want, element_ndim = want.dtype, want.ndim
-    if (declared.ndim is not None and declared.ndim + element_ndim != raw.ndim) or element_ndim > raw.ndim:
+    if (
+        declared.ndim is not None and declared.ndim + element_ndim != raw.ndim
+    ) or element_ndim > raw.ndim:
         inner = f" element_dim={element_ndim}" if element_ndim else ""
-        raise _refused(name, f"required array has ndim={declared.ndim}{inner}, array with {raw.ndim} dimensions is provided")
-    element = raw.shape[raw.ndim - element_ndim:]
+        raise _refused(
+            name,
+            f"required array has ndim={declared.ndim}{inner}, array with {raw.ndim} dimensions "
+            f"is provided",
+        )
+    element = raw.shape[raw.ndim - element_ndim :]
     if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
-        raise _refused(name, f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
-                             "is provided")
+        raise _refused(
+            name,
+            f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
+            "is provided",
+        )
     if want is not None and resolve(want) != dtype:
-        raise _refused(name, f"required array has dtype={resolve(want)}, array with dtype={dtype} is provided")
+        raise _refused(
+            name, f"required array has dtype={resolve(want)}, array with dtype={dtype} is provided"
+        )
     return dtype, element
 
 
@@ -270,8 +368,10 @@ def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
     """How the frontend sees an argument."""
     if param.kind == TEMPLATE:
         if isinstance(value, Ndarray):
-            raise TaichiRuntimeTypeError("Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
-                                         f"kernel using `ti.types.ndarray(...)` instead (argument {param.name})")
+            raise TaichiRuntimeTypeError(
+                "Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
+                f"kernel using `ti.types.ndarray(...)` instead (argument {param.name})"
+            )
         return ConstantArgument(value)
     if param.kind == NDARRAY:
         return describe_array(value, param)
@@ -294,9 +394,12 @@ def key_of(param: Parameter, value: Any) -> Any:
 def matrix_entries(value: Any, param: Parameter, dtype: DataType) -> list[Any]:
     """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
     rows = value.rows_list() if isinstance(value, Matrix) else value
-    array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)  # else wide integers become floats
+    array = np.asarray(
+        rows, object if isinstance(rows, list | tuple) else None
+    )  # else wide integers become floats
     if array.shape != param.annotation.shape:
-        raise TaichiRuntimeTypeError(f"Argument {param.name}: shape {array.shape} for a value of shape "
-                                     f"{param.annotation.shape}")
+        raise TaichiRuntimeTypeError(
+            f"Argument {param.name}: shape {array.shape} for a value of shape "
+            f"{param.annotation.shape}"
+        )
     return [convert_scalar(entry, dtype, param.name) for entry in array.reshape(-1).tolist()]
-

@@ -1,9 +1,11 @@
 """How a kernel runs, and what a field is to another, as Taichi names it."""
+
 from enum import Enum
 
 
 class AutodiffMode(Enum):
-    """What a launch does besides computing; mlirad's kernels are in `VALIDATION` inside a tape that validates."""
+    """What a launch does besides computing; mlirad's kernels are in `VALIDATION` inside a tape that
+    validates."""
 
     NONE = 0
     VALIDATION = 1

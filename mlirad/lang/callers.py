@@ -1,4 +1,6 @@
-"""The line of the program that called us: where warnings point to, and what it assigns a new field to."""
+"""The line of the program that called us: where warnings point to, and what it assigns a new field
+to."""
+
 from __future__ import annotations
 
 import ast
@@ -16,10 +18,14 @@ _Span = tuple[int | None, int | None, int | None, int | None]
 
 
 def program_frame() -> tuple[FrameType, int]:
-    """The innermost frame of the program, and how many frames up it is from the caller, counting from 1."""
+    """The innermost frame of the program, and how many frames up it is from the caller, counting
+    from 1."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE) and (
-            not frame.f_code.co_filename.startswith(_EXAMPLES)):
+    while (
+        frame.f_back is not None
+        and frame.f_code.co_filename.startswith(_PACKAGE)
+        and (not frame.f_code.co_filename.startswith(_EXAMPLES))
+    ):
         frame, level = frame.f_back, level + 1
     return frame, level
 
@@ -27,7 +33,10 @@ def program_frame() -> tuple[FrameType, int]:
 def variable_name(default: str) -> str:
     """The variable that the running call of the program is assigned to, where its text tells."""
     frame, _ = program_frame()
-    names = _assigned(frame.f_code.co_filename, tuple(linecache.getlines(frame.f_code.co_filename, frame.f_globals)))
+    names = _assigned(
+        frame.f_code.co_filename,
+        tuple(linecache.getlines(frame.f_code.co_filename, frame.f_globals)),
+    )
     name = names.get(list(frame.f_code.co_positions())[frame.f_lasti // 2], default)
     return name if name.isascii() and name.isidentifier() else default
 
@@ -41,8 +50,13 @@ def _assigned(file: str, lines: tuple[str, ...]) -> dict[_Span, str]:
         return {}
     names: dict[_Span, str] = {}
     for node in ast.walk(tree):
-        targets = node.targets if isinstance(node, ast.Assign) else \
-            [node.target] if isinstance(node, ast.AnnAssign | ast.NamedExpr) else []
+        targets = (
+            node.targets
+            if isinstance(node, ast.Assign)
+            else [node.target]
+            if isinstance(node, ast.AnnAssign | ast.NamedExpr)
+            else []
+        )
         value: Any = getattr(node, "value", None)
         for target in targets if value is not None else []:
             _pair(target, value, names)
@@ -51,8 +65,11 @@ def _assigned(file: str, lines: tuple[str, ...]) -> dict[_Span, str]:
 
 def _pair(target: ast.expr, value: ast.expr, names: dict[_Span, str]) -> None:
     """Note the names that the calls within a value get from a target."""
-    if isinstance(target, ast.Tuple | ast.List) and isinstance(value, ast.Tuple | ast.List) and (
-            len(target.elts) == len(value.elts)):
+    if (
+        isinstance(target, ast.Tuple | ast.List)
+        and isinstance(value, ast.Tuple | ast.List)
+        and (len(target.elts) == len(value.elts))
+    ):
         for one, part in zip(target.elts, value.elts):
             _pair(one, part, names)
         return
@@ -66,7 +83,9 @@ def _pair(target: ast.expr, value: ast.expr, names: dict[_Span, str]) -> None:
 def _note(name: str, value: ast.expr, names: dict[_Span, str]) -> None:
     for node in ast.walk(value):
         if isinstance(node, ast.Call) and name:
-            names.setdefault((node.lineno, node.end_lineno, node.col_offset, node.end_col_offset), name)
+            names.setdefault(
+                (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset), name
+            )
 
 
 def _name(target: ast.expr) -> str:
@@ -75,8 +94,11 @@ def _name(target: ast.expr) -> str:
     if isinstance(target, ast.Attribute):
         return target.attr
     if isinstance(target, ast.Subscript):
-        return str(target.slice.value) if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str) else \
-            _name(target.value)
+        return (
+            str(target.slice.value)
+            if isinstance(target.slice, ast.Constant) and isinstance(target.slice.value, str)
+            else _name(target.value)
+        )
     if isinstance(target, ast.Tuple | ast.List) and len({_name(part) for part in target.elts}) == 1:
         return _name(target.elts[0])
     return ""

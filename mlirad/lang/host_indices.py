@@ -1,4 +1,5 @@
 """Subscripts in Python scope."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,12 +10,25 @@ from mlirad.frontend.python.matrix import Matrix
 
 
 def key_parts(key: Any) -> tuple[int, ...]:
-    """The integers of a subscript in Python scope. Raises TypeError for slices and other objects."""
-    parts = () if key is None else tuple(key) if isinstance(key, tuple | list | Matrix | np.ndarray) else (key,)
+    """The integers of a subscript in Python scope. Raises TypeError for slices and other
+    objects."""
+    parts = (
+        ()
+        if key is None
+        else tuple(key)
+        if isinstance(key, tuple | list | Matrix | np.ndarray)
+        else (key,)
+    )
     for part in parts:
         if isinstance(part, slice):
-            raise TypeError(f"Detected illegal element of type: {type(part)}. Please be aware that slicing a ti.field "
-                            "is not supported so far: x.to_numpy()[...] gives a part.")
+            raise TypeError(
+                f"Detected illegal element of type: {type(part)}. Please be aware that slicing a "
+                f"ti.field "
+                "is not supported so far: x.to_numpy()[...] gives a part."
+            )
         if not isinstance(part, int | np.integer):
-            raise TypeError(f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) makes it one")
+            raise TypeError(
+                f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) "
+                f"makes it one"
+            )
     return parts

@@ -1,4 +1,5 @@
 """`@ti.kernel`: compiled for each choice of argument types, found again by them, launched."""
+
 from __future__ import annotations
 
 import inspect
@@ -34,7 +35,8 @@ from mlirad.runtime.variant import RECORDED, Variant, declare_trees
 
 
 class _Variants:
-    """The variants of a kernel in one program. A thread that came from the last program never puts one here."""
+    """The variants of a kernel in one program. A thread that came from the last program never puts
+    one here."""
 
     def __init__(self, program: Program | None) -> None:
         self.program = program
@@ -43,7 +45,8 @@ class _Variants:
 
 @dataclass(frozen=True)
 class _Ready:
-    """What is launched without looking arguments up, where they are numbers of these types and in these ranges."""
+    """What is launched without looking arguments up, where they are numbers of these types and in
+    these ranges."""
 
     program: Program
     variant: Variant
@@ -54,7 +57,9 @@ class _Ready:
 class Kernel:
     """A kernel, or (with an owner) a kernel that is a method of a data-oriented object."""
 
-    def __init__(self, function: Callable[..., Any], owner: Any = None, shared: Kernel | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], owner: Any = None, shared: Kernel | None = None
+    ) -> None:
         self.function = function
         self.owner = owner
         self.__name__ = function.__name__
@@ -66,7 +71,9 @@ class Kernel:
         self._return_type: Any = None
         self._variants = _Variants(None)
         self._ready: _Ready | None = None
-        self._reads: dict[tuple[int, str], Read] = {}  # attributes that are part of compiled code, by object and name
+        self._reads: dict[
+            tuple[int, str], Read
+        ] = {}  # attributes that are part of compiled code, by object and name
         self._changed: set[tuple[int, str]] = set()  # those that have other values now
         self._told: set[tuple[int, str]] = set()  # those of which the user was told
 
@@ -76,12 +83,15 @@ class Kernel:
     def source(self) -> FunctionSource:
         """The syntax tree, read once. Raises TaichiSyntaxError where it cannot be."""
         if self._source is None:
-            self._source = self._shared.source if self._shared is not None else read_source(self.function)
+            self._source = (
+                self._shared.source if self._shared is not None else read_source(self.function)
+            )
         return self._source
 
     @property
     def parameters(self) -> list[arg.Parameter]:
-        """The declared parameters, without `self`. Raises TaichiSyntaxError for those without a type."""
+        """The declared parameters, without `self`. Raises TaichiSyntaxError for those without a
+        type."""
         if self._parameters is None:
             self._parameters = self._declared()
         return self._parameters
@@ -91,17 +101,22 @@ class Kernel:
         hints = self.function.__annotations__
         for name, hint in hints.items():
             if isinstance(hint, str):
-                raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of kernel '{self.__name__}': "
-                                        f"{hint}")
+                raise TaichiSyntaxError(
+                    f"Invalid type annotation (argument {name}) of kernel '{self.__name__}': {hint}"
+                )
         declared = hints.get("return", inspect.Signature.empty)
-        self._return_type = None if declared in (inspect.Signature.empty, None) else _return_type(declared)
+        self._return_type = (
+            None if declared in (inspect.Signature.empty, None) else _return_type(declared)
+        )
         names = list(signature.parameters)
         found = []
         for position, name in enumerate(names):
             kind = signature.parameters[name].kind
             if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                raise TaichiSyntaxError(f"Taichi kernels do not support variable number of parameters: "
-                                        f"'{name}' of '{self.__name__}'")
+                raise TaichiSyntaxError(
+                    f"Taichi kernels do not support variable number of parameters: "
+                    f"'{name}' of '{self.__name__}'"
+                )
             if position == 0 and (self.owner is not None or (name == "self" and name not in hints)):
                 found.append(arg.Parameter(name, arg.TEMPLATE, Template()))
                 continue
@@ -127,8 +142,13 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = program()
         ready = self._ready
-        if ready is None or kwargs or ready.program is not current or current.pending \
-                or not _takes(args, ready.ranges):
+        if (
+            ready is None
+            or kwargs
+            or ready.program is not current
+            or current.pending
+            or not _takes(args, ready.ranges)
+        ):
             return self._launch(current, args, kwargs, "primal")
         variant = ready.variant
         current.changes = variant.launched_at = current.changes + 1
@@ -171,15 +191,20 @@ class Kernel:
             self._ready = None
 
     def _warn_of_changes(self) -> None:
-        """Warn, once for each, of attributes that were assigned since they became part of compiled code."""
+        """Warn, once for each, of attributes that were assigned since they became part of compiled
+        code."""
         changed, self._changed = self._changed - self._told, set()
         for key in changed:
             read = self._reads[key]
             if read.differs():
                 self._told.add(key)
-                warnings.warn(f"kernel '{self.__name__}' was compiled for {read}, and computes with that, but it is "
-                              f"{getattr(read.owner, read.name, None)!r} now: pass it as an argument, or keep it in a field",
-                              stacklevel=program_frame()[1])
+                warnings.warn(
+                    f"kernel '{self.__name__}' was compiled for {read}, and computes with that, "
+                    f"but it is "
+                    f"{getattr(read.owner, read.name, None)!r} now: pass it as an argument, or "
+                    f"keep it in a field",
+                    stacklevel=program_frame()[1],
+                )
 
     @property
     def place(self) -> str:
@@ -190,26 +215,39 @@ class Kernel:
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
         recorder = program().recorder
-        return AutodiffMode.VALIDATION if recorder is not None and recorder.validates else AutodiffMode.NONE
+        return (
+            AutodiffMode.VALIDATION
+            if recorder is not None and recorder.validates
+            else AutodiffMode.NONE
+        )
 
     def grad(self, *args: Any, **kwargs: Any) -> None:
-        """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its inputs."""
+        """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
+        inputs."""
         self._launch(program(), args, kwargs, "reverse")
 
-    def _launch(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
+    def _launch(
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str
+    ) -> Any:
         if in_kernel():
-            raise TaichiSyntaxError("kernels cannot be called from kernels: make the callee a @ti.func")
+            raise TaichiSyntaxError(
+                "kernels cannot be called from kernels: make the callee a @ti.func"
+            )
         try:
             return self._run(current, args, kwargs, mode)
         except TaichiCompilationError as error:  # the message has the user's place
             raise _shortened(error) from error.__cause__
 
-    def _run(self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str) -> Any:
+    def _run(
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str
+    ) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
         check_writeable(variant, buffers, reverse=mode == "reverse" or current.recorder is not None)
         if variant.kernel.uses_seed:
             seeds = current.own.seeds
-            if mode == "primal" or variant not in seeds:  # a reverse repeats the draws of the thread's last launch
+            if (
+                mode == "primal" or variant not in seeds
+            ):  # a reverse repeats the draws of the thread's last launch
                 seeds[variant] = current.next_seed()
             values.append(seeds[variant])
         if mode == "primal":
@@ -220,7 +258,9 @@ class Kernel:
                 if variant.kernel.results:
                     recorder.result(self, variant, buffers)
             else:
-                found = variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+                found = variant.launch(
+                    "primal", flat_values(values, buffers, variant, reverse=False)
+                )
             for position, buffer in enumerate(buffers):
                 if buffer.back is not None and position in variant.written_arrays():
                     buffer.back()
@@ -228,14 +268,17 @@ class Kernel:
                 self._note_ready(variant)
             return found
         arrays = [number for number, value in enumerate(values) if value is _ARRAY]
-        variant.check_unwritten(flat_values(values, buffers, variant, reverse=False),
-                                dict(zip(arrays, [buffer.address for buffer in buffers])))
+        variant.check_unwritten(
+            flat_values(values, buffers, variant, reverse=False),
+            dict(zip(arrays, [buffer.address for buffer in buffers])),
+        )
         variant.launch_reverse_alone(flat_values(values, buffers, variant, reverse=True))
         variant.launched_at = RECORDED
         return None
 
-    def prepare(self, current: Program, args: tuple[Any, ...],
-                kwargs: dict[str, Any]) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
+    def prepare(
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
         """The variant for some arguments, and the arguments as a launch passes them.
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
@@ -245,8 +288,9 @@ class Kernel:
         except TaichiRuntimeTypeError as error:
             raise TaichiRuntimeTypeError(f"kernel '{self.__name__}': {error}") from None
 
-    def _prepare(self, current: Program, args: tuple[Any, ...],
-                 kwargs: dict[str, Any]) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
+    def _prepare(
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
         if current.pending:
             current.materialize()
         variants = self._variants
@@ -257,13 +301,19 @@ class Kernel:
         given = self._bind(args, kwargs)
         parameters = self.parameters
         key = tuple([arg.key_of(p, v) for p, v in zip(parameters, given) if p.kind >= arg.NDARRAY])
-        arrays = {p.name: arg.array_buffer(v, p.name, True) for p, v in zip(parameters, given) if p.kind == arg.NDARRAY}
+        arrays = {
+            p.name: arg.array_buffer(v, p.name, True)
+            for p, v in zip(parameters, given)
+            if p.kind == arg.NDARRAY
+        }
         same = arg.same_arrays(arrays) if len(arrays) > 1 else {}
         if same:
             key = (*key, *same.items())
         variant = variants.by_key.get(key)
         if variant is None or variant.is_stale:
-            variant = self._variant(variants, key, lambda: self._build(current, parameters, given, same))
+            variant = self._variant(
+                variants, key, lambda: self._build(current, parameters, given, same)
+            )
         if self._changed:
             self._warn_of_changes()
         values: list[Any] = []
@@ -283,22 +333,30 @@ class Kernel:
             return given
         if len(given) > len(parameters):
             count = len(parameters) - (self.owner is not None)
-            raise TaichiSyntaxError(f"Too many arguments: kernel '{self.__name__}' takes {count}, "
-                                    f"but got {len(args) + len(kwargs)}")
+            raise TaichiSyntaxError(
+                f"Too many arguments: kernel '{self.__name__}' takes {count}, "
+                f"but got {len(args) + len(kwargs)}"
+            )
         names = [p.name for p in parameters]
         bound = dict(zip(names, given))
         for name, value in kwargs.items():
             if name not in names:
-                raise TaichiSyntaxError(f"Unexpected argument '{name}' for kernel '{self.__name__}'")
+                raise TaichiSyntaxError(
+                    f"Unexpected argument '{name}' for kernel '{self.__name__}'"
+                )
             if name in bound:
-                raise TaichiSyntaxError(f"Multiple values for argument '{name}' of kernel '{self.__name__}'")
+                raise TaichiSyntaxError(
+                    f"Multiple values for argument '{name}' of kernel '{self.__name__}'"
+                )
             bound[name] = value
         declared = inspect.signature(self.function).parameters
         for p in parameters:
             default = declared[p.name].default
             if p.name not in bound and default is inspect.Parameter.empty:
-                raise TaichiSyntaxError(f"Parameter `{p.name} : {p.annotation}` missing in a call of kernel "
-                                        f"'{self.__name__}'")
+                raise TaichiSyntaxError(
+                    f"Parameter `{p.name} : {p.annotation}` missing in a call of kernel "
+                    f"'{self.__name__}'"
+                )
             bound.setdefault(p.name, default)
         return [bound[name] for name in names]
 
@@ -309,15 +367,33 @@ class Kernel:
             found = variants.by_key[key] = build()
         return found
 
-    def _build(self, current: Program, parameters: list[arg.Parameter], given: list[Any],
-               same: dict[str, str]) -> Variant:
+    def _build(
+        self,
+        current: Program,
+        parameters: list[arg.Parameter],
+        given: list[Any],
+        same: dict[str, str],
+    ) -> Variant:
         config = current.config
         with context():
             builder = Builder(config.default_fp, config.default_ip, config.debug)
-            arguments = [(p.name, SameArgument(same[p.name]) if p.name in same else arg.frontend_argument(p, v, config))
-                         for p, v in zip(parameters, given)]
-            kernel = build_kernel(self.source, self.function, arguments, self._return_type, builder,
-                                  lambda: declare_trees(current, list(builder.arrays)))
+            arguments = [
+                (
+                    p.name,
+                    SameArgument(same[p.name])
+                    if p.name in same
+                    else arg.frontend_argument(p, v, config),
+                )
+                for p, v in zip(parameters, given)
+            ]
+            kernel = build_kernel(
+                self.source,
+                self.function,
+                arguments,
+                self._return_type,
+                builder,
+                lambda: declare_trees(current, list(builder.arrays)),
+            )
         current.variants += 1
         self._watch([Read(*read) for read in builder.attributes])
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
@@ -331,12 +407,17 @@ class Kernel:
         return variant.dump(stage, mode)
 
     def def_vjp(self, rule: Any) -> None:
-        """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that launches it."""
-        raise TaichiTypeError(f"'{self.__name__}' is a kernel, and def_vjp is for a @ti.func: ti.ad.grad_replaced and "
-                              "ti.ad.grad_for give a derivative to a Python function that launches kernels")
+        """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
+        launches it."""
+        raise TaichiTypeError(
+            f"'{self.__name__}' is a kernel, and def_vjp is for a @ti.func: ti.ad.grad_replaced "
+            f"and "
+            "ti.ad.grad_for give a derivative to a Python function that launches kernels"
+        )
 
     def explain(self, *args: Any) -> Explanation:
-        """What the reverse of this kernel reads again, with the source lines; see `ti.ad.Tape.explain` for bytes."""
+        """What the reverse of this kernel reads again, with the source lines; see
+        `ti.ad.Tape.explain` for bytes."""
         variant, _, _ = self.prepare(program(), args, {})
         variant.refresh()
         return variant.explain()
@@ -371,9 +452,16 @@ def _takes(args: tuple[Any, ...], ranges: Sequence[tuple[type, float, float]]) -
 _ARRAY = object()
 
 
-def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], variant: Variant, *,
-                reverse: bool, tangents: int = 0) -> Sequence[Any]:
-    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, then gradients, then tangents.
+def flat_values(
+    values: Sequence[Any],
+    buffers: Sequence[arg.ArrayBuffer],
+    variant: Variant,
+    *,
+    reverse: bool,
+    tangents: int = 0,
+) -> Sequence[Any]:
+    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, then
+    gradients, then tangents.
 
     Raises TaichiRuntimeError for an array that should have a gradient and has none.
     """
@@ -391,29 +479,51 @@ def flat_values(values: Sequence[Any], buffers: Sequence[arg.ArrayBuffer], varia
         for position, buffer in enumerate(buffers):
             if variant.array_needs_grad[position]:
                 if buffer.grad is None:
-                    raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
+                    raise TaichiRuntimeError(
+                        "an array argument without a gradient in a reverse launch"
+                    )
                 flat += _array_values(buffer.grad, variant, position)
-    carriers = [(k, buffer) for k, buffer in enumerate(buffers) if variant.array_needs_grad[k]] if tangents else []
-    for position, dual in _duals(carriers, tangents) + (_duals(_gradients(carriers), tangents) if reverse else []):
+    carriers = (
+        [(k, buffer) for k, buffer in enumerate(buffers) if variant.array_needs_grad[k]]
+        if tangents
+        else []
+    )
+    for position, dual in _duals(carriers, tangents) + (
+        _duals(_gradients(carriers), tangents) if reverse else []
+    ):
         flat += _array_values(dual, variant, position)
     return flat
 
 
-def _gradients(carriers: Sequence[tuple[int, arg.ArrayBuffer]]) -> list[tuple[int, arg.ArrayBuffer]]:
+def _gradients(
+    carriers: Sequence[tuple[int, arg.ArrayBuffer]],
+) -> list[tuple[int, arg.ArrayBuffer]]:
     return [(position, buffer.grad) for position, buffer in carriers if buffer.grad is not None]
 
 
-def _duals(carriers: Sequence[tuple[int, arg.ArrayBuffer]], count: int) -> list[tuple[int, arg.ArrayBuffer]]:
-    return [(position, dual) for position, buffer in carriers for dual in arg.dual_buffers(buffer, count)]
+def _duals(
+    carriers: Sequence[tuple[int, arg.ArrayBuffer]], count: int
+) -> list[tuple[int, arg.ArrayBuffer]]:
+    return [
+        (position, dual)
+        for position, buffer in carriers
+        for dual in arg.dual_buffers(buffer, count)
+    ]
 
 
 def _array_values(buffer: arg.ArrayBuffer, variant: Variant, position: int) -> list[Any]:
-    return [buffer.address, *buffer.dims[:variant.array_ranks[position]]]
+    return [buffer.address, *buffer.dims[: variant.array_ranks[position]]]
 
 
 def _return_type(declared: Any) -> Any:
     arguments = getattr(declared, "__args__", None)
-    return tuple(arguments) if arguments else declared if not isinstance(declared, list) else tuple(declared)
+    return (
+        tuple(arguments)
+        if arguments
+        else declared
+        if not isinstance(declared, list)
+        else tuple(declared)
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

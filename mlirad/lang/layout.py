@@ -1,4 +1,5 @@
 """Layout trees as a user builds them: `ti.root.dense(ti.ij, (n, m)).place(x, y)`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,9 +26,37 @@ class Axes:
 
 
 i, j, k, l = (Axes((n,)) for n in range(4))
-NAMED_AXES = {name: Axes(tuple("ijkl".index(c) for c in name)) for name in (
-    "i", "j", "k", "l", "ij", "ik", "il", "ji", "jk", "jl", "ki", "kj", "kl", "li", "lj", "lk", "ijk", "ijl", "ikl",
-    "jkl", "kij", "jki", "kji", "ikj", "jik", "ijkl")}
+NAMED_AXES = {
+    name: Axes(tuple("ijkl".index(c) for c in name))
+    for name in (
+        "i",
+        "j",
+        "k",
+        "l",
+        "ij",
+        "ik",
+        "il",
+        "ji",
+        "jk",
+        "jl",
+        "ki",
+        "kj",
+        "kl",
+        "li",
+        "lj",
+        "lk",
+        "ijk",
+        "ijl",
+        "ikl",
+        "jkl",
+        "kij",
+        "jki",
+        "kji",
+        "ikj",
+        "jik",
+        "ijkl",
+    )
+}
 
 
 def axes(*numbers: int) -> Axes:
@@ -41,22 +70,32 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
     if any(int(size) != size for size in sizes):
         raise TaichiRuntimeError(f"the extents of a field must be integers, not {sizes}")
     if any(size <= 0 for size in sizes):
-        raise TaichiRuntimeError(f"Every dimension of a Taichi field should be positive, not {sizes}")
+        raise TaichiRuntimeError(
+            f"Every dimension of a Taichi field should be positive, not {sizes}"
+        )
     return tuple(int(size) for size in sizes)
 
 
 class SNode:
     """A block of a layout tree: the root, or cells over some axes."""
 
-    def __init__(self, program: Program, parent: SNode | None, axes_: tuple[int, ...],
-                 extents: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        parent: SNode | None,
+        axes_: tuple[int, ...],
+        extents: tuple[int, ...],
+    ) -> None:
         self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
         self.children: list[SNode | Field] = []
 
     @in_turn
     def dense(self, axes_: Axes | Sequence[Axes], dimensions: Any) -> SNode:
-        """A dense block over some axes. `dimensions` is one extent for all of them, or one for each."""
-        numbers = axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
+        """A dense block over some axes. `dimensions` is one extent for all of them, or one for
+        each."""
+        numbers = (
+            axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
+        )
         sizes = sizes_of(dimensions)
         if len(sizes) == 1:
             sizes = sizes * len(numbers)
@@ -79,7 +118,9 @@ class SNode:
     @in_turn
     def place(self, *fields: Any, offset: Any = None) -> SNode:
         """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
-        from_user = [f for item in fields for f in (item if isinstance(item, list | tuple) else [item])]
+        from_user = [
+            f for item in fields for f in (item if isinstance(item, list | tuple) else [item])
+        ]
         for field in from_user:
             field.put_into(self, offset)
             self.children.append(field)
@@ -160,7 +201,9 @@ class PlacedField:
         primal = self.field.primal
         if primal is None:
             return SNodeGradType.PRIMAL
-        return SNodeGradType.ADJOINT if primal.existing("grad") is self.field else SNodeGradType.DUAL
+        return (
+            SNodeGradType.ADJOINT if primal.existing("grad") is self.field else SNodeGradType.DUAL
+        )
 
     def has_adjoint_checkbit(self) -> bool:
         """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
@@ -177,12 +220,15 @@ class PlacedField:
         return id(self.field)
 
     def __str__(self) -> str:
-        blocks = " => ".join(["ti.root", *(f"dense {list(node.shape)}" for node in self.block.path())])
+        blocks = " => ".join(
+            ["ti.root", *(f"dense {list(node.shape)}" for node in self.block.path())]
+        )
         return f"{blocks} => place {list(self.shape)}"
 
 
 class Root(SNode):
-    """The top of a builder's trees. Every child is a tree of its own, allocated when it is first needed."""
+    """The top of a builder's trees. Every child is a tree of its own, allocated when it is first
+    needed."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program, None, (), ())
@@ -196,7 +242,8 @@ class Root(SNode):
             self.program.pending.append(self.materialize)
 
     def materialize(self) -> None:
-        """Allocate the trees that are new, and gradients asked for and not placed, each beside its primal's tree."""
+        """Allocate the trees that are new, and gradients asked for and not placed, each beside its
+        primal's tree."""
         self.scheduled = False
         for child in list(self.children):
             if id(child) not in self.done and self._allocate(child, lambda field: field):
@@ -208,7 +255,9 @@ class Root(SNode):
         for child in list(self.children):
             self._allocate(child, lambda field: field.missing(kind), kind)
 
-    def _allocate(self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = "") -> bool:
+    def _allocate(
+        self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = ""
+    ) -> bool:
         """Allocate a tree with the chosen fields only; whether there are any."""
         found: list[Field] = []
         number = self.program.trees
@@ -232,7 +281,9 @@ class Root(SNode):
         return True
 
 
-def _declare(node: SNode | Field, choose: Callable[[Field], Field | None], found: list[Field]) -> str:
+def _declare(
+    node: SNode | Field, choose: Callable[[Field], Field | None], found: list[Field]
+) -> str:
     """A tree as textual IR, with the chosen fields only."""
     if not isinstance(node, SNode):
         field = choose(node)
@@ -244,11 +295,15 @@ def _declare(node: SNode | Field, choose: Callable[[Field], Field | None], found
     if not parts:
         return ""
     body = "\n".join(parts)
-    return f'"snode.dense"() ({{\n{body}\n}}) {{axes = {list(node.axes)}, extents = {list(node.extents)}}} : () -> ()'
+    return (
+        f'"snode.dense"() ({{\n{body}\n}}) '
+        f"{{axes = {list(node.axes)}, extents = {list(node.extents)}}} : () -> ()"
+    )
 
 
 class FieldsBuilder:
-    """A set of trees with a life of its own: fields are placed, then `finalize()` allocates them."""
+    """A set of trees with a life of its own: fields are placed, then `finalize()` allocates
+    them."""
 
     def __init__(self) -> None:
         self._root = Root(program())
@@ -261,7 +316,8 @@ class FieldsBuilder:
 
     @in_turn
     def finalize(self, raise_warning: bool = True) -> Trees:
-        """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing placed."""
+        """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing
+        placed."""
         if self._finalized:
             raise TaichiRuntimeError("FieldsBuilder finalized")
         if not list(self._root.fields()):
@@ -279,7 +335,8 @@ class Trees:
 
     @in_turn
     def destroy(self) -> None:
-        """Free the memory; the fields cannot be used any more. Raises TaichiRuntimeError when called twice."""
+        """Free the memory; the fields cannot be used any more. Raises TaichiRuntimeError when
+        called twice."""
         if self._root is None:
             raise TaichiRuntimeError("SNode tree has been destroyed")
         for field in self._root.fields():

@@ -1,4 +1,6 @@
-"""`ti.Vector` and `ti.Matrix`: values in Python scope and in kernels, and the makers of fields of them."""
+"""`ti.Vector` and `ti.Matrix`: values in Python scope and in kernels, and the makers of fields of
+them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -48,11 +50,21 @@ def set_makers(field: Callable[..., Any], ndarray: Callable[..., Any]) -> None:
 class ElementMatrix(Matrix):
     """An element of a field in Python scope: entries that are set go to the field."""
 
-    def __init__(self, view: np.ndarray[Any, Any], index: tuple[int, ...], shape: tuple[int, ...],
-                 note_write: Callable[[tuple[int, ...]], None],
-                 fitting: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> None:
+    def __init__(
+        self,
+        view: np.ndarray[Any, Any],
+        index: tuple[int, ...],
+        shape: tuple[int, ...],
+        note_write: Callable[[tuple[int, ...]], None],
+        fitting: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
+    ) -> None:
         object.__setattr__(self, "_target", (view, index, note_write, fitting))
-        self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), view[index].reshape(-1).tolist())
+        self._set(
+            shape[0],
+            shape[1] if len(shape) > 1 else 1,
+            len(shape),
+            view[index].reshape(-1).tolist(),
+        )
 
     def like(self, entries: list[Any]) -> fm.Matrix:
         return Matrix.of_shape(self.shape, entries)
@@ -74,7 +86,7 @@ class ElementMatrix(Matrix):
 
     def _write(self, position: tuple[int, ...], value: Any) -> None:
         view, index, note_write, fitting = self._target
-        extents = view.shape[len(index):]
+        extents = view.shape[len(index) :]
         place = (*index, *(int(p) % extent for p, extent in zip(position, extents)))
         fitted = fitting(np.asarray(value))
         note_write(place)

@@ -1,4 +1,5 @@
 """Arrays with a life of their own, passed to kernels as arguments: `ti.ndarray`."""
+
 from __future__ import annotations
 
 from math import prod
@@ -23,17 +24,26 @@ MAX_EXTENT = 1 << 31
 class Ndarray:
     """A contiguous array of scalars, vectors or matrices."""
 
-    def __init__(self, dtype: DataType, shape: tuple[int, ...], element_shape: tuple[int, ...],
-                 needs_grad: bool) -> None:
+    def __init__(
+        self,
+        dtype: DataType,
+        shape: tuple[int, ...],
+        element_shape: tuple[int, ...],
+        needs_grad: bool,
+    ) -> None:
         self.dtype, self.shape, self.element_shape = dtype, shape, element_shape
         self.program = program()
         size = prod(shape + element_shape) * dtype.size
-        self.program.capacity.take({id(self): size}, f"an ndarray of shape {shape} of {dtype}{list(element_shape) or ''}")
+        self.program.capacity.take(
+            {id(self): size}, f"an ndarray of shape {shape} of {dtype}{list(element_shape) or ''}"
+        )
         finalize(self, self.program.capacity.give_back, id(self)).atexit = False
         self.values = np.zeros(shape + element_shape, dtype.numpy)
         self.address = self.values.ctypes.data
         self.dims = self.values.shape
-        self.grad: Ndarray | None = Ndarray(dtype, shape, element_shape, False) if needs_grad else None
+        self.grad: Ndarray | None = (
+            Ndarray(dtype, shape, element_shape, False) if needs_grad else None
+        )
         self.is_gradient = False
         if self.grad is not None:
             self.grad.is_gradient = True
@@ -80,9 +90,13 @@ class Ndarray:
     def _index(self, key: Any) -> tuple[int, ...]:
         parts = key_parts(key)
         if len(parts) != len(self.shape):
-            raise TaichiIndexError(f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}")
+            raise TaichiIndexError(
+                f"{len(self.shape)}d ndarray indexed with {len(parts)}d indices: {key}"
+            )
         if any(not -e <= p < e for p, e in zip(parts, self.shape)):
-            raise TaichiIndexError(f"index {key} is out of bounds for an ndarray of shape {self.shape}")
+            raise TaichiIndexError(
+                f"index {key} is out of bounds for an ndarray of shape {self.shape}"
+            )
         return tuple(int(p) % e for p, e in zip(parts, self.shape))
 
     def _note_write(self, index: tuple[int, ...] | None = None) -> None:
@@ -100,12 +114,16 @@ class Ndarray:
         index = self._index(key)
         self._note_read()
         if self.element_shape:
-            return ElementMatrix(self.values, index, self.element_shape, self._note_write, self._fitting)
+            return ElementMatrix(
+                self.values, index, self.element_shape, self._note_write, self._fitting
+            )
         return self.values[index].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self._index(key)
-        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
+        values = self._fitting(
+            np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        )
         self._note_write(index)
         self.values[index] = values
 
@@ -114,7 +132,9 @@ class Ndarray:
 
     def fill(self, value: Any) -> None:
         """Set every element."""
-        values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
+        values = self._fitting(
+            np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+        )
         self._note_write()
         self.values[...] = values
 
@@ -127,7 +147,10 @@ class Ndarray:
         """Set all elements. Raises ValueError for another shape."""
         array = np.asarray(values)
         if array.shape != self.values.shape:
-            raise ValueError(f"from_numpy: the ndarray has shape {self.values.shape}, the array has {array.shape}")
+            raise ValueError(
+                f"from_numpy: the ndarray has shape {self.values.shape}, the array has "
+                f"{array.shape}"
+            )
         array = self._fitting(array)
         self._note_write()
         self.values[...] = array
@@ -141,11 +164,17 @@ class Ndarray:
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise TypeError("an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] is an element")
+        raise TypeError(
+            "an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] "
+            "is an element"
+        )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("an ndarray belongs to a program, so it cannot be pickled or copied: keep a.to_numpy(), and make "
-                        "another one that takes it by from_numpy (or copy_from)")
+        raise TypeError(
+            "an ndarray belongs to a program, so it cannot be pickled or copied: keep "
+            "a.to_numpy(), and make "
+            "another one that takes it by from_numpy (or copy_from)"
+        )
 
     def __repr__(self) -> str:
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
@@ -154,7 +183,8 @@ class Ndarray:
 def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) -> Ndarray:
     """An array of zeros. `dtype` is a scalar or matrix type.
 
-    Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does not have.
+    Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does
+    not have.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, MatrixType):
@@ -162,9 +192,16 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) ->
     return make((), dtype, shape, needs_grad)
 
 
-def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: bool = False, layout: Any = None,
-         **unknown: Any) -> Ndarray:
-    """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it does not have."""
+def make(
+    element_shape: tuple[int, ...],
+    dtype: Any,
+    shape: Any,
+    needs_grad: bool = False,
+    layout: Any = None,
+    **unknown: Any,
+) -> Ndarray:
+    """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it
+    does not have."""
     refuse_unknown("an ndarray of vectors or matrices", unknown, make)
     config = program().config
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
@@ -172,5 +209,7 @@ def make(element_shape: tuple[int, ...], dtype: Any, shape: Any, needs_grad: boo
         raise TaichiRuntimeError(f"{kind} is not supported for ndarray with `needs_grad=True`.")
     sizes = (shape,) if isinstance(shape, int | float | np.number) else tuple(shape)
     if any(int(size) != size or not 0 < size < MAX_EXTENT for size in sizes):
-        raise TaichiRuntimeError(f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31")
+        raise TaichiRuntimeError(
+            f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31"
+        )
     return Ndarray(kind, tuple(int(size) for size in sizes), element_shape, needs_grad)

@@ -1,4 +1,5 @@
 """Starting and ending a program: `ti.init`, `ti.reset`, `ti.sync`."""
+
 from __future__ import annotations
 
 import warnings
@@ -12,26 +13,45 @@ from mlirad.runtime.config import Config
 cpu = x64 = "x64"
 arm64 = "arm64"
 cuda = "cuda"
-vulkan, metal, opengl, gles, dx11, dx12, amdgpu = "vulkan", "metal", "opengl", "gles", "dx11", "dx12", "amdgpu"
+vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
+    "vulkan",
+    "metal",
+    "opengl",
+    "gles",
+    "dx11",
+    "dx12",
+    "amdgpu",
+)
 gpu = [cuda]
 _CPUS = (cpu, arm64)
 _warned: set[str] = set()
 
 
 @in_turn
-def init(arch: Any = None, default_fp: Any = None, default_ip: Any = None, debug: bool | None = None,
-         **options: Any) -> None:
+def init(
+    arch: Any = None,
+    default_fp: Any = None,
+    default_ip: Any = None,
+    debug: bool | None = None,
+    **options: Any,
+) -> None:
     """Start a program; fields and compiled kernels of the last one are gone.
 
     Options: arch, default_fp, default_ip, debug (indices and assertions are checked), random_seed,
-    cpu_max_num_threads, fast_math, opt_level, print_ir; Taichi's other options are accepted. Raises KeyError for unknown ones.
+    cpu_max_num_threads, fast_math, opt_level, print_ir; Taichi's other options are accepted. Raises
+    KeyError for unknown ones.
     """
-    config = Config.of({"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options})
+    config = Config.of(
+        {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
+    )
     wanted = arch[0] if isinstance(arch, list) and arch else arch
     if wanted is not None and wanted not in _CPUS:
         if wanted not in _warned:
             _warned.add(wanted)
-            warnings.warn(f"arch={wanted} is not available on this machine, falling back to {cpu}", stacklevel=2)
+            warnings.warn(
+                f"arch={wanted} is not available on this machine, falling back to {cpu}",
+                stacklevel=2,
+            )
         wanted = cpu
     config.arch = wanted or cpu
     started = pm.start(config)

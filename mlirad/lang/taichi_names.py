@@ -1,4 +1,6 @@
-"""Names inside Taichi's package that programs reach for (`taichi.lang.impl.current_cfg()`), with their meaning here."""
+"""Names inside Taichi's package that programs reach for (`taichi.lang.impl.current_cfg()`), with
+their meaning here."""
+
 from __future__ import annotations
 
 import importlib.util
@@ -17,8 +19,10 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
 from mlirad.types import ALL, DataType
 
-extension = Enum("extension", ["sparse", "quant", "quant_basic", "data64", "adstack", "bls", "assertion", "extfunc",
-                               "mesh"])
+extension = Enum(
+    "extension",
+    ["sparse", "quant", "quant_basic", "data64", "adstack", "bls", "assertion", "extfunc", "mesh"],
+)
 
 
 _REAL = [*(t for t in ALL if t.is_float), float]
@@ -91,15 +95,30 @@ def _has(package: str) -> Any:
 def register(package: str) -> None:
     """Make the modules importable below `package`."""
     parts: dict[str, dict[str, Any]] = {
-        "lang.impl": {"current_cfg": _current_cfg, "get_runtime": _get_runtime, "ti_float": _to_default_float},
+        "lang.impl": {
+            "current_cfg": _current_cfg,
+            "get_runtime": _get_runtime,
+            "ti_float": _to_default_float,
+        },
         "lang.enums": {"AutodiffMode": AutodiffMode, "SNodeGradType": SNodeGradType},
         "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
         "lang.util": {"has_pytorch": _has("torch"), "has_paddle": lambda: False},
-        "lang.exception": {name: value for name, value in vars(errors).items() if name.startswith("Taichi")},
-        "lang.ops": {**{name: getattr(operator, name) for name in ("add", "sub", "mul", "truediv", "floordiv", "mod")},
-                     **{name: value for name, value in vars(functions).items() if not name.startswith("_")}},
-        "types.primitive_types": {**{t.name: t for t in ALL}, "real_types": _REAL, "integer_types": _INTEGER,
-                                  "all_types": _REAL + _INTEGER},
+        "lang.exception": {
+            name: value for name, value in vars(errors).items() if name.startswith("Taichi")
+        },
+        "lang.ops": {
+            **{
+                name: getattr(operator, name)
+                for name in ("add", "sub", "mul", "truediv", "floordiv", "mod")
+            },
+            **{name: value for name, value in vars(functions).items() if not name.startswith("_")},
+        },
+        "types.primitive_types": {
+            **{t.name: t for t in ALL},
+            "real_types": _REAL,
+            "integer_types": _INTEGER,
+            "all_types": _REAL + _INTEGER,
+        },
     }
     for name, members in parts.items():
         module = ModuleType(f"{package}.{name}")

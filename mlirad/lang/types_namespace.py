@@ -1,4 +1,5 @@
 """`ti.types`: makers of argument and element types."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -35,8 +36,15 @@ def matrix(n: int | None = None, m: int | None = None, dtype: Any = None) -> Mat
     return _Type(n, m, dtype, 2)
 
 
-def ndarray(dtype: Any = None, ndim: int | None = None, needs_grad: bool | None = None, boundary: str = "unsafe",
-            element_dim: int | None = None, element_shape: Any = None, field_dim: int | None = None) -> NdarrayType:
+def ndarray(
+    dtype: Any = None,
+    ndim: int | None = None,
+    needs_grad: bool | None = None,
+    boundary: str = "unsafe",
+    element_dim: int | None = None,
+    element_shape: Any = None,
+    field_dim: int | None = None,
+) -> NdarrayType:
     """The type of array arguments; what is None is left open."""
     return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
 

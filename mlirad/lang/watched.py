@@ -1,4 +1,6 @@
-"""Attributes that are part of compiled kernels: an assignment to one is noted, so that the next launch can warn of it."""
+"""Attributes that are part of compiled kernels: an assignment to one is noted, so that the next
+launch can warn of it."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -23,7 +25,9 @@ class Read:
     def differs(self) -> bool:
         """Whether the attribute has another value now."""
         now = getattr(self.owner, self.name, None)
-        plain = isinstance(now, bool | int | float | str | tuple | np.generic) and type(now) is type(self.value)
+        plain = isinstance(now, bool | int | float | str | tuple | np.generic) and type(
+            now
+        ) is type(self.value)
         return now is not self.value and not (plain and now == self.value)
 
     def __str__(self) -> str:
@@ -31,7 +35,8 @@ class Read:
 
 
 def watch(reads: Iterable[Read], note: Note) -> None:
-    """Call `note`, a method, with the identity of an object and the name of an attribute of it that is assigned to.
+    """Call `note`, a method, with the identity of an object and the name of an attribute of it that
+    is assigned to.
 
     It is called as long as the method's object lives, which has to keep those that are watched.
     """
@@ -43,7 +48,8 @@ def watch(reads: Iterable[Read], note: Note) -> None:
 
 
 def _watchers(cls: type) -> _Watchers | None:
-    """Who watches objects of a class, by object and attribute; None for classes that assignments cannot be seen of."""
+    """Who watches objects of a class, by object and attribute; None for classes that assignments
+    cannot be seen of."""
     assign: Any = cls.__setattr__
     present: _Watchers | None = getattr(assign, "mlirad_watchers", None)
     if present is not None:

@@ -1,4 +1,5 @@
 """One program that `mlirad-opt` reads: parsed, run, written, with what is reported on it."""
+
 from __future__ import annotations
 
 import os
@@ -69,9 +70,13 @@ class Chunk:
         check_text(self.source, self.file)
         try:
             if not implicit_module:
-                return ir.Operation.parse(self.source, source_name=self.file, context=context()).operation
+                return ir.Operation.parse(
+                    self.source, source_name=self.file, context=context()
+                ).operation
             if self.is_whole_file:
-                return ir.Module.parseFile(self.file, context()).operation  # so that locations name the file
+                return ir.Module.parseFile(
+                    self.file, context()
+                ).operation  # so that locations name the file
             return ir.Module.parse(self.source, context()).operation
         except ir.MLIRError as error:
             if not error.error_diagnostics:
@@ -96,7 +101,9 @@ class Chunk:
 class _Run:
     """The way of one chunk from its source to what is written."""
 
-    def __init__(self, chunk: Chunk, settings: Settings, timing: Timing, progress: Progress) -> None:
+    def __init__(
+        self, chunk: Chunk, settings: Settings, timing: Timing, progress: Progress
+    ) -> None:
         self.chunk, self.settings, self.timing, self.progress = chunk, settings, timing, progress
 
     def output(self, report: Report) -> str | bytes:
@@ -116,7 +123,9 @@ class _Run:
 
     def _run_passes(self, root: ir.Operation) -> None:
         settings, pipeline = self.settings, str(self.settings.pipeline)
-        run = compile_pipeline(root, pipeline, verify=settings.verify_each, is_foreign=True, watchers=self._watchers())
+        run = compile_pipeline(
+            root, pipeline, verify=settings.verify_each, is_foreign=True, watchers=self._watchers()
+        )
         if settings.reproducer is None:
             return run()
         waiting = waiting_place(settings.reproducer)

@@ -1,4 +1,6 @@
-"""The command line of `mlirad-opt`: what to read, which passes to run in which order, what to write."""
+"""The command line of `mlirad-opt`: what to read, which passes to run in which order, what to
+write."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,8 +18,8 @@ _DESCRIPTION = """usage: mlirad-opt [options] [passes] [FILE]
 
 Run passes on textual IR, or on bytecode, of a file or of the standard input (-).
 
---NAME or --NAME=OPTION=VALUE runs a pass, ours or upstream's, in the order given; several options are written
---NAME="OPTION=VALUE OPTION=VALUE". One dash is as good as two.
+--NAME or --NAME=OPTION=VALUE runs a pass, ours or upstream's, in the order given; several options
+are written --NAME="OPTION=VALUE OPTION=VALUE". One dash is as good as two.
 """
 _SWITCH = {"": True, "true": True, "1": True, "false": False, "0": False}
 
@@ -65,7 +67,9 @@ class _Command:
             self.steps.append((_step(name, value, argument), argument))
         elif flag.kind is bool:
             if value not in _SWITCH or (equals and not value):
-                raise CommandError(f"'{argument.partition('=')[0]}' is true or false, not '{value}'")
+                raise CommandError(
+                    f"'{argument.partition('=')[0]}' is true or false, not '{value}'"
+                )
             if flag.value is True:
                 self._set(flag.setting, _SWITCH[value], argument)
             elif _SWITCH[value]:
@@ -73,11 +77,17 @@ class _Command:
         else:
             if not equals and not self.left:
                 raise CommandError(f"'{argument}' needs a value, {flag.metavar}")
-            self._set(flag.setting, _value(flag, value if equals else self.left.pop(0), argument), argument)
+            self._set(
+                flag.setting,
+                _value(flag, value if equals else self.left.pop(0), argument),
+                argument,
+            )
 
     def _set(self, setting: str, value: Any, argument: str) -> None:
         if setting in self.given:
-            raise CommandError(f"'{argument}' comes after '{self.given[setting]}', expected one of the two")
+            raise CommandError(
+                f"'{argument}' comes after '{self.given[setting]}', expected one of the two"
+            )
         self.given[setting] = argument
         setattr(self.settings, setting, value)
 
@@ -85,11 +95,18 @@ class _Command:
         settings, passes = self.settings, [text for text, _ in self.steps]
         by_name = self.given.get("pipeline")
         if self.steps and by_name is not None:
-            raise CommandError(f"passes are given by '{self.steps[0][1]}' and by --pass-pipeline, expected one of the two")
+            raise CommandError(
+                f"passes are given by '{self.steps[0][1]}' and by --pass-pipeline, expected one "
+                f"of the two"
+            )
         if settings.run_reproducer and (self.steps or by_name is not None):
-            raise CommandError("the pipeline of '--run-reproducer' is in the file, and cannot be given beside it")
+            raise CommandError(
+                "the pipeline of '--run-reproducer' is in the file, and cannot be given beside it"
+            )
         if settings.run_reproducer and settings.split_input_file:
-            raise CommandError("a reproducer is one program: '--run-reproducer' excludes '--split-input-file'")
+            raise CommandError(
+                "a reproducer is one program: '--run-reproducer' excludes '--split-input-file'"
+            )
         if by_name is None:
             anchor = "builtin.module" if settings.implicit_module else "any"
             settings.pipeline = f"{anchor}({','.join(passes)})"
@@ -127,17 +144,26 @@ def _step(name: str, options: str, argument: str) -> str:
 
 def _check_pass(name: str, what: str) -> None:
     """Refuse a name that no pass has, with the nearest one that something has."""
-    if name in pass_names() or (name and not set(name) & set("(){},=\" ") and is_upstream(name)):
+    if name in pass_names() or (name and not set(name) & set('(){},=" ') and is_upstream(name)):
         return
-    known = [*pass_names(), *_named_pipelines(), *(known for flag in FLAGS for known in flag.names), "canonicalize", "cse"]
+    known = [
+        *pass_names(),
+        *_named_pipelines(),
+        *(known for flag in FLAGS for known in flag.names),
+        "canonicalize",
+        "cse",
+    ]
     from difflib import get_close_matches  # for this message only
 
     near = get_close_matches(name, known, 1)
-    raise CommandError(f"{what} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else ""))
+    raise CommandError(
+        f"{what} there is no pass '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+    )
 
 
 def _named_pipelines() -> dict[str, Stages]:
-    """`x-pipeline` for every function `x_stages`, and `x-reverse-pipeline` where it can be reversed."""
+    """`x-pipeline` for every function `x_stages`, and `x-reverse-pipeline` where it can be
+    reversed."""
     found: dict[str, Stages] = {}
     for name, function in vars(pipelines).items():
         target = name.removesuffix("_stages").replace("_", "-")
@@ -170,6 +196,10 @@ def _entries() -> Iterator[str]:
 
 
 def _entry(name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> str:
-    options = "".join(f" {key}={spelled(option.default)}" + (f" ({option.limit})" if option.limit is not None else "")
-                      for key, option in options_of(function, name).items() if key not in fixed)
+    options = "".join(
+        f" {key}={spelled(option.default)}"
+        + (f" ({option.limit})" if option.limit is not None else "")
+        for key, option in options_of(function, name).items()
+        if key not in fixed
+    )
     return f"  --{name:<28} {summary(function)}" + (f" Options:{options}" if options else "")

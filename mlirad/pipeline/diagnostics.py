@@ -1,4 +1,5 @@
 """What is reported on a program: by upstream through the context, or by an error of ours."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -31,7 +32,8 @@ Report = Callable[[Diagnostic], None]
 
 @contextmanager
 def reporting(context: ir.Context, report: Report) -> Iterator[None]:
-    """Report meanwhile what upstream emits, and the error that ends the block, which goes no further."""
+    """Report meanwhile what upstream emits, and the error that ends the block, which goes no
+    further."""
 
     def emitted(diagnostic: ir.Diagnostic) -> bool:
         for item in _from_upstream(diagnostic):
@@ -63,7 +65,9 @@ def diagnostics_of(error: TaichiCompilationError | ir.MLIRError) -> Iterator[Dia
             yield from _from_upstream(diagnostic)
     elif isinstance(error, TaichiCompilationError):
         text = str(error)
-        details = text.partition("\n")[2] if error.source is not None and "\n" not in error.reason else ""
+        details = (
+            text.partition("\n")[2] if error.source is not None and "\n" not in error.reason else ""
+        )
         yield Diagnostic("error", error.source, error.reason, details)
     else:
         yield Diagnostic("error", None, str(error))

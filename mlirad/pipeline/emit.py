@@ -1,4 +1,5 @@
 """A module as text: MLIR, LLVM IR or PTX; or as bytecode."""
+
 from __future__ import annotations
 
 from io import BytesIO

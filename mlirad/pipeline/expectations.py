@@ -1,4 +1,5 @@
 """Expected diagnostics, written as comments: `// expected-error @+1 {{what it says}}`."""
+
 from __future__ import annotations
 
 import re
@@ -8,8 +9,10 @@ from dataclasses import dataclass
 from mlirad.errors import MLIRError, SourceLocation
 from mlirad.pipeline.diagnostics import Diagnostic
 
-_EXPECTATION = re.compile(r"expected-(error|warning|remark|note)(-re)?\s*(?:@([+-]\d+|above|below|unknown))?\s*"
-                          r"{{((?:{{.*?}}|.)*?)}}")
+_EXPECTATION = re.compile(
+    r"expected-(error|warning|remark|note)(-re)?\s*(?:@([+-]\d+|above|below|unknown))?\s*"
+    r"{{((?:{{.*?}}|.)*?)}}"
+)
 _INNER = re.compile(r"{{(.*?)}}")
 
 
@@ -21,7 +24,9 @@ class Expectation:
     line: int | None
     message: str
     written: SourceLocation
-    pattern: re.Pattern[str] | None = None  # instead of the message, where that has regular expressions in it
+    pattern: re.Pattern[str] | None = (
+        None  # instead of the message, where that has regular expressions in it
+    )
 
     def is_met_by(self, diagnostic: Diagnostic) -> bool:
         """Whether this diagnostic is the expected one."""
@@ -33,11 +38,16 @@ class Expectation:
         return at_place and diagnostic.severity == self.severity and self._is_in(diagnostic.message)
 
     def _is_in(self, message: str) -> bool:
-        return self.message in message if self.pattern is None else self.pattern.search(message) is not None
+        return (
+            self.message in message
+            if self.pattern is None
+            else self.pattern.search(message) is not None
+        )
 
 
 def parse_expectations(text: str, file: str) -> list[Expectation]:
-    """The expectations in the comments of a text. Raises MLIRError for a regular expression that is none."""
+    """The expectations in the comments of a text. Raises MLIRError for a regular expression that is
+    none."""
     lines = text.split("\n")
     found = []
     for number, line in enumerate(lines, 1):
@@ -45,7 +55,9 @@ def parse_expectations(text: str, file: str) -> list[Expectation]:
             severity, is_pattern, designator, message = match.groups()
             written = SourceLocation(file, number, match.start() + 1)
             pattern = _pattern(message, written) if is_pattern else None
-            found.append(Expectation(severity, _target(lines, number, designator), message, written, pattern))
+            found.append(
+                Expectation(severity, _target(lines, number, designator), message, written, pattern)
+            )
     return found
 
 
@@ -53,13 +65,19 @@ def _pattern(message: str, written: SourceLocation) -> re.Pattern[str]:
     """A text in which what stands in double braces is a regular expression."""
     parts = _INNER.split(message)
     try:
-        return re.compile("".join(f"(?:{part})" if number % 2 else re.escape(part) for number, part in enumerate(parts)))
+        return re.compile(
+            "".join(
+                f"(?:{part})" if number % 2 else re.escape(part)
+                for number, part in enumerate(parts)
+            )
+        )
     except re.error as error:
         raise MLIRError(f"'{message}' is not a regular expression: {error}", written) from None
 
 
 def _target(lines: Sequence[str], number: int, designator: str | None) -> int | None:
-    """The line that a designator at line `number` points to; `above` and `below` pass over other expectations."""
+    """The line that a designator at line `number` points to; `above` and `below` pass over other
+    expectations."""
     if designator is None:
         return number
     if designator == "unknown":
@@ -74,7 +92,8 @@ def _target(lines: Sequence[str], number: int, designator: str | None) -> int | 
 
 
 def unmet(expectations: Sequence[Expectation], reported: Sequence[Diagnostic]) -> list[Diagnostic]:
-    """Errors about what was expected and not reported, and about what was reported and not expected."""
+    """Errors about what was expected and not reported, and about what was reported and not
+    expected."""
     left = list(expectations)
     errors = []
     for diagnostic in reported:
@@ -82,7 +101,15 @@ def unmet(expectations: Sequence[Expectation], reported: Sequence[Diagnostic]) -
         if match is not None:
             left.remove(match)
         elif diagnostic.severity != "note":
-            errors.append(Diagnostic("error", diagnostic.place,
-                                     f"unexpected {diagnostic.severity}: {diagnostic.message}"))
-    errors += [Diagnostic("error", e.written, f"expected {e.severity} \"{e.message}\" was not produced") for e in left]
+            errors.append(
+                Diagnostic(
+                    "error",
+                    diagnostic.place,
+                    f"unexpected {diagnostic.severity}: {diagnostic.message}",
+                )
+            )
+    errors += [
+        Diagnostic("error", e.written, f'expected {e.severity} "{e.message}" was not produced')
+        for e in left
+    ]
     return errors

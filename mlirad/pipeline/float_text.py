@@ -1,13 +1,17 @@
-"""Float constants of LLVM IR as text: LLVM 24 writes forms that LLVM 22, which llvmlite holds, does not read."""
+"""Float constants of LLVM IR as text: LLVM 24 writes forms that LLVM 22, which llvmlite holds, does
+not read."""
+
 from __future__ import annotations
 
 import re
 import struct
 
-_TOKEN = re.compile(r'"[^"]*"|(?<![\w.%@])(?P<type>half|bfloat|float|double)(?![\w.])'
-                    r"|(?<![\w.%@])(?P<bits>f0x[0-9A-F]+)"
-                    r"|(?<![\w.%@!])(?P<special>[+-](?:inf|s?nan\(0x[0-9a-fA-F]+\)|qnan))(?!\w)"
-                    r"|(?<![\w.%@!])(?P<decimal>-?\d+\.\d+(?:e[+-]\d+)?)(?![\w.])")
+_TOKEN = re.compile(
+    r'"[^"]*"|(?<![\w.%@])(?P<type>half|bfloat|float|double)(?![\w.])'
+    r"|(?<![\w.%@])(?P<bits>f0x[0-9A-F]+)"
+    r"|(?<![\w.%@!])(?P<special>[+-](?:inf|s?nan\(0x[0-9a-fA-F]+\)|qnan))(?!\w)"
+    r"|(?<![\w.%@!])(?P<decimal>-?\d+\.\d+(?:e[+-]\d+)?)(?![\w.])"
+)
 _STRUCT = {"half": ("e", "H"), "float": ("f", "I"), "double": ("d", "Q")}
 
 
@@ -51,5 +55,7 @@ def _from_bits(bits: int, type_: str) -> str:
     if type_ in ("half", "bfloat"):
         return f"0x{'H' if type_ == 'half' else 'R'}{bits:04X}"
     if type_ == "float":
-        bits = struct.unpack("<Q", struct.pack("<d", struct.unpack("<f", struct.pack("<I", bits))[0]))[0]
+        bits = struct.unpack(
+            "<Q", struct.pack("<d", struct.unpack("<f", struct.pack("<I", bits))[0])
+        )[0]
     return f"0x{bits:016X}"

@@ -1,4 +1,6 @@
-"""Whether a module is in the LLVM dialect, wholly: upstream's translation ends the process where it is not."""
+"""Whether a module is in the LLVM dialect, wholly: upstream's translation ends the process where it
+is not."""
+
 from __future__ import annotations
 
 import re
@@ -11,11 +13,15 @@ from mlirad.ir.walk import operations
 
 _DIALECTS = ("llvm.", "omp.", "nvvm.")
 _SCALAR = r"(?:i\d+|f16|bf16|f32|f64|f80|f128)"
-_TYPE = re.compile(rf"{_SCALAR}|vector<(?:\[?\d+\]?x)+(?:{_SCALAR}|!llvm\.ptr(?:<\d+>)?)>|!llvm\..*|!omp\..*", re.DOTALL)
+_TYPE = re.compile(
+    rf"{_SCALAR}|vector<(?:\[?\d+\]?x)+(?:{_SCALAR}|!llvm\.ptr(?:<\d+>)?)>|!llvm\..*|!omp\..*",
+    re.DOTALL,
+)
 
 
 def check_llvm_form(root: ir.Operation, reason: str) -> None:
-    """Raise MLIRError, with the place and the reason, for an op inside, or a type, that is of another dialect."""
+    """Raise MLIRError, with the place and the reason, for an op inside, or a type, that is of
+    another dialect."""
     known: dict[ir.Type, bool] = {}
     for op in operations(root):
         if not op.name.startswith(_DIALECTS):

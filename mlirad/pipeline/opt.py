@@ -1,4 +1,5 @@
 """`mlirad-opt`: run passes and pipelines on textual IR."""
+
 from __future__ import annotations
 
 import os
@@ -45,7 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _died(name: str, progress: Progress) -> None:
-    print(f"{progress.read() or 'mlirad-opt: error: '}MLIR ended the process by {name}", file=sys.stderr)
+    print(
+        f"{progress.read() or 'mlirad-opt: error: '}MLIR ended the process by {name}",
+        file=sys.stderr,
+    )
 
 
 def run(settings: Settings, progress: Progress) -> int:
@@ -64,7 +68,9 @@ def run(settings: Settings, progress: Progress) -> int:
 
 
 def _run(settings: Settings, progress: Progress) -> int:
-    raw = sys.stdin.buffer.read() if settings.input == STANDARD else Path(settings.input).read_bytes()
+    raw = (
+        sys.stdin.buffer.read() if settings.input == STANDARD else Path(settings.input).read_bytes()
+    )
     programs = _chunks(raw, settings)
     if settings.dump_pipeline:
         print(spelled_pipeline(str(settings.pipeline), context()), file=sys.stderr)
@@ -83,10 +89,12 @@ def _chunks(raw: bytes, settings: Settings) -> list[Chunk]:
     """The programs of a file, and the pipeline that a reproducer brings."""
     is_bytecode = raw.startswith(BYTECODE)
     if is_bytecode:
-        for asked, option in ((settings.split_input_file, "--split-input-file"),
-                              (settings.verify_diagnostics, "--verify-diagnostics"),
-                              (settings.run_reproducer, "--run-reproducer"),
-                              (not settings.implicit_module, "--no-implicit-module")):
+        for asked, option in (
+            (settings.split_input_file, "--split-input-file"),
+            (settings.verify_diagnostics, "--verify-diagnostics"),
+            (settings.run_reproducer, "--run-reproducer"),
+            (not settings.implicit_module, "--no-implicit-module"),
+        ):
             if asked:
                 raise CommandError(f"'{option}' is for text, and '{settings.input}' is bytecode")
         return [Chunk(raw, settings.input)]
@@ -96,7 +104,9 @@ def _chunks(raw: bytes, settings: Settings) -> list[Chunk]:
         settings.pipeline, settings.verify_each = found.pipeline, found.verify_each
     if settings.split_input_file:
         if settings.emit == "bytecode":
-            raise CommandError("bytecode is one program: '--emit-bytecode' excludes '--split-input-file'")
+            raise CommandError(
+                "bytecode is one program: '--emit-bytecode' excludes '--split-input-file'"
+            )
         return [Chunk(part, settings.input) for part in chunks(text, SEPARATOR)]
     return [Chunk(text, settings.input, is_whole_file=Path(settings.input).is_file())]
 
@@ -122,7 +132,9 @@ def _dialects() -> list[str]:
     try:
         ir.Module.parse("no.op", context())
     except ir.MLIRError as error:
-        notes = [note.message for diagnostic in error.error_diagnostics for note in diagnostic.notes]
+        notes = [
+            note.message for diagnostic in error.error_diagnostics for note in diagnostic.notes
+        ]
         listed = "".join(notes).partition(":")[2].partition("(* ")[0]
         return re.findall(r"[\w.]+", listed.partition(";")[0])
     raise AssertionError("there is a dialect 'no'")
@@ -132,7 +144,9 @@ def _version() -> str:
     from importlib.metadata import version  # takes a while to load
 
     distribution = PROVIDER.replace("_", "-")
-    return f"mlirad-opt {version('mlirad')}, with MLIR from {distribution} {version(distribution)}\n"
+    return (
+        f"mlirad-opt {version('mlirad')}, with MLIR from {distribution} {version(distribution)}\n"
+    )
 
 
 if __name__ == "__main__":

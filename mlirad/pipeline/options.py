@@ -1,4 +1,6 @@
-"""The options of passes and pipelines: their types and limits are those of the keyword arguments."""
+"""The options of passes and pipelines: their types and limits are those of the keyword
+arguments."""
+
 from __future__ import annotations
 
 import inspect
@@ -28,10 +30,13 @@ class Option:
     limit: Limit | None
 
     def value(self, text: str) -> Any:
-        """The value that a text spells. Raises PipelineError for one that the option cannot have."""
+        """The value that a text spells. Raises PipelineError for one that the option cannot
+        have."""
         found = self._typed(text)
         if self.limit is not None and not self.limit.admits(found):
-            raise PipelineError(f"{self} is {self.limit}, not {text if self.kind is int else repr(text)}")
+            raise PipelineError(
+                f"{self} is {self.limit}, not {text if self.kind is int else repr(text)}"
+            )
         return found
 
     def _typed(self, text: str) -> Any:
@@ -54,7 +59,11 @@ def options_of(function: Callable[..., Any], owner: str = "") -> dict[str, Optio
     """The options of a pass or a pipeline, its keyword arguments."""
     hints = get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
-    return {p.name: _option(owner, p, hints[p.name]) for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {
+        p.name: _option(owner, p, hints[p.name])
+        for p in parameters
+        if p.kind is inspect.Parameter.KEYWORD_ONLY
+    }
 
 
 def _option(owner: str, parameter: inspect.Parameter, hint: Any) -> Option:
@@ -66,7 +75,8 @@ def _option(owner: str, parameter: inspect.Parameter, hint: Any) -> Option:
 
 
 def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[str, Any]:
-    """`a=1 b=x` as keyword arguments. Raises PipelineError for what is not an option, or not a value of one."""
+    """`a=1 b=x` as keyword arguments. Raises PipelineError for what is not an option, or not a
+    value of one."""
     options = options_of(function, name)
     values: dict[str, Any] = {}
     for item in text.split():

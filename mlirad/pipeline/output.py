@@ -1,4 +1,5 @@
 """Write what came out: a file appears whole, or not at all."""
+
 from __future__ import annotations
 
 import os
@@ -9,7 +10,8 @@ STANDARD = "-"
 
 
 def write(data: str | bytes, file: str) -> None:
-    """Write to a file, by a new one beside it that takes its place; `-` and devices are written as they are."""
+    """Write to a file, by a new one beside it that takes its place; `-` and devices are written as
+    they are."""
     raw = data if isinstance(data, bytes) else data.encode()
     if file == STANDARD:
         sys.stdout.flush()
@@ -39,4 +41,4 @@ def replace(path: Path, raw: bytes) -> None:
 
 def _write_all(number: int, raw: bytes) -> None:
     while raw:
-        raw = raw[os.write(number, raw):]
+        raw = raw[os.write(number, raw) :]

@@ -1,4 +1,6 @@
-"""PTX, by LLVM's NVPTX target, from a module behind the `cuda` pipeline; CUDA's libdevice has what LLVM lacks."""
+"""PTX, by LLVM's NVPTX target, from a module behind the `cuda` pipeline; CUDA's libdevice has what
+LLVM lacks."""
+
 from __future__ import annotations
 
 import re
@@ -16,16 +18,40 @@ from mlirad.pipeline.llvm_form import check_llvm_form
 
 TRIPLE = "nvptx64-nvidia-cuda"
 TOOLKITS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
-CHIPS = ("sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_100a",
-         "sm_100f", "sm_101", "sm_101a", "sm_103", "sm_103a", "sm_103f", "sm_110", "sm_110a", "sm_120", "sm_120a",
-         "sm_120f", "sm_121", "sm_121a")  # known to LLVM 22, with atomics that have an order and a scope
+CHIPS = (
+    "sm_70",
+    "sm_72",
+    "sm_75",
+    "sm_80",
+    "sm_86",
+    "sm_87",
+    "sm_88",
+    "sm_89",
+    "sm_90",
+    "sm_90a",
+    "sm_100",
+    "sm_100a",
+    "sm_100f",
+    "sm_101",
+    "sm_101a",
+    "sm_103",
+    "sm_103a",
+    "sm_103f",
+    "sm_110",
+    "sm_110a",
+    "sm_120",
+    "sm_120a",
+    "sm_120f",
+    "sm_121",
+    "sm_121a",
+)  # known to LLVM 22, with atomics that have an order and a scope
 
 
 def to_ptx(module: ir.Operation, chip: str) -> str:
     """The PTX of all kernels of a module behind `cuda_stages`.
 
-    Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, and where a kernel needs
-    libdevice and there is none.
+    Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, and
+    where a kernel needs libdevice and there is none.
     """
     machine = _machine(chip)
     written = _llvm_ir(module, str(machine.target_data))
@@ -59,7 +85,9 @@ def _llvm_ir(module: ir.Operation, data_layout: str) -> str:
         for holder in block_operations(module.regions[0].blocks[0]):
             if holder.name != "gpu.module":
                 continue
-            check_llvm_form(holder, "cannot become PTX, expected the module behind the cuda pipeline")
+            check_llvm_form(
+                holder, "cannot become PTX, expected the module behind the cuda pipeline"
+            )
             for op in block_operations(holder.regions[0].blocks[0]):
                 kernels.body.append(op.clone(ip=False))
         return spell_floats_as_bits(str(translate_module_to_llvmir(kernels.operation)))
@@ -84,7 +112,9 @@ def _link_libdevice(parsed: llvm.ModuleRef) -> None:
         return
     path = libdevice()
     if path is None:
-        raise TaichiCompilationError(f"'{needed[0]}' is in CUDA's libdevice, which is not here: install 'mlirad[cuda]'")
+        raise TaichiCompilationError(
+            f"'{needed[0]}' is in CUDA's libdevice, which is not here: install 'mlirad[cuda]'"
+        )
     library = llvm.parse_bitcode(path.read_bytes())
     library.triple, library.data_layout = parsed.triple, parsed.data_layout
     parsed.link_in(library)
@@ -92,9 +122,18 @@ def _link_libdevice(parsed: llvm.ModuleRef) -> None:
 
 @cache
 def libdevice() -> Path | None:
-    """NVIDIA's math functions as LLVM bitcode, from the wheel `nvidia-nvvm` or from a CUDA toolkit."""
+    """NVIDIA's math functions as LLVM bitcode, from the wheel `nvidia-nvvm` or from a CUDA
+    toolkit."""
     spec = find_spec("nvidia")
-    packages = spec.submodule_search_locations if spec is not None and spec.submodule_search_locations else []
-    found = [path for root in packages for path in Path(root).glob("*/nvvm/libdevice/libdevice*.bc")]
-    found += [path for root in TOOLKITS for path in Path(root, "nvvm/libdevice").glob("libdevice*.bc")]
+    packages = (
+        spec.submodule_search_locations
+        if spec is not None and spec.submodule_search_locations
+        else []
+    )
+    found = [
+        path for root in packages for path in Path(root).glob("*/nvvm/libdevice/libdevice*.bc")
+    ]
+    found += [
+        path for root in TOOLKITS for path in Path(root, "nvvm/libdevice").glob("libdevice*.bc")
+    ]
     return sorted(found)[-1] if found else None

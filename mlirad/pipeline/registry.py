@@ -1,4 +1,5 @@
 """The registry is the file system: `passes/GROUP/verb_noun.py` is the pass `verb-noun`."""
+
 from __future__ import annotations
 
 import inspect
@@ -19,8 +20,11 @@ PassFunction = Callable[..., None]
 def _modules() -> dict[str, str]:
     """The module of every pass of ours, by the name of the pass, in alphabetical order."""
     files = sorted(Path(mlirad.passes.__file__).parent.glob("*/*.py"), key=lambda path: path.stem)
-    return {path.stem.replace("_", "-"): f"mlirad.passes.{path.parent.name}.{path.stem}"
-            for path in files if not path.stem.startswith("_")}
+    return {
+        path.stem.replace("_", "-"): f"mlirad.passes.{path.parent.name}.{path.stem}"
+        for path in files
+        if not path.stem.startswith("_")
+    }
 
 
 def pass_names() -> tuple[str, ...]:
@@ -49,5 +53,5 @@ def runs_on_modules_only(function: PassFunction) -> bool:
 
 
 def summary(function: Callable[..., Any]) -> str:
-    """One line on what a pass or a pipeline does."""
-    return (inspect.getdoc(function) or "").partition("\n")[0]
+    """One sentence on what a pass or a pipeline does."""
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())

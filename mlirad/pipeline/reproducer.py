@@ -1,4 +1,5 @@
 """A program with the pipeline that fails on it, in one file, as upstream writes and reads it."""
+
 from __future__ import annotations
 
 import re
@@ -15,7 +16,8 @@ _VERIFY = re.compile(r"\bverify_each\s*:\s*(true|false)")
 
 
 def waiting_place(file: str) -> str:
-    """Where a reproducer lies while passes run; it is moved to its file where they do not come to an end."""
+    """Where a reproducer lies while passes run; it is moved to its file where they do not come to
+    an end."""
     path = Path(file)
     return str(path.with_name(f".{path.name}.running"))
 
@@ -31,8 +33,13 @@ class Reproducer:
         """An operation with this pipeline."""
         quoted = self.pipeline.replace("\\", "\\\\").replace('"', '\\"')
         verify = str(self.verify_each).lower()
-        return (f'{Style(locations=True).text(op)}\n{{-#\n  external_resources: {{\n    mlir_reproducer: {{\n      pipeline: '
-                f'"{quoted}",\n      disable_threading: true,\n      verify_each: {verify}\n    }}\n  }}\n#-}}\n')
+        return (
+            f"{Style(locations=True).text(op)}\n"
+            "{-#\n  external_resources: {\n    mlir_reproducer: {\n"
+            f'      pipeline: "{quoted}",\n'
+            f"      disable_threading: true,\n      verify_each: {verify}\n"
+            "    }\n  }\n#-}\n"
+        )
 
 
 def parse_reproducer(text: str) -> Reproducer:
@@ -40,6 +47,8 @@ def parse_reproducer(text: str) -> Reproducer:
     resource = _RESOURCE.search(text, text.rfind("{-#")) if "{-#" in text else None
     pipeline = None if resource is None else _PIPELINE.search(resource["body"])
     if resource is None or pipeline is None:
-        raise PipelineError("the input has no 'mlir_reproducer' with a pipeline among its resources")
+        raise PipelineError(
+            "the input has no 'mlir_reproducer' with a pipeline among its resources"
+        )
     verify = _VERIFY.search(resource["body"])
     return Reproducer(re.sub(r"\\(.)", r"\1", pipeline[1]), verify is None or verify[1] == "true")

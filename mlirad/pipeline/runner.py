@@ -1,4 +1,5 @@
 """Run pipelines: runs of upstream passes go to one pass manager, ours are called between them."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,17 +34,24 @@ def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None =
     """Run a textual pipeline on a module; nothing runs when any part of it is malformed.
 
     `observer(pass, op)` is called after every pass. Raises PipelineError for a malformed pipeline,
-    TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location, where upstream or a
-    verifier rejects it; the upstream error is then its `__context__`.
+    TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location,
+    where upstream or a verifier rejects it; the upstream error is then its `__context__`.
     """
     compile_pipeline(module, text, watchers=[] if observer is None else [Watcher(after=observer)])()
 
 
-def compile_pipeline(module: ir.Operation, text: str, *, verify: bool = False, is_foreign: bool = False,
-                     watchers: Sequence[Watcher] = ()) -> Callable[[], None]:
+def compile_pipeline(
+    module: ir.Operation,
+    text: str,
+    *,
+    verify: bool = False,
+    is_foreign: bool = False,
+    watchers: Sequence[Watcher] = (),
+) -> Callable[[], None]:
     """What runs a textual pipeline on a module. Raises PipelineError for a malformed one.
 
-    Of a foreign module, one that the frontend did not make, passes check what they take for granted.
+    Of a foreign module, one that the frontend did not make, passes check what they take for
+    granted.
     """
     root = parse_pipeline(text)
     if root.name not in (ANY, module.name):
@@ -110,7 +118,10 @@ class _Compiler:
 
         def work(op: ir.Operation) -> None:
             if runs_on_modules_only(function) and op.name != MODULE:
-                raise MLIRError(f"'{step.name}' runs on '{MODULE}', not on '{op.name}'", source_location(op.location))
+                raise MLIRError(
+                    f"'{step.name}' runs on '{MODULE}', not on '{op.name}'",
+                    source_location(op.location),
+                )
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
             function(op, **options)
@@ -132,7 +143,12 @@ class _Compiler:
         actions = self.actions(step.name, step.steps)
 
         def run(op: ir.Operation) -> None:
-            children = [child for region in op.regions for block in region.blocks for child in block_operations(block)]
+            children = [
+                child
+                for region in op.regions
+                for block in region.blocks
+                for child in block_operations(block)
+            ]
             for child in children:
                 if step.name == child.name:
                     _check_isolation(child)
@@ -178,7 +194,10 @@ def _is_isolated(op: ir.Operation) -> bool:
 def _check_isolation(op: ir.Operation) -> None:
     """Refuse what upstream refuses: a pass on an operation that uses values from outside."""
     if not _is_isolated(op):
-        raise MLIRError(f"passes cannot run on '{op.name}', which is not isolated from above", source_location(op.location))
+        raise MLIRError(
+            f"passes cannot run on '{op.name}', which is not isolated from above",
+            source_location(op.location),
+        )
 
 
 def _spelled(step: Step) -> str:
@@ -187,9 +206,13 @@ def _spelled(step: Step) -> str:
         return f"{step.name}({','.join(map(_spelled, step.steps))})"
     if step.is_ours:
         function = find_pass(step.name)
-        defaults = {name: option.default for name, option in options_of(function, step.name).items()}
+        defaults = {
+            name: option.default for name, option in options_of(function, step.name).items()
+        }
         values = defaults | parse_options(function, step.name, step.options)
-        return str(Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items())))
+        return str(
+            Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items()))
+        )
     return " ".join(str(_manager(f"any({step})")).removeprefix("any(").removesuffix(")").split())
 
 
@@ -202,10 +225,13 @@ def _manager(text: str) -> PassManager:
 
 
 def _reason(report: str) -> str:
-    """The sentence in what upstream's pipeline parser says, with the pass whose options are wrong."""
+    """The sentence in what upstream's pipeline parser says, with the pass whose options are
+    wrong."""
     lines = [line for line in report.splitlines() if line.strip()]
     reason = lines[0].partition("error: ")[2] or lines[0].removeprefix("<Pass-Options-Parser>: ")
-    wrong = next((line.split("`")[1] for line in lines[1:] if line.startswith("failed to add `")), None)
+    wrong = next(
+        (line.split("`")[1] for line in lines[1:] if line.startswith("failed to add `")), None
+    )
     return reason if wrong is None else f"'{wrong}': {reason}"
 
 

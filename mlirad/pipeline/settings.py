@@ -1,4 +1,6 @@
-"""What a command line of `mlirad-opt` asks for, and its options: a table, from which help and errors are made."""
+"""What a command line of `mlirad-opt` asks for, and its options: a table, from which help and
+errors are made."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -59,38 +61,111 @@ class Flag:
 
     def __str__(self) -> str:
         spelled = ", ".join(f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names)
-        return f"{spelled}={self.metavar}" if self.metavar and len(self.names[0]) > 1 else f"{spelled} {self.metavar}".strip()
+        return (
+            f"{spelled}={self.metavar}"
+            if self.metavar and len(self.names[0]) > 1
+            else f"{spelled} {self.metavar}".strip()
+        )
 
 
 FLAGS = (
-    Flag(("o",), "output", "the file to write, - for the standard output; written where all went well", str, "FILE"),
-    Flag(("p", "pass-pipeline"), "pipeline",
-         'the pipeline as text, "builtin.module(pass{option=value},func.func(pass))"', str, "TEXT"),
+    Flag(
+        ("o",),
+        "output",
+        "the file to write, - for the standard output; written where all went well",
+        str,
+        "FILE",
+    ),
+    Flag(
+        ("p", "pass-pipeline"),
+        "pipeline",
+        'the pipeline as text, "builtin.module(pass{option=value},func.func(pass))"',
+        str,
+        "TEXT",
+    ),
     Flag(("emit",), "emit", f"what to write: {', '.join(FORMS)}", str, "FORM", FORMS),
     Flag(("emit-bytecode",), "emit", "write bytecode", value="bytecode"),
     Flag(("chip",), "chip", "the processor for --emit=ptx", str, "NAME"),
-    Flag(("split-input-file",), "split_input_file", "run on every chunk between lines '// -----' by itself"),
-    Flag(("verify-diagnostics",), "verify_diagnostics", "fail unless what is reported is what comments expect, "
-         "expected-error @+1 {{part of the message}}, or expected-error-re {{with {{regular}} expressions}}"),
+    Flag(
+        ("split-input-file",),
+        "split_input_file",
+        "run on every chunk between lines '// -----' by itself",
+    ),
+    Flag(
+        ("verify-diagnostics",),
+        "verify_diagnostics",
+        "fail unless what is reported is what comments expect, "
+        "expected-error @+1 {{part of the message}}, or expected-error-re {{with {{regular}} "
+        "expressions}}",
+    ),
     Flag(("verify-each",), "verify_each", "verify after every pass (unless =false)"),
-    Flag(("no-implicit-module",), "implicit_module", "take the one operation that is read as it is", value=False),
-    Flag(("allow-unregistered-dialect",), "unregistered_dialects", "accept operations that no dialect defines"),
+    Flag(
+        ("no-implicit-module",),
+        "implicit_module",
+        "take the one operation that is read as it is",
+        value=False,
+    ),
+    Flag(
+        ("allow-unregistered-dialect",),
+        "unregistered_dialects",
+        "accept operations that no dialect defines",
+    ),
     Flag(("mlir-print-debuginfo",), "debug_information", "write locations"),
     Flag(("mlir-print-op-generic",), "generic", "write operations in generic form"),
     Flag(("mlir-print-local-scope",), "local_scope", "write no aliases"),
-    Flag(("mlir-elide-elementsattrs-if-larger",), "elide_larger", "leave out constants of more elements", int, "COUNT"),
-    Flag(("mlir-print-ir-before",), "print_before", "show the IR before these passes, on the standard error",
-         frozenset, "PASS,..."),
-    Flag(("mlir-print-ir-after",), "print_after", "show the IR after these passes", frozenset, "PASS,..."),
+    Flag(
+        ("mlir-elide-elementsattrs-if-larger",),
+        "elide_larger",
+        "leave out constants of more elements",
+        int,
+        "COUNT",
+    ),
+    Flag(
+        ("mlir-print-ir-before",),
+        "print_before",
+        "show the IR before these passes, on the standard error",
+        frozenset,
+        "PASS,...",
+    ),
+    Flag(
+        ("mlir-print-ir-after",),
+        "print_after",
+        "show the IR after these passes",
+        frozenset,
+        "PASS,...",
+    ),
     Flag(("mlir-print-ir-before-all",), "print_before_all", "show the IR before every pass"),
-    Flag(("mlir-print-ir-after-all", "print-ir-after-all"), "print_after_all", "show the IR after every pass"),
-    Flag(("mlir-print-ir-after-change",), "print_after_change", "show it after passes that changed it"),
-    Flag(("mlir-print-ir-after-failure",), "print_after_failure", "show it after a pass that failed"),
+    Flag(
+        ("mlir-print-ir-after-all", "print-ir-after-all"),
+        "print_after_all",
+        "show the IR after every pass",
+    ),
+    Flag(
+        ("mlir-print-ir-after-change",),
+        "print_after_change",
+        "show it after passes that changed it",
+    ),
+    Flag(
+        ("mlir-print-ir-after-failure",), "print_after_failure", "show it after a pass that failed"
+    ),
     Flag(("mlir-timing",), "timing", "say how long each pass took, on the standard error"),
-    Flag(("dump-pass-pipeline",), "dump_pipeline", "write the pipeline with all its options, on the standard error"),
-    Flag(("mlir-pass-pipeline-crash-reproducer",), "reproducer",
-         "where a pass fails, or MLIR dies, write the program and the pipeline to a file", str, "FILE"),
-    Flag(("run-reproducer",), "run_reproducer", "run the pipeline that is written in the file that is read"),
+    Flag(
+        ("dump-pass-pipeline",),
+        "dump_pipeline",
+        "write the pipeline with all its options, on the standard error",
+    ),
+    Flag(
+        ("mlir-pass-pipeline-crash-reproducer",),
+        "reproducer",
+        "where a pass fails, or MLIR dies, write the program and the pipeline to a file",
+        str,
+        "FILE",
+    ),
+    Flag(
+        ("run-reproducer",),
+        "run_reproducer",
+        "run the pipeline that is written in the file that is read",
+    ),
     Flag(("list-passes",), "request", "write the names of our passes", value=Request.PASSES),
     Flag(("show-dialects",), "request", "write the names of all dialects", value=Request.DIALECTS),
     Flag(("version",), "request", "write the version", value=Request.VERSION),

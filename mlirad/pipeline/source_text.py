@@ -1,4 +1,6 @@
-"""What upstream's parser is not given, because it would end the process, and what it refuses without a word."""
+"""What upstream's parser is not given, because it would end the process, and what it refuses
+without a word."""
+
 from __future__ import annotations
 
 import re
@@ -9,8 +11,10 @@ from mlirad.errors import MLIRError, SourceLocation
 DEEPEST = 500  # brackets within brackets: the parser calls itself for each
 LARGEST = (1 << 31) - 1  # a position, which upstream casts to 32 bits
 
-_TOKEN = re.compile(r'//[^\n]*|"(?P<string>(?:\\.|[^"\\\n])*)"|(?P<open>[({\[<])|(?P<close>[)}\]]|(?<!-)>)|(?P<nul>\0)'
-                    r"|(?P<position>\b(?:insertvalue|extractvalue|position)\b)")
+_TOKEN = re.compile(
+    r'//[^\n]*|"(?P<string>(?:\\.|[^"\\\n])*)"|(?P<open>[({\[<])|(?P<close>[)}\]]|(?<!-)>)|(?P<nul>\0)'
+    r"|(?P<position>\b(?:insertvalue|extractvalue|position)\b)"
+)
 _ESCAPE = re.compile(rb"\\(?:([0-9a-fA-F]{2})|.)")
 _INTEGER = re.compile(r"-?(?:0x[0-9a-fA-F]{8,}|\d{10,})")
 _UNQUOTED = re.compile(r"(?:^|=)[ \t]*(?P<name>(?:field|grad|snode)\.\w+)", re.MULTILINE)
@@ -21,7 +25,7 @@ def decoded(raw: bytes, file: str) -> str:
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
-        before = raw[:error.start]
+        before = raw[: error.start]
         column = len(before) - before.rfind(b"\n")
         place = SourceLocation(file, 1 + before.count(b"\n"), column)
         raise MLIRError(f"byte 0x{raw[error.start]:02x} is not UTF-8", place) from None
@@ -42,7 +46,7 @@ def check_text(text: str, file: str) -> None:
         elif token["nul"]:
             problem = "a zero byte"
         elif token["position"]:
-            problem = _problem_of_positions(text[token.end():text.find("\n", token.end())])
+            problem = _problem_of_positions(text[token.end() : text.find("\n", token.end())])
         if problem is not None:
             raise MLIRError(problem, place_of(text, token.start(), file))
 
@@ -50,7 +54,9 @@ def check_text(text: str, file: str) -> None:
 def _problem_of_string(string: str) -> str | None:
     if "\\" not in string:
         return None
-    raw = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]) if match[1] else b"?", string.encode())
+    raw = _ESCAPE.sub(
+        lambda match: bytes([int(match[1], 16)]) if match[1] else b"?", string.encode()
+    )
     try:
         raw.decode()
     except UnicodeDecodeError:
@@ -71,15 +77,21 @@ def _is_large(number: str) -> bool:
 
 
 def refused_in_silence(text: str, file: str) -> MLIRError:
-    """The error for a text that the parser refused without saying why: ops of ours have no syntax of their own."""
+    """The error for a text that the parser refused without saying why: ops of ours have no syntax
+    of their own."""
     for match in _UNQUOTED.finditer(_without_strings(text)):
-        return MLIRError(f"'{match['name']}' is written in quotes, in generic form",
-                         place_of(text, match.start("name"), file))
-    return MLIRError("the parser refused the text, and does not say why", SourceLocation(file, 1, 1))
+        return MLIRError(
+            f"'{match['name']}' is written in quotes, in generic form",
+            place_of(text, match.start("name"), file),
+        )
+    return MLIRError(
+        "the parser refused the text, and does not say why", SourceLocation(file, 1, 1)
+    )
 
 
 def _without_strings(text: str) -> str:
     """A text of the same length, with blanks for strings and comments."""
+
     def blank(match: re.Match[str]) -> str:
         return " " * len(match[0]) if match[0].startswith(("/", '"')) else match[0]
 
@@ -88,11 +100,14 @@ def _without_strings(text: str) -> str:
 
 def place_of(text: str, position: int, file: str) -> SourceLocation:
     """Line and column of a character."""
-    return SourceLocation(file, 1 + text.count("\n", 0, position), position - text.rfind("\n", 0, position))
+    return SourceLocation(
+        file, 1 + text.count("\n", 0, position), position - text.rfind("\n", 0, position)
+    )
 
 
 def chunks(text: str, separator: str) -> Iterator[str]:
-    """The parts between separators, each behind as many empty lines as keep the numbers of its lines."""
+    """The parts between separators, each behind as many empty lines as keep the numbers of its
+    lines."""
     start, lines = 0, text.split("\n")
     for number, line in enumerate([*lines, separator]):
         if line.rstrip() == separator:

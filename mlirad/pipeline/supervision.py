@@ -1,4 +1,5 @@
 """Run in a process of its own, so that a death inside MLIR is reported like any other error."""
+
 from __future__ import annotations
 
 import mmap
@@ -20,8 +21,8 @@ class Progress:
 
     def note(self, text: str) -> None:
         """Say what is being done now."""
-        raw = text.encode()[:_SIZE - 1]
-        self.memory[:len(raw) + 1] = raw + b"\0"
+        raw = text.encode()[: _SIZE - 1]
+        self.memory[: len(raw) + 1] = raw + b"\0"
 
     def read(self) -> str:
         """What was noted last."""
@@ -29,7 +30,8 @@ class Progress:
 
 
 def supervised(work: Callable[[], int], died: Callable[[str], None]) -> int:
-    """The status of `work`, done by a fork; where that was killed, `died` is told by which signal, and the status is 1."""
+    """The status of `work`, done by a fork; where that was killed, `died` is told by which signal,
+    and the status is 1."""
     sys.stdout.flush()
     sys.stderr.flush()
     child = os.fork()

@@ -1,4 +1,6 @@
-"""Pipelines as text: `anchor(pass{option=value},anchor(pass,...),...)`, ours and upstream's mixed."""
+"""Pipelines as text: `anchor(pass{option=value},anchor(pass,...),...)`, ours and upstream's
+mixed."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -31,7 +33,8 @@ class Step:
 
 
 def parse_pipeline(text: str) -> Step:
-    """Parse a pipeline with its anchor. Raises PipelineError, with the position, for malformed text."""
+    """Parse a pipeline with its anchor. Raises PipelineError, with the position, for malformed
+    text."""
     parser = _Parser(text)
     step = parser.step()
     if parser.position != len(text):
@@ -61,7 +64,7 @@ class _Parser:
         start = self.position
         while self.peek() and self.peek() not in "(){},":
             self.position += 1
-        name = self.text[start:self.position].strip()
+        name = self.text[start : self.position].strip()
         if not name:
             raise self.error("expected a pass name")
         if self.peek() == "{":
@@ -96,5 +99,5 @@ class _Parser:
             depth += {"{": 1, "}": -1}.get(self.peek(), 0)
             self.position += 1
             if depth == 0:
-                return self.text[start:self.position - 1]
+                return self.text[start : self.position - 1]
         raise self.error("expected '}'")

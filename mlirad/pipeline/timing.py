@@ -1,4 +1,5 @@
 """How long reading, every pass and writing took."""
+
 from __future__ import annotations
 
 import time
@@ -38,7 +39,11 @@ class Timing:
     def report(self) -> str:
         """A table, as upstream writes it."""
         total = sum(self.seconds.values())
-        rows = [f"  {seconds:8.4f} ({100 * seconds / max(total, 1e-9):5.1f}%)  {name}" for name, seconds in
-                [*self.seconds.items(), ("Total", total)]]
-        title = f"===-{'Execution time report':-^69}-===\n  Total Execution Time: {total:.4f} seconds\n"
+        rows = [
+            f"  {seconds:8.4f} ({100 * seconds / max(total, 1e-9):5.1f}%)  {name}"
+            for name, seconds in [*self.seconds.items(), ("Total", total)]
+        ]
+        title = (
+            f"===-{'Execution time report':-^69}-===\n  Total Execution Time: {total:.4f} seconds\n"
+        )
         return "\n".join([title, "  ----Wall Time----  ----Name----", *rows, ""])

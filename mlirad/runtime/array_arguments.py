@@ -1,4 +1,5 @@
 """The array arguments of a kernel's module: where they are, and which have gradients."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -11,15 +12,22 @@ from mlirad.ir.walk import functions
 
 
 def array_positions(kernel: KernelModule) -> dict[int, int]:
-    """The position among array arguments by the number among all arguments of the kernel's function."""
+    """The position among array arguments by the number among all arguments of the kernel's
+    function."""
     function = functions(kernel.module.operation)[0]
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    return {number: position for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))}
+    return {
+        number: position
+        for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))
+    }
 
 
 def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelModule:
     """The same kernel for arrays of which those at some positions have gradients too."""
-    arrays = [replace(array, needs_grad=array.needs_grad or k in positions) for k, array in enumerate(kernel.arrays)]
+    arrays = [
+        replace(array, needs_grad=array.needs_grad or k in positions)
+        for k, array in enumerate(kernel.arrays)
+    ]
     with context(), kernel.module.operation.location:
         module = copy_of(kernel.module)
         function = functions(module.operation)[0]

@@ -1,4 +1,6 @@
-"""How much memory the machine has, and what a program asked of it: more than there is, is refused by name."""
+"""How much memory the machine has, and what a program asked of it: more than there is, is refused
+by name."""
+
 from __future__ import annotations
 
 import gc
@@ -16,14 +18,16 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 
 class Capacity:
-    """The memory that a program asked for: it may be reserved and never touched, so what counts is whether it could be."""
+    """The memory that a program asked for: it may be reserved and never touched, so what counts is
+    whether it could be."""
 
     def __init__(self) -> None:
         self._taken: dict[Hashable, int] = {}
         self._total = 0
 
     def take(self, wanted: Mapping[Hashable, int], what: str) -> None:
-        """Count some bytes, each under a key. Raises TaichiMemoryError where all that was asked for would never fit."""
+        """Count some bytes, each under a key. Raises TaichiMemoryError where all that was asked for
+        would never fit."""
         with compiling:
             new = {key: size for key, size in wanted.items() if key not in self._taken}
             size = sum(new.values())
@@ -39,22 +43,33 @@ class Capacity:
         self._total -= self._taken.pop(key, 0)
 
     def lend(self, array: Any, what: str) -> None:
-        """Count the bytes of an array as long as it lives. Raises TaichiMemoryError as `take` does."""
+        """Count the bytes of an array as long as it lives. Raises TaichiMemoryError as `take`
+        does."""
         key = object()
         self.take({key: array.nbytes}, what)
         finalize(array, self.give_back, key).atexit = False
 
     def _message(self, what: str, size: int) -> str:
-        others = f", beside {_shown(self._total)} that the program asked for before" if self._total else ""
-        return (f"{what}: {size} bytes ({_shown(size)}){others} do not fit into this machine's memory of "
-                f"{_shown(machine_memory())}, of which {_shown(available_memory())} are available")
+        others = (
+            f", beside {_shown(self._total)} that the program asked for before"
+            if self._total
+            else ""
+        )
+        return (
+            f"{what}: {size} bytes ({_shown(size)}){others} do not fit into this machine's "
+            f"memory of "
+            f"{_shown(machine_memory())}, of which {_shown(available_memory())} are available"
+        )
 
 
 @cache
 def machine_memory() -> int:
     """The bytes of memory and swap that this process may ever have."""
     facts = _facts()
-    limits = [facts.get("MemTotal", 1 << 62) + facts.get("SwapTotal", 0), *_group_limits(facts.get("SwapTotal", 0))]
+    limits = [
+        facts.get("MemTotal", 1 << 62) + facts.get("SwapTotal", 0),
+        *_group_limits(facts.get("SwapTotal", 0)),
+    ]
     space = resource.getrlimit(resource.RLIMIT_AS)[0]
     return min(limits if space == resource.RLIM_INFINITY else [*limits, space])
 
@@ -71,13 +86,18 @@ def _facts() -> dict[str, int]:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
         return {}
-    return {name: int(rest.split()[0]) * 1024 for name, _, rest in (line.partition(":") for line in lines)}
+    return {
+        name: int(rest.split()[0]) * 1024
+        for name, _, rest in (line.partition(":") for line in lines)
+    }
 
 
 def _group_limits(swap: int) -> list[int]:
     """The limits of the control groups that the process is in."""
     try:
-        paths = [line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        paths = [
+            line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines()
+        ]
     except OSError:
         return []
     found = []
@@ -99,4 +119,4 @@ def _number(file: Path) -> int | None:
 
 
 def _shown(size: int) -> str:
-    return f"{size / 2 ** 30:.1f} GiB" if size >= 1 << 30 else f"{size / 2 ** 20:.1f} MiB"
+    return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"

@@ -1,4 +1,5 @@
 """The options of `ti.init`."""
+
 from __future__ import annotations
 
 import os
@@ -8,25 +9,87 @@ from typing import Any
 from mlirad.errors import did_you_mean
 from mlirad.types import DataType, f32, i32
 
-# Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs no steering.
-IGNORED = frozenset({
-    "advanced_optimization", "async_mode", "auto_mesh_local", "cfg_optimization", "check_out_of_bound",
-    "compile_dry_run", "constant_folding", "cpu_block_dim", "cuda_stack_limit", "debug_ir", "default_cpu_block_dim",
-    "default_gpu_block_dim", "demote_dense_struct_fors", "detect_read_only", "device_memory_GB",
-    "device_memory_fraction", "dynamic_index", "enable_fallback", "excepthook", "experimental_ast",
-    "experimental_real_function", "flatten_if", "force_scalarize_matrix", "gdb_trigger", "gpu_max_reg",
-    "half2_vectorization", "kernel_profiler", "lower_access", "make_block_local", "make_cpu_multithreading_loop",
-    "make_mesh_block_local", "make_thread_local", "max_block_dim", "max_vector_width", "move_loop_invariant_outside_if",
-    "num_compile_threads", "offline_cache", "offline_cache_file_path", "optimize_mesh_reordered_mapping",
-    "packed", "print_accessor_ir", "print_benchmark_stat", "print_kernel_asm", "print_kernel_llvm_ir",
-    "print_kernel_llvm_ir_optimized", "print_preprocessed_ir", "print_struct_llvm_ir", "quant_opt_atomic_demotion",
-    "quant_opt_store_fusion", "real_matrix", "real_matrix_scalarize", "saturating_grid_dim", "short_circuit_operators",
-    "simplify_after_lower_access", "simplify_before_lower_access", "spdlog", "timeline", "unrolling_hard_limit",
-    "unrolling_limit", "use_llvm", "use_mesh", "use_unified_memory", "verbose", "verbose_kernel_launches",
-    "vk_api_version", "ad_stack_experimental_enabled", "ad_stack_size", "default_ad_stack_size", "log_level",
-    "require_version", "offline_cache_cleaning_policy", "offline_cache_max_size_of_files",
-    "offline_cache_cleaning_factor", "print_ir_dbg_info", "cache_loop_invariant_global_vars",
-})
+# Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs
+# no steering.
+IGNORED = frozenset(
+    {
+        "advanced_optimization",
+        "async_mode",
+        "auto_mesh_local",
+        "cfg_optimization",
+        "check_out_of_bound",
+        "compile_dry_run",
+        "constant_folding",
+        "cpu_block_dim",
+        "cuda_stack_limit",
+        "debug_ir",
+        "default_cpu_block_dim",
+        "default_gpu_block_dim",
+        "demote_dense_struct_fors",
+        "detect_read_only",
+        "device_memory_GB",
+        "device_memory_fraction",
+        "dynamic_index",
+        "enable_fallback",
+        "excepthook",
+        "experimental_ast",
+        "experimental_real_function",
+        "flatten_if",
+        "force_scalarize_matrix",
+        "gdb_trigger",
+        "gpu_max_reg",
+        "half2_vectorization",
+        "kernel_profiler",
+        "lower_access",
+        "make_block_local",
+        "make_cpu_multithreading_loop",
+        "make_mesh_block_local",
+        "make_thread_local",
+        "max_block_dim",
+        "max_vector_width",
+        "move_loop_invariant_outside_if",
+        "num_compile_threads",
+        "offline_cache",
+        "offline_cache_file_path",
+        "optimize_mesh_reordered_mapping",
+        "packed",
+        "print_accessor_ir",
+        "print_benchmark_stat",
+        "print_kernel_asm",
+        "print_kernel_llvm_ir",
+        "print_kernel_llvm_ir_optimized",
+        "print_preprocessed_ir",
+        "print_struct_llvm_ir",
+        "quant_opt_atomic_demotion",
+        "quant_opt_store_fusion",
+        "real_matrix",
+        "real_matrix_scalarize",
+        "saturating_grid_dim",
+        "short_circuit_operators",
+        "simplify_after_lower_access",
+        "simplify_before_lower_access",
+        "spdlog",
+        "timeline",
+        "unrolling_hard_limit",
+        "unrolling_limit",
+        "use_llvm",
+        "use_mesh",
+        "use_unified_memory",
+        "verbose",
+        "verbose_kernel_launches",
+        "vk_api_version",
+        "ad_stack_experimental_enabled",
+        "ad_stack_size",
+        "default_ad_stack_size",
+        "log_level",
+        "require_version",
+        "offline_cache_cleaning_policy",
+        "offline_cache_max_size_of_files",
+        "offline_cache_cleaning_factor",
+        "print_ir_dbg_info",
+        "cache_loop_invariant_global_vars",
+    }
+)
 
 
 def _threads() -> int:
@@ -34,8 +97,12 @@ def _threads() -> int:
 
 
 def _thread_worth() -> int:
-    """Operations in a loop that pay for waking threads: few where they spin between loops, many where they sleep."""
-    sleeps = os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive" or os.environ.get("KMP_BLOCKTIME") == "0"
+    """Operations in a loop that pay for waking threads: few where they spin between loops, many
+    where they sleep."""
+    sleeps = (
+        os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
+        or os.environ.get("KMP_BLOCKTIME") == "0"
+    )
     return 4_000_000 if sleeps else 100_000
 
 
@@ -57,21 +124,29 @@ class Config:
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Config:
-        """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown names."""
+        """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
+        names."""
         known = {f.name for f in fields(cls)} - {"ignored", "thread_worth"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
-            raise KeyError(f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}"
-                           f"{did_you_mean(unknown[0], sorted(known | IGNORED))}")
+            raise KeyError(
+                f"Unrecognized keyword argument(s) for ti.init: {', '.join(unknown)}"
+                f"{did_you_mean(unknown[0], sorted(known | IGNORED))}"
+            )
         config = cls(**{k: v for k, v in options.items() if k in known and v is not None})
         config.ignored = {k: v for k, v in options.items() if k in IGNORED}
         for name in ("default_fp", "default_ip"):
             dtype = getattr(config, name)
             if not isinstance(dtype, DataType) or dtype.is_float != (name == "default_fp"):
-                raise ValueError(f"ti.init({name}=) must be a {'float' if name == 'default_fp' else 'integer'} type")
+                raise ValueError(
+                    f"ti.init({name}=) must be a "
+                    f"{'float' if name == 'default_fp' else 'integer'} type"
+                )
         if config.opt_level not in range(4):
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
         if options.get("check_out_of_bound"):
             config.debug = True
-        config.cpu_max_num_threads = min(1024, max(1, int(config.cpu_max_num_threads or _threads())))
+        config.cpu_max_num_threads = min(
+            1024, max(1, int(config.cpu_max_num_threads or _threads()))
+        )
         return config

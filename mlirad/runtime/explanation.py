@@ -1,4 +1,5 @@
 """Tables of what gradients keep, and why."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,8 @@ class Row:
     array: str
     read: str
     written: str
-    verdict: str  # "safe", "kept" (copied by the tape) or "redone" (its writes are done again and undone)
+    # "safe", "kept" (copied by the tape) or "redone" (its writes are done again and undone)
+    verdict: str
     bytes: int
 
 
@@ -37,4 +39,7 @@ class Explanation:
         head = ("array", "read at", "overwritten at", "verdict", "bytes")
         lines = [head, *(tuple(map(str, astuple(row))) for row in self.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
+            for line in lines
+        )

@@ -1,4 +1,6 @@
-"""Which elements a launch writes and which its reverse reads: boxes, for the arguments of that launch."""
+"""Which elements a launch writes and which its reverse reads: boxes, for the arguments of that
+launch."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,19 +16,23 @@ Bound = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Footprint:
-    """One access: its array (a field's name, or the number of an argument) and the bounds of its box."""
+    """One access: its array (a field's name, or the number of an argument) and the bounds of its
+    box."""
 
     array: str | int
     place: str
     bounds: tuple[tuple[Bound, Bound], ...]
-    box: Callable[[Sequence[Any]], Box]  # for the arguments of a launch, by their number in the kernel
+    box: Callable[
+        [Sequence[Any]], Box
+    ]  # for the arguments of a launch, by their number in the kernel
 
 
 @dataclass(frozen=True)
 class Flow:
     """An array that gets floats made of others, and where.
 
-    An array is a field's name, the number of an argument, or, of a launch, whatever stands for its array argument.
+    An array is a field's name, the number of an argument, or, of a launch, whatever stands for its
+    array argument.
     """
 
     target: Any
@@ -35,8 +41,14 @@ class Flow:
 
     def renamed(self, names: Mapping[Any, Any]) -> Flow:
         """The same with names for the numbers of arguments; without the sources that have none."""
-        sources = [source if isinstance(source, str) else names.get(source) for source in self.sources]
-        return Flow(names.get(self.target, self.target), self.place, tuple(s for s in sources if s is not None))
+        sources = [
+            source if isinstance(source, str) else names.get(source) for source in self.sources
+        ]
+        return Flow(
+            names.get(self.target, self.target),
+            self.place,
+            tuple(s for s in sources if s is not None),
+        )
 
 
 @dataclass(frozen=True)
@@ -69,11 +81,14 @@ def _code(bound: Bound) -> str:
     """A bound as Python of integers and arguments `a[n]`."""
     if not bound:
         return "None"
-    return " + ".join([str(bound[0]), *(f"{factor} * a[{n}]" for n, factor in zip(bound[1::2], bound[2::2]))])
+    return " + ".join(
+        [str(bound[0]), *(f"{factor} * a[{n}]" for n, factor in zip(bound[1::2], bound[2::2]))]
+    )
 
 
 def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
-    """Footprints of one array that differ along one axis, by constants, as one: the components of vectors."""
+    """Footprints of one array that differ along one axis, by constants, as one: the components of
+    vectors."""
     merged: list[Footprint] = []
     for new in found:
         for position, old in enumerate(merged):
@@ -86,8 +101,9 @@ def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
     return tuple(merged)
 
 
-def _union(left: tuple[tuple[Bound, Bound], ...],
-           right: tuple[tuple[Bound, Bound], ...]) -> tuple[tuple[Bound, Bound], ...] | None:
+def _union(
+    left: tuple[tuple[Bound, Bound], ...], right: tuple[tuple[Bound, Bound], ...]
+) -> tuple[tuple[Bound, Bound], ...] | None:
     different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
     if not different:
         return left
@@ -98,29 +114,45 @@ def _union(left: tuple[tuple[Bound, Bound], ...],
     (low, high), (first, last) = [(a[0], c[0]) for a, c in (left[axis], right[axis])]
     if first > high + 1 or low > last + 1:
         return None
-    return (*left[:axis], ((min(low, first),), (max(high, last),)), *left[axis + 1:])
+    return (*left[:axis], ((min(low, first),), (max(high, last),)), *left[axis + 1 :])
 
 
 def read_footprints(module: ir.Module, name: str) -> Footprints:
-    """The footprints and verdicts noted on a kernel by `mark-footprints` and `check-access-rules`."""
+    """The footprints and verdicts noted on a kernel by `mark-footprints` and
+    `check-access-rules`."""
     found: dict[str, list[Footprint]] = {"needed": [], "active": [], "written": []}
     attributes = module.operation.attributes
-    for note in ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []:
+    for note in (
+        ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []
+    ):
         entry = ir.DictAttr(note)
         array = _array(entry["array"])
-        bounds = tuple((tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
-                       for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"])))
+        bounds = tuple(
+            (tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
+            for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"]))
+        )
         text = ir.StringAttr(entry["place"]).value
         found[ir.StringAttr(entry["access"]).value].append(_footprint(array, _place(text), bounds))
     redone: set[str | int] = set()
     verdicts: list[str] = []
     for op in module.body.operations:
-        if "grad.redone" in op.attributes and ir.StringAttr(op.attributes["sym_name"]).value == name:
+        if (
+            "grad.redone" in op.attributes
+            and ir.StringAttr(op.attributes["sym_name"]).value == name
+        ):
             for item in ir.ArrayAttr(op.attributes["grad.redone"]):
                 redone.add(_array(item))
-            verdicts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])]
-    return Footprints(_merged(found["needed"]), _merged(found["active"]), _merged(found["written"]), frozenset(redone),
-                      tuple(verdicts), read_flows(module))
+            verdicts = [
+                ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])
+            ]
+    return Footprints(
+        _merged(found["needed"]),
+        _merged(found["active"]),
+        _merged(found["written"]),
+        frozenset(redone),
+        tuple(verdicts),
+        read_flows(module),
+    )
 
 
 def read_flows(module: ir.Module) -> Flows:
@@ -128,7 +160,9 @@ def read_flows(module: ir.Module) -> Flows:
     attributes, flows = module.operation.attributes, []
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
         target, place, *sources = ir.ArrayAttr(item)
-        flows.append(Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources))))
+        flows.append(
+            Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources)))
+        )
     results = ir.ArrayAttr(attributes["field.results"]) if "field.results" in attributes else []
     return Flows(tuple(flows), tuple(map(_array, results)))
 
@@ -148,14 +182,16 @@ def _place(text: str) -> str:
 def meet(left: Box, right: Box) -> bool:
     """Whether two boxes of one array may share an element."""
     for (low, high), (first, last) in zip(left, right):
-        if (high is not None and first is not None and high < first) or \
-                (low is not None and last is not None and last < low):
+        if (high is not None and first is not None and high < first) or (
+            low is not None and last is not None and last < low
+        ):
             return False
     return True
 
 
 class Region:
-    """The union of boxes, kept short: boxes that line up along one axis become one, many become their hull."""
+    """The union of boxes, kept short: boxes that line up along one axis become one, many become
+    their hull."""
 
     LIMIT = 32
 
@@ -186,7 +222,9 @@ class Region:
 
 def _lies_in(inner: Box, outer: Box) -> bool:
     for (low, high), (first, last) in zip(inner, outer):
-        if (first is not None and (low is None or low < first)) or (last is not None and (high is None or high > last)):
+        if (first is not None and (low is None or low < first)) or (
+            last is not None and (high is None or high > last)
+        ):
             return False
     return True
 
@@ -206,7 +244,7 @@ def _join(left: Box, right: Box) -> Box | None:
         return None
     else:
         joined = (min(low, first), max(high, last))
-    return (*left[:axis], joined, *left[axis + 1:])
+    return (*left[:axis], joined, *left[axis + 1 :])
 
 
 def hull(boxes: Sequence[Box]) -> Box:
@@ -214,7 +252,14 @@ def hull(boxes: Sequence[Box]) -> Box:
     axes = []
     for pairs in zip(*boxes):
         lows, highs = [p[0] for p in pairs], [p[1] for p in pairs]
-        known_lows, known_highs = [v for v in lows if v is not None], [v for v in highs if v is not None]
-        axes.append((min(known_lows) if len(known_lows) == len(lows) else None,
-                     max(known_highs) if len(known_highs) == len(highs) else None))
+        known_lows, known_highs = (
+            [v for v in lows if v is not None],
+            [v for v in highs if v is not None],
+        )
+        axes.append(
+            (
+                min(known_lows) if len(known_lows) == len(lows) else None,
+                max(known_highs) if len(known_highs) == len(highs) else None,
+            )
+        )
     return tuple(axes)

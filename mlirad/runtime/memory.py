@@ -1,4 +1,6 @@
-"""Memory of layout trees: one zeroed, aligned allocation a tree, and NumPy views of the fields in it."""
+"""Memory of layout trees: one zeroed, aligned allocation a tree, and NumPy views of the fields in
+it."""
+
 from __future__ import annotations
 
 import ctypes
@@ -22,8 +24,8 @@ _DTYPES = {"i1": types.u1.numpy}
 class Allocation:
     """Bytes at an aligned address, zero at first.
 
-    Large ones start at different places within a page: elements of the same index would meet in one set of the cache,
-    and a loop over a field, its tangents and its adjoint reads all of them.
+    Large ones start at different places within a page: elements of the same index would meet in one
+    set of the cache, and a loop over a field, its tangents and its adjoint reads all of them.
     """
 
     _large = itertools.count()
@@ -32,13 +34,14 @@ class Allocation:
         place = next(self._large) % PLACES * STAGGER if size >= LARGE else 0
         self._owner = np.zeros(size + ALIGNMENT + place, np.uint8)
         start = -self._owner.ctypes.data % ALIGNMENT + place
-        self.data = self._owner[start:start + size]
+        self.data = self._owner[start : start + size]
         self.address = self.data.ctypes.data
         self.size = size
 
 
 class FieldMemory:
-    """Where a field lies, and its elements as a NumPy view: a dimension for each level of each axis, then components.
+    """Where a field lies, and its elements as a NumPy view: a dimension for each level of each
+    axis, then components.
 
     For a field without nested blocks the view has exactly the field's index axes.
     """
@@ -54,7 +57,9 @@ class FieldMemory:
         self.view = np.ndarray(shape, dtype, allocation.data.data, layout.offset, strides)
         self.is_flat = len(levels) == rank
         self.digits = [[level.extent for level in layout.of_axis(axis)] for axis in range(rank)]
-        self.contiguous = self.view.reshape(-1) if self.view.flags.c_contiguous and self.view.size else None
+        self.contiguous = (
+            self.view.reshape(-1) if self.view.flags.c_contiguous and self.view.size else None
+        )
 
     def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
         """An index of the field as an index of the view."""
@@ -94,4 +99,7 @@ def allocate(tree: str, dtypes: dict[str, Any]) -> dict[str, FieldMemory]:
         module = ir.Module.parse(tree)
         found = layouts(module.operation)
         roots = {name: Allocation(size) for name, size in root_sizes(module.operation).items()}
-    return {name: FieldMemory(layout, roots[layout.root], dtypes[name]) for name, layout in found.items()}
+    return {
+        name: FieldMemory(layout, roots[layout.root], dtypes[name])
+        for name, layout in found.items()
+    }

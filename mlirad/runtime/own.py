@@ -1,4 +1,6 @@
-"""What a program has for each thread by itself: what records its launches, when it last changed memory."""
+"""What a program has for each thread by itself: what records its launches, when it last changed
+memory."""
+
 from __future__ import annotations
 
 from threading import Thread, current_thread, local
@@ -15,10 +17,16 @@ class Own:
     def __init__(self) -> None:
         self.thread: Thread = current_thread()
         self.recorder: Any = None  # a tape, a forward mode, or what records the steps of a loop
-        self.changed = 0  # the program's count of changes at this thread's last one, while anything watches
+        self.changed = (
+            0  # the program's count of changes at this thread's last one, while anything watches
+        )
         self.changes = 0  # by this thread, while anything watches
-        self.checks: dict[str, Allocation] = {}  # which elements were read, by the name of the field
-        self.seeds: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # of the last launches, by variant
+        self.checks: dict[
+            str, Allocation
+        ] = {}  # which elements were read, by the name of the field
+        self.seeds: WeakKeyDictionary[Any, int] = (
+            WeakKeyDictionary()
+        )  # of the last launches, by variant
 
     @property
     def is_alive(self) -> bool:

@@ -1,4 +1,6 @@
-"""The program that `ti.init` starts: its options, its memory, its random seed, what each thread records with."""
+"""The program that `ti.init` starts: its options, its memory, its random seed, what each thread
+records with."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -24,18 +26,28 @@ class Program:
         self.fields: dict[str, FieldMemory] = {}
         self.gradients: dict[str, FieldMemory] = {}
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
-        self.declarations: dict[str, Callable[[], str]] = {}  # the tree, as text, by name of the field
+        self.declarations: dict[
+            str, Callable[[], str]
+        ] = {}  # the tree, as text, by name of the field
         self.trees = 0
         self.changes = 0  # launches of kernels, and writes from Python
-        self.written: dict[str | int, int] = {}  # `changes` at the last write from Python, by field or address
+        self.written: dict[
+            str | int, int
+        ] = {}  # `changes` at the last write from Python, by field or address
         self.gradient_version = 0  # grows with every gradient that is placed
         self.tangents: dict[str, FieldMemory] = {}
-        self.duals: dict[str, tuple[str, ...]] = {}  # names of the fields of tangents, by name of the field
+        self.duals: dict[
+            str, tuple[str, ...]
+        ] = {}  # names of the fields of tangents, by name of the field
         self.tangent_version = 0
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
-        self.arrays: WeakSet[Any] = WeakSet()  # ndarrays, whose derivatives are cleared with those of fields
-        self.give_derivative: dict[str, Callable[[str], None]] = {}  # places one of a kind, by name of the field
+        self.arrays: WeakSet[Any] = (
+            WeakSet()
+        )  # ndarrays, whose derivatives are cleared with those of fields
+        self.give_derivative: dict[
+            str, Callable[[str], None]
+        ] = {}  # places one of a kind, by name of the field
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields
         self.variants = 0  # of kernels, built so far
@@ -48,7 +60,9 @@ class Program:
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
-        self.users: dict[str | int, Own] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
+        self.users: dict[
+            str | int, Own
+        ] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
 
     @property
     def own(self) -> Own:
@@ -67,23 +81,30 @@ class Program:
         self.of_thread.own.recorder = recorder
 
     def watch(self, watcher: Any) -> None:
-        """Have threads note their changes, and look for their recorders, as long as an object lives."""
+        """Have threads note their changes, and look for their recorders, as long as an object
+        lives."""
         key, watchers = id(watcher), self.watchers
         if key not in watchers:
             watchers[key] = ref(watcher, lambda _: watchers.pop(key, None))
 
     def others_changes(self) -> int:
-        """A number that grows with every change by another thread than the calling one, while anything watches."""
+        """A number that grows with every change by another thread than the calling one, while
+        anything watches."""
         return self.changes - self.own.changes
 
     def check_alone_since(self, others_changes: int) -> None:
-        """Raise TaichiRuntimeError where another thread has changed memory since there were so many."""
+        """Raise TaichiRuntimeError where another thread has changed memory since there were so
+        many."""
         if self.others_changes() != others_changes:
-            raise TaichiRuntimeError("another thread launched a kernel or wrote to a field while this one took derivatives of "
-                                     "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape")
+            raise TaichiRuntimeError(
+                "another thread launched a kernel or wrote to a field while this one took "
+                "derivatives of "
+                "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape"
+            )
 
     def count_change(self) -> int:
-        """Count a launch or a write from Python by the calling thread; the number of changes so far."""
+        """Count a launch or a write from Python by the calling thread; the number of changes so
+        far."""
         self.changes = count = self.changes + 1
         if self.watchers:
             own = self.of_thread.own
@@ -91,10 +112,13 @@ class Program:
         return count
 
     def next_seed(self) -> int:
-        """A different number for every launch, the same in every run of a program with the same seed."""
+        """A different number for every launch, the same in every run of a program with the same
+        seed."""
         with compiling:
             self.launches = count = self.launches + 1
-        return ((self.config.random_seed + 1) * 0x9E3779B97F4A7C15 + count * 0xD1B54A32D192ED03) % (1 << 63)
+        return ((self.config.random_seed + 1) * 0x9E3779B97F4A7C15 + count * 0xD1B54A32D192ED03) % (
+            1 << 63
+        )
 
     @in_turn
     def unique_name(self, wanted: str) -> str:
@@ -105,8 +129,11 @@ class Program:
 
     def primals(self) -> dict[str, FieldMemory]:
         """The memory of all fields that are no derivatives."""
-        return {name: memory for name, memory in list(self.fields.items())
-                if name not in self.gradients and name not in self.tangents}
+        return {
+            name: memory
+            for name, memory in list(self.fields.items())
+            if name not in self.gradients and name not in self.tangents
+        }
 
     def check_bits(self, symbol: str) -> Allocation:
         """A byte an element of a field, for `insert-access-checks` in the calling thread."""
@@ -127,7 +154,8 @@ class Program:
             compiled.forget(symbol)
 
     def end(self) -> None:
-        """Let go of compiled code, which kernels would keep until they are launched in another program."""
+        """Let go of compiled code, which kernels would keep until they are launched in another
+        program."""
         for compiled in list(self.compiled):
             compiled.discard()
 
@@ -141,7 +169,9 @@ class Program:
         while self.pending:
             try:
                 self.pending[0]()
-            except Exception:  # what is interrupted is done at the next access, what fails is not tried again
+            except (
+                Exception
+            ):  # what is interrupted is done at the next access, what fails is not tried again
                 self.pending.pop(0)
                 raise
             self.pending.pop(0)
@@ -151,10 +181,14 @@ _current: list[Program] = []
 
 
 def program() -> Program:
-    """The current program. Raises TaichiRuntimeError before the first, and after the last one ended."""
+    """The current program. Raises TaichiRuntimeError before the first, and after the last one
+    ended."""
     if not _current:
-        raise TaichiRuntimeError("ti.init() has not been called: call it before fields are declared and kernels are launched "
-                                 "(and again after ti.reset(), which ends what was declared)")
+        raise TaichiRuntimeError(
+            "ti.init() has not been called: call it before fields are declared and kernels are "
+            "launched "
+            "(and again after ti.reset(), which ends what was declared)"
+        )
     return _current[0]
 
 

@@ -1,4 +1,6 @@
-"""One choice of argument types of a kernel: its IR at every stage, and its compiled code, primal and derivative."""
+"""One choice of argument types of a kernel: its IR at every stage, and its compiled code, primal
+and derivative."""
+
 from __future__ import annotations
 
 import re
@@ -18,18 +20,45 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
 from mlirad.passes.derivative.keep_launch import launches
-from mlirad.pipeline.pipelines import NORMALISE, STAGES, collision_stages, cpu_stages, cuda_stages, join
+from mlirad.pipeline.pipelines import (
+    NORMALISE,
+    STAGES,
+    collision_stages,
+    cpu_stages,
+    cuda_stages,
+    join,
+)
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
-from mlirad.runtime.cpu import CompiledKernel, Memory, Parameter, has_fused_multiply_add, parameters_of
+from mlirad.runtime.cpu import (
+    CompiledKernel,
+    Memory,
+    Parameter,
+    has_fused_multiply_add,
+    parameters_of,
+)
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
-COLLISIONS, TANGENT_COLLISIONS = "collisions", "collisions-tangents"  # checks before a reverse, and before tangents
-MODES = ("primal", "reverse", "validation", "anomaly", "validation-anomaly", "anomaly-reverse", COLLISIONS, TANGENT_COLLISIONS)
-RECORDED = sys.maxsize  # in place of when a variant was launched: by a tape, or its reverse ran since
+COLLISIONS, TANGENT_COLLISIONS = (
+    "collisions",
+    "collisions-tangents",
+)  # checks before a reverse, and before tangents
+MODES = (
+    "primal",
+    "reverse",
+    "validation",
+    "anomaly",
+    "validation-anomaly",
+    "anomaly-reverse",
+    COLLISIONS,
+    TANGENT_COLLISIONS,
+)
+RECORDED = (
+    sys.maxsize
+)  # in place of when a variant was launched: by a tape, or its reverse ran since
 _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
 
@@ -70,17 +99,22 @@ class Variant:
         self._with_gradients: dict[frozenset[int], Variant] = {}
         self._derivatives: dict[str, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
-        self.gradient_version = -1  # of the program, when the gradients of the kernel's fields were last looked at
+        self.gradient_version = (
+            -1
+        )  # of the program, when the gradients of the kernel's fields were last looked at
         self._poles_version, self._infinite = -1, frozenset[str]()
         self._flows: Flows | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
         self.array_ranks = [array.ndim for array in kernel.arrays]
-        self.array_needs_grad = [array.needs_grad and array.dtype.is_float for array in kernel.arrays]
+        self.array_needs_grad = [
+            array.needs_grad and array.dtype.is_float for array in kernel.arrays
+        ]
 
     @cached_property
     def array_positions(self) -> dict[int, int]:
-        """The position among array arguments by the number among all arguments of the kernel's function."""
+        """The position among array arguments by the number among all arguments of the kernel's
+        function."""
         with compiling:
             return array_positions(self.kernel)
 
@@ -90,10 +124,13 @@ class Variant:
         return position is not None and self.array_needs_grad[position]
 
     def with_gradients(self, positions: frozenset[int]) -> Variant:
-        """The same kernel for arrays of which those at some positions have gradients too; its primal is this one's."""
+        """The same kernel for arrays of which those at some positions have gradients too; its
+        primal is this one's."""
         found = self._with_gradients.get(positions)
         if found is None or found.is_stale:
-            found = self._with_gradients[positions] = Variant(with_gradients(self.kernel, positions), self.program, self.owners)
+            found = self._with_gradients[positions] = Variant(
+                with_gradients(self.kernel, positions), self.program, self.owners
+            )
             found.primal = self
         return found
 
@@ -105,7 +142,9 @@ class Variant:
     @in_turn
     def _find_written_arrays(self) -> dict[int, SourceLocation | None]:
         function = functions(self.kernel.module.operation)[0]
-        arrays = [value for value in function.regions[0].blocks[0].arguments if is_array(value.type)]
+        arrays = [
+            value for value in function.regions[0].blocks[0].arguments if is_array(value.type)
+        ]
         found: dict[int, SourceLocation | None] = {}
         for op, array, _ in accesses(function):
             if op.name != "field.load" and array in arrays:
@@ -117,13 +156,25 @@ class Variant:
         """The pipeline of a mode, stage by stage."""
         config = self.program.config
         if mode in (COLLISIONS, TANGENT_COLLISIONS):
-            return collision_stages(tangents=mode == TANGENT_COLLISIONS, threads=config.cpu_max_num_threads,
-                                    worth=config.thread_worth, fast_math=config.fast_math, fused=has_fused_multiply_add())
-        return cpu_stages(reverse=mode.endswith("reverse"), tangents=tangents_of(mode),
-                          constant=mode.startswith("constant"), threads=config.cpu_max_num_threads,
-                          worth=config.thread_worth, fast_math=config.fast_math,
-                          check_bounds=config.debug, check_access=mode.startswith("validation"),
-                          check_finite="anomaly" in mode, fused=has_fused_multiply_add())
+            return collision_stages(
+                tangents=mode == TANGENT_COLLISIONS,
+                threads=config.cpu_max_num_threads,
+                worth=config.thread_worth,
+                fast_math=config.fast_math,
+                fused=has_fused_multiply_add(),
+            )
+        return cpu_stages(
+            reverse=mode.endswith("reverse"),
+            tangents=tangents_of(mode),
+            constant=mode.startswith("constant"),
+            threads=config.cpu_max_num_threads,
+            worth=config.thread_worth,
+            fast_math=config.fast_math,
+            check_bounds=config.debug,
+            check_access=mode.startswith("validation"),
+            check_finite="anomaly" in mode,
+            fused=has_fused_multiply_add(),
+        )
 
     @in_turn
     def dump(self, stage: str, mode: str) -> str:
@@ -132,18 +183,24 @@ class Variant:
         if mode not in MODES and _TANGENTS.fullmatch(mode) is None:
             raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
         if stage != "field" and stage not in names:
-            raise ValueError(f"unknown stage '{stage}' of mode '{mode}', expected one of field, {', '.join(names)}")
+            raise ValueError(
+                f"unknown stage '{stage}' of mode '{mode}', expected one of field, "
+                f"{', '.join(names)}"
+            )
         return str(self._at_stage(stage, mode).operation.get_asm(enable_debug_info=True))
 
     @in_turn
     def ptx(self, mode: str, chip: str) -> str:
-        """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an unknown chip."""
+        """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an
+        unknown chip."""
         if mode not in MODES[:2]:
             raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES[:2])}")
         from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own, which few programs need
 
         config = self.program.config
-        stages = cuda_stages(reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug)
+        stages = cuda_stages(
+            reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug
+        )
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
             run_pipeline(module.operation, join(stages), observer=self._printer(mode))
@@ -155,7 +212,7 @@ class Variant:
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
             if stage != "field":
-                run_pipeline(module.operation, join(stages[:names.index(stage) + 1]))
+                run_pipeline(module.operation, join(stages[: names.index(stage) + 1]))
         return module
 
     def _lower(self, mode: str) -> _Lowered:
@@ -170,16 +227,21 @@ class Variant:
             attributes = module.operation.attributes
             messages = []
             if "field.messages" in attributes:
-                messages = [ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])]
+                messages = [
+                    ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])
+                ]
             if mode == "reverse":
                 self._footprints = read_footprints(module, self.kernel.name)
             parameters = parameters_of(module, self.kernel.name)
-            may_collide = any("grad.collisions" in function.attributes for function in functions(module.operation))
+            may_collide = any(
+                "grad.collisions" in function.attributes for function in functions(module.operation)
+            )
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
         return _Lowered(module, parameters, messages, may_collide)
 
     def footprints(self) -> Footprints:
-        """What a launch writes and what its reverse reads. Raises TaichiCompilationError where there is no reverse."""
+        """What a launch writes and what its reverse reads. Raises TaichiCompilationError where
+        there is no reverse."""
         found = self._footprints
         return found if found is not None else self._find_footprints()
 
@@ -191,7 +253,8 @@ class Variant:
         return self._footprints
 
     def derivative(self, mode: str) -> Derivative:
-        """The compiled reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError where there is none."""
+        """The compiled reverse, which a later `refresh` leaves as it is. Raises
+        TaichiCompilationError where there is none."""
         if self._poles_version != self.program.poles.version:
             self._look_at_poles()
         found = self._derivatives.get(mode)
@@ -208,7 +271,9 @@ class Variant:
 
     @in_turn
     def _find_derivative(self, mode: str) -> Derivative:
-        found = Derivative(self.code(mode), self.footprints(), tangents_of(mode), self.collision_check(mode))
+        found = Derivative(
+            self.code(mode), self.footprints(), tangents_of(mode), self.collision_check(mode)
+        )
         return self._derivatives.setdefault(mode, found)
 
     def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
@@ -230,18 +295,27 @@ class Variant:
             lowered = self._lower(mode)
             parallel = self.program.config.cpu_max_num_threads > 1
             with context():
-                found = CompiledKernel(lowered.module, self.kernel.name, lowered.parameters, self._memory,
-                                       results=self.kernel.results, messages=lowered.messages, parallel=parallel,
-                                       opt_level=self.program.config.opt_level,
-                                       failure=TaichiRuntimeError if mode in (COLLISIONS, TANGENT_COLLISIONS)
-                                       else TaichiAssertionError)
+                found = CompiledKernel(
+                    lowered.module,
+                    self.kernel.name,
+                    lowered.parameters,
+                    self._memory,
+                    results=self.kernel.results,
+                    messages=lowered.messages,
+                    parallel=parallel,
+                    opt_level=self.program.config.opt_level,
+                    failure=TaichiRuntimeError
+                    if mode in (COLLISIONS, TANGENT_COLLISIONS)
+                    else TaichiAssertionError,
+                )
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
 
     @in_turn
     def collision_check(self, mode: str) -> CompiledKernel | None:
-        """What has to run before a derivative's mode, where iterations may meet as far as is known while compiling."""
+        """What has to run before a derivative's mode, where iterations may meet as far as is known
+        while compiling."""
         self.code(mode)
         if not self._may_collide[mode]:
             return None
@@ -250,7 +324,9 @@ class Variant:
     def _memory(self, symbol: str) -> Memory:
         memory = self.program.fields.get(symbol)
         if memory is None:
-            raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses field '{symbol}' of a destroyed tree")
+            raise TaichiRuntimeError(
+                f"kernel '{self.kernel.name}' uses field '{symbol}' of a destroyed tree"
+            )
         self.symbols.add(symbol)
         return memory
 
@@ -266,20 +342,25 @@ class Variant:
             note()
 
     def launch(self, mode: str, values: Sequence[Any]) -> Any:
-        """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an index check failed."""
+        """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an
+        index check failed."""
         code = self.code(mode)
         if code.checks:
             values = [*values, *(self.program.check_bits(symbol).address for symbol in code.checks)]
         return self.shaped(code.launch(values))
 
     def reverse(self, derivative: Derivative, values: Sequence[Any]) -> None:
-        """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError where a field is gone."""
+        """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError
+        where a field is gone."""
         if self.is_stale:
-            raise TaichiRuntimeError(f"kernel '{self.kernel.name}' uses a field of a destroyed tree")
+            raise TaichiRuntimeError(
+                f"kernel '{self.kernel.name}' uses a field of a destroyed tree"
+            )
         derivative.code.launch(values)
 
     def check(self, check: CompiledKernel | None, values: Sequence[Any]) -> None:
-        """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in an element."""
+        """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in
+        an element."""
         if check is not None:
             check.launch(values)
 
@@ -291,12 +372,20 @@ class Variant:
             for need in footprints.needed:
                 writes = [w.place for w in footprints.written if w.array == need.array]
                 redone = need.array in footprints.redone
-                rows.append(Row(str(need.array), need.place, writes[0] if redone and writes else "",
-                                "redone" if redone else "safe", 0))
+                rows.append(
+                    Row(
+                        str(need.array),
+                        need.place,
+                        writes[0] if redone and writes else "",
+                        "redone" if redone else "safe",
+                        0,
+                    )
+                )
         return Explanation(rows)
 
     def flows(self) -> Flows:
-        """Which arrays pass derivatives to which, and to results, also where there is no reverse."""
+        """Which arrays pass derivatives to which, and to results, also where there is no
+        reverse."""
         footprints = self._footprints
         if footprints is not None:
             return footprints.flows
@@ -313,11 +402,14 @@ class Variant:
 
     @in_turn
     def refresh(self) -> None:
-        """Look again at which fields have gradients and duals; code for derivatives is compiled anew where one was added."""
+        """Look again at which fields have gradients and duals; code for derivatives is compiled
+        anew where one was added."""
         gradients, duals = self._gradients(), self._duals()
         if duals != self._declared_duals:
             self._declared_duals = duals
-            self._forget_modes([mode for mode in self.compiled if tangents_of(mode) or mode == TANGENT_COLLISIONS])
+            self._forget_modes(
+                [mode for mode in self.compiled if tangents_of(mode) or mode == TANGENT_COLLISIONS]
+            )
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()
@@ -343,11 +435,16 @@ class Variant:
         return tuple([self.program.adjoints.get(symbol) for symbol in self.kernel.fields])
 
     def _duals(self) -> tuple[tuple[str, ...] | None, ...]:
-        names = [name for symbol in self.kernel.fields for name in (symbol, self.program.adjoints.get(symbol, ""))]
+        names = [
+            name
+            for symbol in self.kernel.fields
+            for name in (symbol, self.program.adjoints.get(symbol, ""))
+        ]
         return tuple([self.program.duals.get(name) for name in names])
 
     def parts(self) -> list[Variant]:
-        """The launches a tape records for this kernel: itself, or its loops one by one (see `keep-launch`).
+        """The launches a tape records for this kernel: itself, or its loops one by one (see
+        `keep-launch`).
 
         Raises TaichiCompilationError where the kernel cannot be differentiated.
         """
@@ -376,40 +473,55 @@ class Variant:
             parts = []
             for number in range(count):
                 module = copy_of(normal)
-                run_pipeline(module.operation, f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)")
+                run_pipeline(
+                    module.operation,
+                    f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)",
+                )
                 part = Variant(replace(self.kernel, module=module), self.program, self.owners)
                 part.footprints()
                 parts.append(part)
         return parts
 
     def check_unwritten(self, values: Sequence[Any], addresses: dict[int, int]) -> None:
-        """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch that it belongs to.
+        """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
+        that it belongs to.
 
-        That launch is the last one, where it had the same `values`; `addresses` are those of its arrays, by the number
-        of the argument.
+        That launch is the last one, where it had the same `values`; `addresses` are those of its
+        arrays, by the number of the argument.
         """
         written, since, code = self.program.written, self.launched_at, self.compiled.get("primal")
-        if not any(at > since for at in list(written.values())) or (code is not None and not code.ran_last_with(values)):
+        if not any(at > since for at in list(written.values())) or (
+            code is not None and not code.ran_last_with(values)
+        ):
             return
         for footprint in self.footprints().needed:
-            key = footprint.array if isinstance(footprint.array, str) else addresses[footprint.array]
+            key = (
+                footprint.array if isinstance(footprint.array, str) else addresses[footprint.array]
+            )
             if written.get(key, 0) > since:
                 name = f"'{key}'" if isinstance(key, str) else "an array argument"
-                raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {name}, read at {footprint.place} and needed by the "
-                                         "gradient, was written from Python after the kernel was launched: launch it "
-                                         "again, or use ti.ad.Tape, which keeps the values")
+                raise TaichiRuntimeError(
+                    f"{self.kernel.name}.grad(): {name}, read at {footprint.place} and needed by "
+                    f"the "
+                    "gradient, was written from Python after the kernel was launched: launch it "
+                    "again, or use ti.ad.Tape, which keeps the values"
+                )
 
     def launch_reverse_alone(self, values: Sequence[Any]) -> None:
-        """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put memory back."""
+        """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put
+        memory back."""
         if self.footprints().redone:
-            raise TaichiRuntimeError(f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
-                                     "use ti.ad.Tape, which keeps the values")
+            raise TaichiRuntimeError(
+                f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
+                "use ti.ad.Tape, which keeps the values"
+            )
         derivative = self.derivative("reverse")
         self.check(derivative.check, values)
         self.reverse(derivative, values)
 
     def shaped(self, found: tuple[Any, ...]) -> Any:
-        """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or nothing."""
+        """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or
+        nothing."""
         kernel = self.kernel
         if not found:
             return None
@@ -426,13 +538,16 @@ def tangents_of(mode: str) -> int:
 
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
-    names = [name for symbol in symbols for name in (symbol, program.adjoints.get(symbol)) if name is not None]
+    names = [
+        name
+        for symbol in symbols
+        for name in (symbol, program.adjoints.get(symbol))
+        if name is not None
+    ]
     names += [dual for name in names for dual in program.duals.get(name, ())]
     wanted = dict.fromkeys(program.declarations[name]() for name in names)
     for text in wanted:
         ir.Operation.parse(text).clone()
-
-
 
 
 __all__ = ["MODES", "STAGES", "Variant", "tangents_of"]

@@ -1,8 +1,11 @@
-"""Dual numbers: every op again, and beside it the tangents of its results (Griewank and Walther 2008, §3.1).
+"""Dual numbers: every op again, and beside it the tangents of its results (Griewank and Walther
+2008, §3.1).
 
-A value that carries a derivative has as many tangents as there are directions. Tangents of scalars are values, those of
-arrays live in arrays of the same shape. Rules come from the tables that reverse mode transposes.
+A value that carries a derivative has as many tangents as there are directions. Tangents of scalars
+are values, those of arrays live in arrays of the same shape. Rules come from the tables that
+reverse mode transposes.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -27,13 +30,16 @@ Tangents = list[ir.Value]
 
 
 class Forward:
-    """Emits the ops of blocks with `count` tangents. `arrays` are the arrays of tangents, `env` the new values.
+    """Emits the ops of blocks with `count` tangents. `arrays` are the arrays of tangents, `env` the
+    new values.
 
-    `tangents` has those of the values that carry a derivative; a value that is missing there has the tangent 0. Code
-    that is differentiated `again` keeps its derivatives where a tangent is 0.
+    `tangents` has those of the values that carry a derivative; a value that is missing there has
+    the tangent 0. Code that is differentiated `again` keeps its derivatives where a tangent is 0.
     """
 
-    def __init__(self, graph: Graph, activity: Activity, count: int, env: Environment, *, again: bool = False) -> None:
+    def __init__(
+        self, graph: Graph, activity: Activity, count: int, env: Environment, *, again: bool = False
+    ) -> None:
         self.graph, self.activity, self.count, self.env = graph, activity, count, env
         self.tangents: dict[int, Tangents] = {}
         self.arrays: dict[Any, Tangents] = {}
@@ -69,9 +75,9 @@ class Forward:
     def _bind(self, numbers: Sequence[int], new: Sequence[ir.Value], active: Sequence[int]) -> None:
         """Take values and, behind them, the tangents of those that carry a derivative."""
         self.env.update(zip(numbers, new))
-        parts = list(new)[len(numbers):]
+        parts = list(new)[len(numbers) :]
         for k, value in enumerate(active):
-            self.tangents[value] = parts[k * self.count:(k + 1) * self.count]
+            self.tangents[value] = parts[k * self.count : (k + 1) * self.count]
 
     # Ops without regions.
 
@@ -84,7 +90,9 @@ class Forward:
 
     def _op(self, node: Node) -> None:
         if node.blocks:
-            raise TaichiCompilationError(f"forward mode has no rule for '{node.name}'", source_location(node.op.location))
+            raise TaichiCompilationError(
+                f"forward mode has no rule for '{node.name}'", source_location(node.op.location)
+            )
         self._clone(node)
         if not self._active(node.results):
             return
@@ -99,15 +107,29 @@ class Forward:
             for k, tangent in enumerate(self.tangents[operand]):
                 if is_zero(tangent):
                     continue
-                part = convert_float(emit(term, Values(tangent, lambda n: self.env[node.operands[n]],
-                                                       lambda: self.env[node.results[0]], result, result)), result)
+                part = convert_float(
+                    emit(
+                        term,
+                        Values(
+                            tangent,
+                            lambda n: self.env[node.operands[n]],
+                            lambda: self.env[node.results[0]],
+                            result,
+                            result,
+                        ),
+                    ),
+                    result,
+                )
                 old = found[k]
                 found[k] = part if old is None else b.make("arith.addf", result, [old, part])
         if any(one is not None for one in found):
-            self.tangents[node.results[0]] = [b.number(0.0, result) if one is None else one for one in found]
+            self.tangents[node.results[0]] = [
+                b.number(0.0, result) if one is None else one for one in found
+            ]
 
     def _custom(self, node: Node) -> None:
-        """The function's own rule; where it has none for tangents, the rows of the Jacobian, which its transpose gives."""
+        """The function's own rule; where it has none for tangents, the rows of the Jacobian, which
+        its transpose gives."""
         self._clone(node)
         active = self._active(node.results)
         if not active:
@@ -124,15 +146,21 @@ class Forward:
         for value in active:
             unit = [b.number(float(v == value), self.graph.values[v].type) for v in node.results]
             row = apply_region(node.op, VJP, values + unit)
-            self.tangents[value] = [self._product(node, row, k, unit[0].type) for k in range(self.count)]
+            self.tangents[value] = [
+                self._product(node, row, k, unit[0].type) for k in range(self.count)
+            ]
 
-    def _product(self, node: Node, row: Sequence[ir.Value], direction: int, type_: ir.Type) -> ir.Value:
+    def _product(
+        self, node: Node, row: Sequence[ir.Value], direction: int, type_: ir.Type
+    ) -> ir.Value:
         """A row of a Jacobian times the tangents of a node's operands in one direction."""
         total = b.number(0.0, type_)
         for operand, factor in zip(node.operands, row):
             if operand in self.tangents:
                 tangent = self.tangents[operand][direction]
-                part = unless_all_zero([tangent], [b.make("arith.mulf", factor.type, [factor, tangent])])[0]
+                part = unless_all_zero(
+                    [tangent], [b.make("arith.mulf", factor.type, [factor, tangent])]
+                )[0]
                 total = b.make("arith.addf", type_, [total, convert_float(part, type_)])
         return total
 
@@ -145,8 +173,10 @@ class Forward:
         self._clone(node)
         if node.array in self.arrays and not is_stopped(node) and self._active(node.results):
             type_ = self.graph.values[node.results[0]].type
-            self.tangents[node.results[0]] = [b.make("field.load", type_, self._element(node, array))
-                                              for array in self.arrays[node.array]]
+            self.tangents[node.results[0]] = [
+                b.make("field.load", type_, self._element(node, array))
+                for array in self.arrays[node.array]
+            ]
 
     def _store(self, node: Node) -> None:
         self._clone(node)
@@ -154,7 +184,8 @@ class Forward:
             b.effect("field.store", [tangent, *self._element(node, array)])
 
     def _atomic(self, node: Node) -> None:
-        """A sum's tangents are sums. Other updates choose between tangents, which is done where nothing interferes."""
+        """A sum's tangents are sums. Other updates choose between tangents, which is done where
+        nothing interferes."""
         if node.array not in self.arrays:
             self._clone(node)
             return
@@ -167,8 +198,15 @@ class Forward:
         if node.operands[0] not in self.tangents and not is_read:
             return
         type_ = self.graph.values[result].type
-        found = [b.make("field.atomic", type_, [tangent, *self._element(node, array)], kind=ir.StringAttr.get("add"))
-                 for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0]))]
+        found = [
+            b.make(
+                "field.atomic",
+                type_,
+                [tangent, *self._element(node, array)],
+                kind=ir.StringAttr.get("add"),
+            )
+            for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0]))
+        ]
         if is_read:
             self.tangents[result] = found
 
@@ -211,8 +249,10 @@ class Forward:
         self._clone(node)
         if stack_of(node) in self.arrays and self._active(node.results):
             type_ = self.graph.values[node.results[0]].type
-            self.tangents[node.results[0]] = [b.make("grad.pop", type_, [stack, self.env[node.operands[1]]])
-                                              for stack in self.arrays[stack_of(node)]]
+            self.tangents[node.results[0]] = [
+                b.make("grad.pop", type_, [stack, self.env[node.operands[1]]])
+                for stack in self.arrays[stack_of(node)]
+            ]
 
     def _free(self, node: Node) -> None:
         self._clone(node)
@@ -223,11 +263,15 @@ class Forward:
         self._clone(node)
         if self.activity.logged.get(node.results[0]) in self.arrays:
             type_ = log_type(*log_parts(self.graph.values[node.results[0]].type))
-            self.arrays["log", node.results[0]] = [b.make("grad.open", type_, []) for _ in range(self.count)]
+            self.arrays["log", node.results[0]] = [
+                b.make("grad.open", type_, []) for _ in range(self.count)
+            ]
 
     def _record(self, node: Node) -> None:
         self._clone(node)
-        for log, tangent in zip(self.arrays.get(("log", node.operands[1]), []), self.of(node.operands[0])):
+        for log, tangent in zip(
+            self.arrays.get(("log", node.operands[1]), []), self.of(node.operands[0])
+        ):
             b.effect("grad.record", [tangent, log, *self.values(node.operands[2:])])
 
     def _undo(self, node: Node) -> None:
@@ -252,7 +296,10 @@ class Forward:
             with ir.InsertionPoint(region.blocks[0]):
                 self.block(block)
                 yielded = block.terminator.operands
-                b.yield_(self.values(yielded) + self._all_of([yielded[node.results.index(v)] for v in active]))
+                b.yield_(
+                    self.values(yielded)
+                    + self._all_of([yielded[node.results.index(v)] for v in active])
+                )
         self._bind(node.results, list(op.results), active)
 
     def _for(self, node: Node) -> None:
@@ -262,7 +309,12 @@ class Forward:
         where_active = [carried.index(v) for v in active]
         initial = node.operands[3:]
         lower, upper, step = self.values(node.operands[:3])
-        op = b.for_loop(lower, upper, step, self.values(initial) + self._all_of([initial[k] for k in where_active]))
+        op = b.for_loop(
+            lower,
+            upper,
+            step,
+            self.values(initial) + self._all_of([initial[k] for k in where_active]),
+        )
         for name, attribute in attributes_of(node.op).items():
             op.attributes[name] = attribute
         block = op.regions[0].blocks[0]
@@ -277,8 +329,11 @@ class Forward:
         before, after = node.blocks
         first = self._active(before.arguments)
         where_first = [before.arguments.index(v) for v in first]
-        second = [k for k, v in enumerate(after.arguments)
-                  if v in self.activity.active or node.results[k] in self.activity.active]
+        second = [
+            k
+            for k, v in enumerate(after.arguments)
+            if v in self.activity.active or node.results[k] in self.activity.active
+        ]
         passed = [after.arguments[k] for k in second]
         initial = self.values(node.operands) + self._all_of([node.operands[k] for k in where_first])
         types = [self.graph.values[v].type for v in node.results] + self._types(passed)
@@ -288,7 +343,14 @@ class Forward:
         with ir.InsertionPoint(opening):
             self.block(before)
             condition, *given = before.terminator.operands
-            b.effect("scf.condition", [self.env[condition], *self.values(given), *self._all_of([given[k] for k in second])])
+            b.effect(
+                "scf.condition",
+                [
+                    self.env[condition],
+                    *self.values(given),
+                    *self._all_of([given[k] for k in second]),
+                ],
+            )
         closing = b.block(op, 1, types)
         self._bind(after.arguments, list(closing.arguments), passed)
         with ir.InsertionPoint(closing):
@@ -309,9 +371,14 @@ class Forward:
             b.effect("scf.reduce", [])
 
     def _needs_order(self, node: Node) -> bool:
-        """Whether iterations race for which of them supplies an element, and its tangents with it."""
-        return any(n.name == "field.atomic" and n.array in self.arrays and
-                   ir.StringAttr(n.op.attributes["kind"]).value != "add" for n in node.walk())
+        """Whether iterations race for which of them supplies an element, and its tangents with
+        it."""
+        return any(
+            n.name == "field.atomic"
+            and n.array in self.arrays
+            and ir.StringAttr(n.op.attributes["kind"]).value != "add"
+            for n in node.walk()
+        )
 
     def _serial(self, node: Node, indices: Sequence[int], axis: int) -> None:
         """A parallel loop as a nest of serial ones."""
@@ -328,23 +395,47 @@ class Forward:
             b.yield_()
 
 
-def _combined_tangent(kind: str, old: ir.Value, value: ir.Value, before: ir.Value, tangent: ir.Value) -> ir.Value:
+def _combined_tangent(
+    kind: str, old: ir.Value, value: ir.Value, before: ir.Value, tangent: ir.Value
+) -> ir.Value:
     """The tangent of what an update leaves, as `_build.combine` computes it."""
     type_ = old.type
     if kind == "exchange":
         return tangent
     if kind == "mul":
-        return b.make("arith.addf", type_, [b.make("arith.mulf", type_, [before, value]),
-                                            b.make("arith.mulf", type_, [old, tangent])])
-    keeps = b.make("arith.cmpf", b.integer_type(1), [old, value], predicate=b.predicate(b.OGT if kind == "max" else b.OLT))
+        return b.make(
+            "arith.addf",
+            type_,
+            [
+                b.make("arith.mulf", type_, [before, value]),
+                b.make("arith.mulf", type_, [old, tangent]),
+            ],
+        )
+    keeps = b.make(
+        "arith.cmpf",
+        b.integer_type(1),
+        [old, value],
+        predicate=b.predicate(b.OGT if kind == "max" else b.OLT),
+    )
     return b.make("arith.select", type_, [keeps, before, tangent])
 
 
 _HANDLERS: dict[str, Callable[[Forward, Node], None]] = {
-    "field.load": Forward._load, "field.store": Forward._store, "field.atomic": Forward._atomic,
-    "field.alloca": Forward._alloca, "grad.alloc": Forward._alloc, "grad.push": Forward._push,
-    "grad.pop": Forward._pop, "grad.free": Forward._free, "grad.open": Forward._open,
-    "grad.record": Forward._record, "grad.undo": Forward._undo, "grad.close": Forward._close,
-    "scf.if": Forward._if, "scf.for": Forward._for, "scf.while": Forward._while, "scf.parallel": Forward._parallel,
+    "field.load": Forward._load,
+    "field.store": Forward._store,
+    "field.atomic": Forward._atomic,
+    "field.alloca": Forward._alloca,
+    "grad.alloc": Forward._alloc,
+    "grad.push": Forward._push,
+    "grad.pop": Forward._pop,
+    "grad.free": Forward._free,
+    "grad.open": Forward._open,
+    "grad.record": Forward._record,
+    "grad.undo": Forward._undo,
+    "grad.close": Forward._close,
+    "scf.if": Forward._if,
+    "scf.for": Forward._for,
+    "scf.while": Forward._while,
+    "scf.parallel": Forward._parallel,
     "grad.custom": Forward._custom,
 }

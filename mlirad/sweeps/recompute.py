@@ -1,4 +1,5 @@
 """Computing primal values anew in the reverse of a function, and keeping the history of loops."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,7 +18,8 @@ _ARRAYS = ("field.get", "field.alloca")
 
 
 class Recompute:
-    """Emits the needed ops of blocks. `stacks` holds the saved history of carried values, `trips` trip counts."""
+    """Emits the needed ops of blocks. `stacks` holds the saved history of carried values, `trips`
+    trip counts."""
 
     def __init__(self, graph: Graph, activity: Activity, needed: Needed) -> None:
         self.graph, self.activity, self.needed = graph, activity, needed
@@ -27,7 +29,8 @@ class Recompute:
         self.undo = Undo(needed)
 
     def block(self, block: BlockNode, level: int, env: Environment) -> None:
-        """Emit what a block is needed for. `level` counts the blocks around its values that run reversed."""
+        """Emit what a block is needed for. `level` counts the blocks around its values that run
+        reversed."""
         for node in block.nodes[:-1]:
             if node.name in _ARRAYS:
                 continue
@@ -44,7 +47,11 @@ class Recompute:
         if redone and runs_reversed and node.blocks:
             self.undo.before[node] = self.undo.marks()
         if node.name == "scf.for":
-            history = [a for a in node.blocks[0].arguments if a in self.needed.saved] if runs_reversed else []
+            history = (
+                [a for a in node.blocks[0].arguments if a in self.needed.saved]
+                if runs_reversed
+                else []
+            )
             if runs_reversed and node in self.needed.work:
                 self.trips[node] = trip_count(*(env[v] for v in node.operands[:3]))
             if history or replays or self._wants(node.results, level):
@@ -71,7 +78,9 @@ class Recompute:
 
     def _if(self, node: Node, level: int, env: Environment) -> None:
         wanted = [k for k, v in enumerate(node.results) if (v, level) in self.needed.keys]
-        op = b.if_else(env[node.operands[0]], [self.graph.values[node.results[k]].type for k in wanted])
+        op = b.if_else(
+            env[node.operands[0]], [self.graph.values[node.results[k]].type for k in wanted]
+        )
         for block, region in zip(node.blocks, op.regions):
             with ir.InsertionPoint(region.blocks[0]):
                 inner = dict(env)
@@ -84,10 +93,15 @@ class Recompute:
 
     def _carried(self, arguments: Sequence[int], results: Sequence[int], level: int) -> list[int]:
         """Positions of the carried values that running a loop forward needs."""
-        return [k for k, (a, v) in enumerate(zip(arguments, results))
-                if (a, level) in self.needed.keys or (v, level) in self.needed.keys]
+        return [
+            k
+            for k, (a, v) in enumerate(zip(arguments, results))
+            if (a, level) in self.needed.keys or (v, level) in self.needed.keys
+        ]
 
-    def _for(self, node: Node, level: int, env: Environment, history: Sequence[int], *, with_marks: bool) -> None:
+    def _for(
+        self, node: Node, level: int, env: Environment, history: Sequence[int], *, with_marks: bool
+    ) -> None:
         body = node.blocks[0]
         kept = self._carried(body.arguments[1:], node.results, level)
         lower, upper, step = (env[v] for v in node.operands[:3])
@@ -100,7 +114,9 @@ class Recompute:
         op = b.for_loop(lower, upper, step, [env[node.operands[3 + k]] for k in kept])
         block = op.regions[0].blocks[0]
         inner = dict(env)
-        inner.update(zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments))
+        inner.update(
+            zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments)
+        )
         with ir.InsertionPoint(block):
             if history or with_marks:
                 trip = _trip_of(block.arguments[0], lower, step)
@@ -128,13 +144,19 @@ class Recompute:
     # Loops whose trips are counted by running them.
 
     def _while(self, node: Node, level: int, env: Environment, *, with_count: bool) -> list[int]:
-        """Run a loop for its results and, if asked, its number of iterations; the carried positions kept."""
+        """Run a loop for its results and, if asked, its number of iterations; the carried positions
+        kept."""
         before, after = node.blocks
         kept = self._kept(node, level)
-        passed = [k for k, (a, v) in enumerate(zip(after.arguments, node.results))
-                  if (a, level) in self.needed.keys or (v, level) in self.needed.keys]
+        passed = [
+            k
+            for k, (a, v) in enumerate(zip(after.arguments, node.results))
+            if (a, level) in self.needed.keys or (v, level) in self.needed.keys
+        ]
         initial = [env[node.operands[k]] for k in kept] + ([b.index(0)] if with_count else [])
-        results = [self.graph.values[node.results[k]].type for k in passed] + ([b.index_type()] if with_count else [])
+        results = [self.graph.values[node.results[k]].type for k in passed] + (
+            [b.index_type()] if with_count else []
+        )
         op = ir.Operation.create("scf.while", results, initial, regions=2)
         first, second = b.block(op, 0, [v.type for v in initial]), b.block(op, 1, results)
         inner = dict(env)
@@ -202,5 +224,7 @@ def _trip_of(iv: ir.Value, lower: ir.Value, step: ir.Value) -> ir.Value:
 def parallel_like(node: Node, env: Environment) -> tuple[ir.Operation, ir.Block]:
     """An empty `scf.parallel` over the box of another."""
     attributes = attributes_of(node.op)
-    op = ir.Operation.create("scf.parallel", [], [env[v] for v in node.operands], attributes, regions=1)
+    op = ir.Operation.create(
+        "scf.parallel", [], [env[v] for v in node.operands], attributes, regions=1
+    )
     return op, b.block(op, 0, [b.index_type()] * len(node.blocks[0].arguments))

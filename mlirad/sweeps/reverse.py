@@ -1,4 +1,5 @@
 """The reverse sweep: adjoints of operands from adjoints of results, ops last to first."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -23,14 +24,24 @@ Adjoints = dict[int, ir.Value]
 
 
 class Reverse:
-    """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in `arrays`.
+    """Emits the reverse of blocks. Adjoints of scalars are values, those of arrays live in
+    `arrays`.
 
-    `infinite` are the arrays whose numbers may be infinite. Code that is differentiated `again` keeps its derivatives where
-    an adjoint is 0.
+    `infinite` are the arrays whose numbers may be infinite. Code that is differentiated `again`
+    keeps its derivatives where an adjoint is 0.
     """
 
-    def __init__(self, graph: Graph, activity: Activity, needed: Needed, recompute: Recompute,
-                 arrays: dict[Any, ir.Value], *, infinite: Collection[Any] = (), again: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        activity: Activity,
+        needed: Needed,
+        recompute: Recompute,
+        arrays: dict[Any, ir.Value],
+        *,
+        infinite: Collection[Any] = (),
+        again: bool = False,
+    ) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
         self.arrays = arrays
         self.undo = recompute.undo
@@ -52,8 +63,9 @@ class Reverse:
                     _HANDLERS.get(node.name, Reverse._op)(self, node, env, adj)
 
     def _undo(self, node: Node, env: Environment) -> None:
-        """Take back what computing the block anew did at a node. The iterations of a reversed loop unwind themselves:
-        unless it reverses nothing after all, its first one finds the logs unwound already."""
+        """Take back what computing the block anew did at a node. The iterations of a reversed loop
+        unwind themselves: unless it reverses nothing after all, its first one finds the logs
+        unwound already."""
         if not node.blocks:
             self.undo.undo_write(node, env)
         elif node.name == "scf.if" or node not in self.needed.work:
@@ -77,8 +89,13 @@ class Reverse:
             target = self.graph.values[operand].type
             if self.finiteness.may_be_infinite(node, position):
                 term = guarded(term, again=self.again)
-            values = Values(adjoint, lambda k: env[node.operands[k]], lambda: env[node.results[0]], adjoint.type,
-                            target)
+            values = Values(
+                adjoint,
+                lambda k: env[node.operands[k]],
+                lambda: env[node.results[0]],
+                adjoint.type,
+                target,
+            )
             self._add(adj, operand, convert_float(emit(term, values), target))
 
     def _custom(self, node: Node, env: Environment, adj: Adjoints) -> None:
@@ -89,7 +106,9 @@ class Reverse:
             return
         reads = vjp_reads(node, self.activity.varied)
         values = [env[v] if v in reads else None for v in [*node.operands, *node.results]]
-        found = apply_region(node.op, VJP, values + [self._or_zero(p, v) for p, v in zip(results, node.results)])
+        found = apply_region(
+            node.op, VJP, values + [self._or_zero(p, v) for p, v in zip(results, node.results)]
+        )
         for operand, part in zip(node.operands, unless_all_zero(given, found)):
             if operand in self.activity.varied:
                 self._add(adj, operand, part)
@@ -102,7 +121,12 @@ class Reverse:
     def _load(self, node: Node, env: Environment, adj: Adjoints) -> None:
         adjoint = adj.pop(node.results[0], None)
         if adjoint is not None and node.array in self.arrays:
-            b.make("field.atomic", adjoint.type, [adjoint, *self._element(node, env)], kind=ir.StringAttr.get("add"))
+            b.make(
+                "field.atomic",
+                adjoint.type,
+                [adjoint, *self._element(node, env)],
+                kind=ir.StringAttr.get("add"),
+            )
 
     def _store(self, node: Node, env: Environment, adj: Adjoints) -> None:
         type_ = self.graph.values[node.operands[0]].type
@@ -127,36 +151,64 @@ class Reverse:
         elif kind in ("min", "max", "mul"):
             self._combine(node, env, adj, kind, element)
         else:
-            raise TaichiCompilationError(f"atomic_{kind} on a field with a gradient cannot be differentiated",
-                                         source_location(node.op.location))
+            raise TaichiCompilationError(
+                f"atomic_{kind} on a field with a gradient cannot be differentiated",
+                source_location(node.op.location),
+            )
         old = adj.pop(node.results[0], None)
         if old is not None:
             b.make("field.atomic", type_, [old, *element], kind=ir.StringAttr.get("add"))
 
-    def _claim(self, node: Node, env: Environment, type_: ir.Type, element: list[ir.Value]) -> ir.Value:
-        """All of the adjoint for the one iteration that supplied the value in memory, nothing for the others."""
+    def _claim(
+        self, node: Node, env: Environment, type_: ir.Type, element: list[ir.Value]
+    ) -> ir.Value:
+        """All of the adjoint for the one iteration that supplied the value in memory, nothing for
+        the others."""
         zero = b.number(0.0, type_)
         final = b.make("field.load", type_, [env[node.array_value], *element[1:]])
-        supplied = b.make("arith.cmpf", b.integer_type(1), [final, env[node.operands[0]]], predicate=b.predicate(b.OEQ))
+        supplied = b.make(
+            "arith.cmpf",
+            b.integer_type(1),
+            [final, env[node.operands[0]]],
+            predicate=b.predicate(b.OEQ),
+        )
         claim = b.if_else(supplied, [type_])
         with ir.InsertionPoint(claim.regions[0].blocks[0]):
-            b.yield_([b.make("field.atomic", type_, [zero, *element], kind=ir.StringAttr.get("exchange"))])
+            b.yield_(
+                [
+                    b.make(
+                        "field.atomic", type_, [zero, *element], kind=ir.StringAttr.get("exchange")
+                    )
+                ]
+            )
         with ir.InsertionPoint(claim.regions[1].blocks[0]):
             b.yield_([zero])
         return claim.results[0]
 
-    def _combine(self, node: Node, env: Environment, adj: Adjoints, kind: str, element: list[ir.Value]) -> None:
-        """An update whose value before is at hand: a product, or a choice whose tie goes to the new value."""
+    def _combine(
+        self, node: Node, env: Environment, adj: Adjoints, kind: str, element: list[ir.Value]
+    ) -> None:
+        """An update whose value before is at hand: a product, or a choice whose tie goes to the new
+        value."""
         if node not in self.undo.old:
-            raise TaichiCompilationError(f"the reverse of atomic_{kind} needs what it overwrites: run check-access-rules first",
-                                         source_location(node.op.location))
+            raise TaichiCompilationError(
+                f"the reverse of atomic_{kind} needs what it overwrites: run check-access-rules "
+                f"first",
+                source_location(node.op.location),
+            )
         value, old = env[node.operands[0]], self.undo.old[node]
         adjoint = b.make("field.load", value.type, element)
         if kind == "mul":
-            to_value, to_old = (b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value))
+            to_value, to_old = (
+                b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value)
+            )
         else:
-            keeps = b.make("arith.cmpf", b.integer_type(1), [old, value],
-                           predicate=b.predicate(b.OGT if kind == "max" else b.OLT))
+            keeps = b.make(
+                "arith.cmpf",
+                b.integer_type(1),
+                [old, value],
+                predicate=b.predicate(b.OGT if kind == "max" else b.OLT),
+            )
             zero = b.number(0.0, value.type)
             to_value = b.make("arith.select", value.type, [keeps, zero, adjoint])
             to_old = b.make("arith.select", value.type, [keeps, adjoint, zero])
@@ -172,14 +224,19 @@ class Reverse:
         found: dict[int, None] = {}
         for inner in node.walk():
             for operand in inner.operands:
-                if operand in self.activity.varied and operand in self.activity.useful \
-                        and self.graph.depth_of(operand) <= depth:
+                if (
+                    operand in self.activity.varied
+                    and operand in self.activity.useful
+                    and self.graph.depth_of(operand) <= depth
+                ):
                     found.setdefault(operand)
         return list(found)
 
     def _has_memory_work(self, node: Node) -> bool:
         """Whether something inside passes adjoints out of arrays."""
-        return any(n in self.needed.work and n.name in ("field.store", "field.atomic") for n in node.walk())
+        return any(
+            n in self.needed.work and n.name in ("field.store", "field.atomic") for n in node.walk()
+        )
 
     def _pop_results(self, node: Node, adj: Adjoints) -> list[ir.Value | None]:
         return [adj.pop(v, None) for v in node.results]
@@ -225,7 +282,9 @@ class Reverse:
         active = self._active(body.arguments[1:])
         outside = self._captured(node)
         carried = [body.arguments[1 + k] for k in active]
-        initial = [self._or_zero(results[k], a) for k, a in zip(active, carried)] + [self._zero(v) for v in outside]
+        initial = [self._or_zero(results[k], a) for k, a in zip(active, carried)] + [
+            self._zero(v) for v in outside
+        ]
         lower, upper, step = (env[v] for v in node.operands[:3])
         forwards = any_order(self.graph, self.activity, self.needed, node)
         trips = self.recompute.trips[node]
@@ -249,13 +308,15 @@ class Reverse:
                 self._seed(inner, [body.terminator.operands[k]], [part])
             self.recompute.block(body, body.depth + 1, scope)
             self._block(body, scope, inner)
-            sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
-                    for v, old in zip(outside, incoming[len(active):])]
+            sums = [
+                b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
+                for v, old in zip(outside, incoming[len(active) :])
+            ]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
         self._free_history(node, body.arguments)
         for k, part in zip(active, op.results):
             self._seed(adj, [node.operands[3 + k]], [part])
-        for value, part in zip(outside, list(op.results)[len(active):]):
+        for value, part in zip(outside, list(op.results)[len(active) :]):
             self._add(adj, value, part)
 
     def _or_zero(self, part: ir.Value | None, value: int) -> ir.Value:
@@ -285,7 +346,9 @@ class Reverse:
             return
         body = node.blocks[0]
         outside = self._captured(node)
-        cells = [b.make("field.alloca", array_type(self.graph.values[v].type, []), []) for v in outside]
+        cells = [
+            b.make("field.alloca", array_type(self.graph.values[v].type, []), []) for v in outside
+        ]
         _, block = parallel_like(node, env)
         with ir.InsertionPoint(block):
             scope = dict(env)
@@ -299,7 +362,12 @@ class Reverse:
             self.undo.logs = outer
             for value, cell in zip(outside, cells):
                 if value in inner:
-                    b.make("field.atomic", inner[value].type, [inner[value], cell], kind=ir.StringAttr.get("add"))
+                    b.make(
+                        "field.atomic",
+                        inner[value].type,
+                        [inner[value], cell],
+                        kind=ir.StringAttr.get("add"),
+                    )
             b.effect("scf.reduce", [])
         for value, cell in zip(outside, cells):
             self._add(adj, value, b.make("field.load", self.graph.values[value].type, [cell]))
@@ -340,17 +408,25 @@ class Reverse:
                 if argument in inner:
                     self._seed(inner, [value], [inner.pop(argument)])
             self._block(before, scope, inner)
-            sums = [b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
-                    for v, old in zip(outside, incoming[len(active):])]
+            sums = [
+                b.make("arith.addf", old.type, [old, inner[v]]) if v in inner else old
+                for v, old in zip(outside, incoming[len(active) :])
+            ]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
         self._free_history(node, before.arguments)
         for k, part in zip(active, op.results):
             self._seed(adj, [node.operands[k]], [part])
-        for value, part in zip(outside, list(op.results)[len(active):]):
+        for value, part in zip(outside, list(op.results)[len(active) :]):
             self._add(adj, value, part)
 
 
-_HANDLERS = {"field.load": Reverse._load, "field.store": Reverse._store, "field.atomic": Reverse._atomic,
-             "scf.if": Reverse._if, "scf.for": Reverse._for, "scf.while": Reverse._while,
-             "scf.parallel": Reverse._parallel, "grad.custom": Reverse._custom}
-
+_HANDLERS = {
+    "field.load": Reverse._load,
+    "field.store": Reverse._store,
+    "field.atomic": Reverse._atomic,
+    "scf.if": Reverse._if,
+    "scf.for": Reverse._for,
+    "scf.while": Reverse._while,
+    "scf.parallel": Reverse._parallel,
+    "grad.custom": Reverse._custom,
+}

@@ -1,12 +1,15 @@
-"""Memory that moves back with the reverse: writes that are done again, and undone where they are reversed.
+"""Memory that moves back with the reverse: writes that are done again, and undone where they are
+reversed.
 
-Some arrays hold values that the reverse needs and that the kernel overwrites. The tape gives such arrays the elements
-back that they held before the launch. The reverse of a block starts from memory as it was before the block and leaves
-it so: computing the block anew does its writes again, reversing it undoes them, last first. A write that the block
-itself does keeps the old element as a value. A loop or branch that is first run forward notes old elements in a log;
-where it is reversed, the log is unwound to where the branch, or the iteration, began (the tape of Griewank and Walther
+Some arrays hold values that the reverse needs and that the kernel overwrites. The tape gives such
+arrays the elements back that they held before the launch. The reverse of a block starts from memory
+as it was before the block and leaves it so: computing the block anew does its writes again,
+reversing it undoes them, last first. A write that the block itself does keeps the old element as a
+value. A loop or branch that is first run forward notes old elements in a log; where it is reversed,
+the log is unwound to where the branch, or the iteration, began (the tape of Griewank and Walther
 2008, §6, for values that recomputation replaces in part).
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -35,13 +38,18 @@ class Undo:
         self.stacks: dict[Node, list[ir.Value]] = {}
 
     def open(self, block: BlockNode, env: Environment) -> None:
-        """Begin a block that the logs belong to: an iteration of a parallel loop, or the function."""
+        """Begin a block that the logs belong to: an iteration of a parallel loop, or the
+        function."""
         self.logs = {}
         owner = block.owner
         nodes = owner.walk() if owner is not None else self.needed.graph.nodes()
         for node in nodes:
-            if node in self.needed.redone and node.array is not None and node.array not in self.logs \
-                    and base_depth(node) == block.depth:
+            if (
+                node in self.needed.redone
+                and node.array is not None
+                and node.array not in self.logs
+                and base_depth(node) == block.depth
+            ):
                 array = env[node.array_value]
                 element, extents = array_of(array.type)
                 type_ = log_type(ir.Type.parse(element), len(extents))
@@ -62,13 +70,17 @@ class Undo:
         else:
             b.effect("grad.record", [old, self.logs[node.array][0], *place[1:]])
         if node.name == "field.atomic":
-            value = round_like(b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value), node.op)
+            value = round_like(
+                b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value), node.op
+            )
             env[node.results[0]] = old
         b.effect("field.store", [value, *place])
 
     def undo_write(self, node: Node, env: Environment) -> None:
         """Give an element back what it held before a write of this block."""
-        b.effect("field.store", [self.old[node], env[node.array_value], *(env[i] for i in node.indices)])
+        b.effect(
+            "field.store", [self.old[node], env[node.array_value], *(env[i] for i in node.indices)]
+        )
 
     def marks(self) -> Marks:
         """Where the logs stand."""
@@ -81,7 +93,9 @@ class Undo:
 
     def keep_marks(self, loop: Node, trips: ir.Value) -> None:
         """Make room for the marks of a loop's iterations."""
-        self.stacks[loop] = [b.make("grad.alloc", stack_type(b.index_type()), [trips]) for _ in self.logs]
+        self.stacks[loop] = [
+            b.make("grad.alloc", stack_type(b.index_type()), [trips]) for _ in self.logs
+        ]
 
     def push_marks(self, loop: Node, trip: ir.Value) -> None:
         """Note where the logs stand at the start of an iteration."""
@@ -90,7 +104,9 @@ class Undo:
 
     def undo_iteration(self, loop: Node, trip: ir.Value) -> None:
         """Unwind the logs to the start of an iteration."""
-        self.undo_to([b.make("grad.pop", b.index_type(), [stack, trip]) for stack in self.stacks[loop]])
+        self.undo_to(
+            [b.make("grad.pop", b.index_type(), [stack, trip]) for stack in self.stacks[loop]]
+        )
 
     def free_marks(self, loop: Node) -> None:
         """The loop is reversed."""

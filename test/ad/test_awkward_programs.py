@@ -1,4 +1,6 @@
-"""Programs of kinds that the random ones are not: in place, by arrays, templates, layouts, atomics; against differences."""
+"""Programs of kinds that the random ones are not: in place, by arrays, templates, layouts, atomics;
+against differences."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -32,6 +34,7 @@ def array(*shape: int, seed: int = 0) -> Any:
 
 
 # Arrays as arguments.
+
 
 def test_arrays_change_roles_in_place() -> None:
     a, c, loss = array(N), array(N, seed=1), scalar()
@@ -104,6 +107,7 @@ def test_an_array_row_by_row() -> None:
 
 # Classes and templates.
 
+
 def test_a_class_with_state() -> None:
     @ti.data_oriented
     class Oscillator:
@@ -145,7 +149,11 @@ def test_one_kernel_with_many_templates() -> None:
     @ti.kernel
     def mix(a: ti.template(), b: ti.template(), power: ti.template(), scale: ti.f64):
         for i in a:
-            a[i] = scale * a[i] ** power * b[N - 1 - i] if ti.static(a is not b) else scale * a[i] ** power
+            a[i] = (
+                scale * a[i] ** power * b[N - 1 - i]
+                if ti.static(a is not b)
+                else scale * a[i] ** power
+            )
 
     def run() -> None:
         mix(x, y, 2, 0.9)
@@ -175,6 +183,7 @@ def test_static_loops_over_fields_in_place() -> None:
 
 
 # Vectors and matrices of fields, in place.
+
 
 def test_a_component_found_at_run_time() -> None:
     v, loss = vectors(3, N), scalar()
@@ -250,6 +259,7 @@ def test_swizzles_and_slices_in_place() -> None:
 
 # Functions.
 
+
 def test_functions_with_early_returns_that_update_memory() -> None:
     x, loss = variable(N, low=0.2, high=1.8), scalar()
 
@@ -301,6 +311,7 @@ def test_a_function_given_a_field_and_a_local() -> None:
 
 
 # Atomics.
+
 
 def test_values_before_atomics_on_own_elements() -> None:
     x, y, loss = variable(N), variable(N, seed=1), scalar()
@@ -378,6 +389,7 @@ def test_atomics_on_locals() -> None:
 
 # Integers as indices, changed on the way.
 
+
 def test_indices_that_the_host_changes_between_launches() -> None:
     x, loss, order = variable(N), scalar(), integers(0, 1, 2, 3, 4)
 
@@ -442,6 +454,7 @@ def test_integer_division_and_remainders_of_state() -> None:
 
 
 # Precisions, offsets, layouts.
+
 
 def test_mixed_precision_in_place() -> None:
     x, loss = variable(N), scalar()
@@ -531,6 +544,7 @@ def test_blocks_in_blocks() -> None:
 
 
 # Ranges.
+
 
 def test_grouped_boxes_in_place() -> None:
     x, loss = variable(4, 4), scalar()
@@ -637,6 +651,7 @@ def test_loops_that_run_not_at_all() -> None:
 
 # Serial recurrences and aliasing within one field.
 
+
 def test_a_recurrence_over_distances() -> None:
     x, loss = variable(12), scalar()
 
@@ -729,7 +744,7 @@ def test_bubble_sort() -> None:
         sort()
         weigh()
 
-    gradient, = check(run, [x], loss)
+    (gradient,) = check(run, [x], loss)
     values = x.to_numpy()
     np.testing.assert_allclose(gradient, 2 * values * (values.argsort().argsort() + 1), rtol=1e-12)
 
@@ -745,7 +760,7 @@ def test_newton_iterations_in_place() -> None:
                 y[i] -= (y[i] * y[i] - x[i]) / (2.0 * y[i])
             loss[None] += y[i]
 
-    gradient, = check(lambda: solve(), [x], loss)
+    (gradient,) = check(lambda: solve(), [x], loss)
     np.testing.assert_allclose(gradient, 0.5 / np.sqrt(x.to_numpy()), rtol=1e-6)
 
 

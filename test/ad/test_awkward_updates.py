@@ -1,4 +1,6 @@
-"""Algorithms that work in place, and values that choose what is overwritten; against finite differences."""
+"""Algorithms that work in place, and values that choose what is overwritten; against finite
+differences."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -47,7 +49,7 @@ def test_lu_in_place() -> None:
         loss[None] += ti.log(d)
 
     start = a.to_numpy()
-    gradient, = check(lambda: (factor(), determinant()), [a], loss)
+    (gradient,) = check(lambda: (factor(), determinant()), [a], loss)
     np.testing.assert_allclose(gradient, np.linalg.inv(start + 4 * np.eye(n)).T, rtol=1e-10)
 
 
@@ -175,7 +177,9 @@ def test_components_found_by_loops() -> None:
         for i in m:
             for a in range(2):
                 for c in range(3):
-                    m[i][a, c] = m[i][(a + t) % 2, (c + 1) % 3] * m[i][a, c] + ti.sin(m[i][1 - a, c])
+                    m[i][a, c] = m[i][(a + t) % 2, (c + 1) % 3] * m[i][a, c] + ti.sin(
+                        m[i][1 - a, c]
+                    )
 
     @ti.kernel
     def end():
@@ -230,7 +234,9 @@ def test_rows_reused_by_rotation(shift: int) -> None:
     check(run, [u], loss)
 
 
-@pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")  # copies and fills cut derivatives here
+@pytest.mark.filterwarnings(
+    "ignore:.*is written in Python inside a tape"
+)  # copies and fills cut derivatives here
 def test_copies_and_fills_between_launches() -> None:
     x, y, z, loss = variable(N), variable(N, seed=1), variable(N, seed=2), scalar()
 
@@ -255,7 +261,8 @@ def test_copies_and_fills_between_launches() -> None:
 
 
 def test_arguments_in_ranges_of_loops_that_are_cut() -> None:
-    """`range(m)` within a parallel loop writes nothing, so the kernel's loops can be launched one by one."""
+    """`range(m)` within a parallel loop writes nothing, so the kernel's loops can be launched one
+    by one."""
     x, loss = variable(N), scalar()
 
     @ti.kernel
@@ -323,6 +330,7 @@ def test_sums_over_what_a_later_loop_overwrites() -> None:
             loss[None] += x[i] ** 2 * (i + 1) + y[i] * x[i] + w[i]
 
     for step in (normalise, softmax, relax, returning):
+
         def run(step: Any = step) -> None:
             step()
             step()
@@ -345,7 +353,10 @@ def test_what_a_loop_left_and_a_later_one_needs_with_a_local_is_refused() -> Non
         for i in x:
             loss[None] += x[i] * x[i] * s
 
-    with pytest.raises(ti.TaichiCompilationError, match="put the loops into kernels of their own"), ti.ad.Tape(loss):
+    with (
+        pytest.raises(ti.TaichiCompilationError, match="put the loops into kernels of their own"),
+        ti.ad.Tape(loss),
+    ):
         run()
 
 

@@ -1,4 +1,5 @@
 """Tapes that check at run time: Taichi's rule for accesses (`validation`), and NaNs (`anomaly`)."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -35,9 +36,14 @@ def test_what_was_read_and_is_written_is_named() -> None:
         loss[None] = x[1] * weight[None]
         weight[None] += 100.0
 
-    with pytest.raises(ti.TaichiAssertionError, match=r"\(kernel=broken\) Breaks the global data access rule\. Snode "
-                                                      r"weight is overwritten unexpectedly\.") as caught, \
-            ti.ad.Tape(loss, validation=True):
+    with (
+        pytest.raises(
+            ti.TaichiAssertionError,
+            match=r"\(kernel=broken\) Breaks the global data access rule\. Snode "
+            r"weight is overwritten unexpectedly\.",
+        ) as caught,
+        ti.ad.Tape(loss, validation=True),
+    ):
         broken()
     names_both(caught.value, "weight[None] += 100.0")
     assert "weight[None] += 100.0" in str(caught.value)
@@ -67,7 +73,10 @@ def test_the_rule_is_kept_by_element_and_across_kernels() -> None:
             assert all(kernel.autodiff_mode == AutodiffMode.VALIDATION for kernel, _ in tape.calls)
         assert step.autodiff_mode == AutodiffMode.NONE
         assert u.grad.to_numpy()[0] == pytest.approx(4.0)
-    with pytest.raises(ti.TaichiAssertionError, match=r"kernel=step.*Snode u "), ti.ad.Tape(loss, validation=True):
+    with (
+        pytest.raises(ti.TaichiAssertionError, match=r"kernel=step.*Snode u "),
+        ti.ad.Tape(loss, validation=True),
+    ):
         step(2)
         step(1)
 
@@ -115,8 +124,10 @@ def test_without_debug_there_is_a_warning() -> None:
         x[0] = x[0] ** 2
         loss[None] = x[0]
 
-    with pytest.warns(Warning, match="Debug mode is disabled, autodiff valid check will not work"), \
-            ti.ad.Tape(loss, validation=True):
+    with (
+        pytest.warns(Warning, match="Debug mode is disabled, autodiff valid check will not work"),
+        ti.ad.Tape(loss, validation=True),
+    ):
         run()
         assert run.autodiff_mode == AutodiffMode.NONE
 
@@ -141,7 +152,10 @@ class TestAnomalies:
                 loss[None] += y[i, j]
 
         message = r"\(kernel=roots\) field 'y'\[1, 2\] becomes -?nan, which is not a finite number"
-        with pytest.raises(ti.TaichiAssertionError, match=message) as caught, ti.ad.Tape(loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match=message) as caught,
+            ti.ad.Tape(loss, anomaly=True),
+        ):
             roots()
             total()
         names_both(caught.value, "y[i, j] = ti.sqrt(x[i, j])")
@@ -160,7 +174,10 @@ class TestAnomalies:
             for i in range(3):
                 loss[None] += x[i]
 
-        with pytest.raises(ti.TaichiAssertionError, match="'loss' becomes inf"), ti.ad.Tape(loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match="'loss' becomes inf"),
+            ti.ad.Tape(loss, anomaly=True),
+        ):
             total()
 
     def test_backward(self) -> None:
@@ -173,7 +190,10 @@ class TestAnomalies:
                 loss[None] += ti.sqrt(x[i])
 
         message = r"\(kernel=roots\) field 'x\.grad'\[1\] becomes inf"
-        with pytest.raises(ti.TaichiAssertionError, match=message) as caught, ti.ad.Tape(loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match=message) as caught,
+            ti.ad.Tape(loss, anomaly=True),
+        ):
             roots()
         names_both(caught.value, "loss[None] += ti.sqrt(x[i])")
 
@@ -192,7 +212,10 @@ class TestAnomalies:
                 x[i] = 5.0
 
         x.fill(1.0)
-        with pytest.raises(ti.TaichiAssertionError, match="becomes inf"), ti.ad.Tape(loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match="becomes inf"),
+            ti.ad.Tape(loss, anomaly=True),
+        ):
             roots()
             total()
         assert np.all(x.to_numpy() == 5.0)
@@ -206,8 +229,10 @@ class TestAnomalies:
             for i in range(4):
                 y[i] = 1.0 / (d - i)
 
-        with pytest.raises(ti.TaichiAssertionError, match=r"an array argument\[2\] becomes inf"), \
-                ti.ad.Tape(loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match=r"an array argument\[2\] becomes inf"),
+            ti.ad.Tape(loss, anomaly=True),
+        ):
             fill(y, 2.0)
 
 
@@ -235,11 +260,15 @@ def test_both_checks() -> None:
     with pytest.raises(ti.TaichiAssertionError, match=r"kernel=total.*Snode x is overwritten"):
         run()
     x[1] = -1.0
-    with pytest.raises(ti.TaichiAssertionError, match=r"kernel=roots\) field 'y'\[1\] becomes -?nan"):
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"kernel=roots\) field 'y'\[1\] becomes -?nan"
+    ):
         run()
     x[1] = 0.0
-    with pytest.raises(ti.TaichiAssertionError, match=r"field 'x\.grad'\[1\] becomes inf"), \
-            ti.ad.Tape(loss, validation=True, anomaly=True):
+    with (
+        pytest.raises(ti.TaichiAssertionError, match=r"field 'x\.grad'\[1\] becomes inf"),
+        ti.ad.Tape(loss, validation=True, anomaly=True),
+    ):
         roots()
         total_only(y, loss)
 

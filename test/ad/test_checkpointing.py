@@ -1,4 +1,6 @@
-"""Checkpointed loops: the gradients of a tape that saves everything, to the bit; few states; what is refused, by name."""
+"""Checkpointed loops: the gradients of a tape that saves everything, to the bit; few states; what
+is refused, by name."""
+
 from __future__ import annotations
 
 import itertools
@@ -28,12 +30,26 @@ def one_thread() -> Iterator[None]:
 
 
 class Oscillators:
-    """Masses on springs, which step in place; constants, a sum over time, a beginning that overwrites the state."""
+    """Masses on springs, which step in place; constants, a sum over time, a beginning that
+    overwrites the state."""
 
     def __init__(self) -> None:
-        self.start, self.stiff, self.x, self.v, self.loss = variable(N), variable(N), variable(N), variable(N), scalar()
+        self.start, self.stiff, self.x, self.v, self.loss = (
+            variable(N),
+            variable(N),
+            variable(N),
+            variable(N),
+            scalar(),
+        )
         self.force = ti.field(ti.f64, shape=())
-        start, stiff, x, v, loss, force = self.start, self.stiff, self.x, self.v, self.loss, self.force
+        start, stiff, x, v, loss, force = (
+            self.start,
+            self.stiff,
+            self.x,
+            self.v,
+            self.loss,
+            self.force,
+        )
 
         @ti.kernel
         def begin():
@@ -44,7 +60,10 @@ class Oscillators:
         @ti.kernel
         def step(t: ti.i32, dt: ti.f64):
             for i in x:
-                v[i] -= dt * stiff[i] * ti.sin(x[i]) * (1 + 0.1 * ti.cos(0.3 * t)) + dt * force[None] * x[i] ** 2
+                v[i] -= (
+                    dt * stiff[i] * ti.sin(x[i]) * (1 + 0.1 * ti.cos(0.3 * t))
+                    + dt * force[None] * x[i] ** 2
+                )
             for i in x:
                 x[i] += dt * v[i]
 
@@ -79,7 +98,10 @@ class Oscillators:
 
     def contents(self) -> list[Array]:
         """The gradients, and what is left in memory."""
-        return [f.to_numpy() for f in (self.start.grad, self.stiff.grad, self.x, self.v, self.loss, self.force)]
+        return [
+            f.to_numpy()
+            for f in (self.start.grad, self.stiff.grad, self.x, self.v, self.loss, self.force)
+        ]
 
     def plain(self, over: Iterable[int], body: Callable[[int], None] | None = None) -> list[Array]:
         """By a tape that saves everything."""
@@ -183,9 +205,16 @@ def test_threads() -> None:
 class TestBodies:
     """What a step may do besides launching kernels."""
 
-    def compare(self, p: Oscillators, body: Callable[[int], None], state: list[Any], scratch: Any = (),
-                steps: int = 23) -> None:
-        """A body under a schedule, and under one for an unknown number of steps, against a tape that saves everything."""
+    def compare(
+        self,
+        p: Oscillators,
+        body: Callable[[int], None],
+        state: list[Any],
+        scratch: Any = (),
+        steps: int = 23,
+    ) -> None:
+        """A body under a schedule, and under one for an unknown number of steps, against a tape
+        that saves everything."""
         launches = program().launches
         expected = p.plain(range(steps), body)
         for over in (range(steps), iter(range(steps))):
@@ -344,11 +373,20 @@ class TestBodies:
 
     @pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
     def test_arrays(self) -> None:
-        a, c, loss = ti.ndarray(ti.f64, shape=N, needs_grad=True), ti.ndarray(ti.f64, shape=N, needs_grad=True), scalar()
+        a, c, loss = (
+            ti.ndarray(ti.f64, shape=N, needs_grad=True),
+            ti.ndarray(ti.f64, shape=N, needs_grad=True),
+            scalar(),
+        )
         inputs = [np.linspace(t, t + 1, N) for t in range(20)]
 
         @ti.kernel
-        def step(a: ti.types.ndarray(), c: ti.types.ndarray(), u: ti.types.ndarray(dtype=ti.f64, ndim=1), t: ti.f64):
+        def step(
+            a: ti.types.ndarray(),
+            c: ti.types.ndarray(),
+            u: ti.types.ndarray(dtype=ti.f64, ndim=1),
+            t: ti.f64,
+        ):
             for i in range(N):
                 a[i] = ti.sin(a[i]) + c[i] * a[i] * u[i] * 0.1 + 0.01 * t
 
@@ -386,7 +424,9 @@ class TestBodies:
                     reused[0] = t
                     yield t
 
-        with pytest.raises(ti.TaichiRuntimeError, match="array argument 'u' of kernel 'step' holds something else"):
+        with pytest.raises(
+            ti.TaichiRuntimeError, match="array argument 'u' of kernel 'step' holds something else"
+        ):
             run(Changing())
 
 
@@ -437,14 +477,24 @@ class TestAround:
         def run(checkpointed: bool) -> None:
             scatter(p.stiff)
             p.begin()
-            for k in ti.ad.checkpointed(range(7), state=[*p.state, p.stiff], snapshots=outer) if checkpointed else range(7):
+            for k in (
+                ti.ad.checkpointed(range(7), state=[*p.state, p.stiff], snapshots=outer)
+                if checkpointed
+                else range(7)
+            ):
                 over: Iterable[int] = range(5 + k % 2)
                 if checkpointed:
-                    over = ti.ad.checkpointed(over if k % 3 else iter(over), state=p.state, snapshots=inner)
+                    over = ti.ad.checkpointed(
+                        over if k % 3 else iter(over), state=p.state, snapshots=inner
+                    )
                 for t in over:
                     p.body(t + k)
                 tune()
-                for t in ti.ad.checkpointed(range(3), state=p.state, snapshots=1) if checkpointed else range(3):
+                for t in (
+                    ti.ad.checkpointed(range(3), state=p.state, snapshots=1)
+                    if checkpointed
+                    else range(3)
+                ):
                     p.body(t)
             p.finish()
 
@@ -468,7 +518,9 @@ class TestAround:
             return p.contents()
 
         expected = run(range)
-        check_same(run(lambda n: ti.ad.checkpointed(range(n), state=p.state, snapshots=3)), expected)
+        check_same(
+            run(lambda n: ti.ad.checkpointed(range(n), state=p.state, snapshots=3)), expected
+        )
 
     def test_exceptions(self) -> None:
         p = Oscillators()
@@ -541,8 +593,10 @@ class TestTapes:
 
     def test_rules_that_refuse(self) -> None:
         p = Oscillators()
-        with pytest.raises(ti.TaichiRuntimeError, match='keeps snapshots, which rules="refuse"'), \
-                ti.ad.Tape(p.loss, rules="refuse"):
+        with (
+            pytest.raises(ti.TaichiRuntimeError, match='keeps snapshots, which rules="refuse"'),
+            ti.ad.Tape(p.loss, rules="refuse"),
+        ):
             p.run(ti.ad.checkpointed(range(5), state=p.state, snapshots=3))
 
     def test_validation(self) -> None:
@@ -572,8 +626,10 @@ class TestTapes:
 
         np.testing.assert_array_equal(run(Lazy()), run(range(12)))
         p = Oscillators()
-        with pytest.raises(ti.TaichiAssertionError, match="Breaks the global data access rule"), \
-                ti.ad.Tape(p.loss, validation=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match="Breaks the global data access rule"),
+            ti.ad.Tape(p.loss, validation=True),
+        ):
             p.run(ti.ad.checkpointed(range(5), state=p.state, snapshots=3))
 
     def test_anomalies(self) -> None:
@@ -596,8 +652,10 @@ class TestTapes:
 
         p.start.fill(1.0)
         p.stiff.fill(1.0)
-        with pytest.raises(ti.TaichiAssertionError, match=r"kernel=root\) field '.*grad'.* becomes"), \
-                ti.ad.Tape(p.loss, anomaly=True):
+        with (
+            pytest.raises(ti.TaichiAssertionError, match=r"kernel=root\) field '.*grad'.* becomes"),
+            ti.ad.Tape(p.loss, anomaly=True),
+        ):
             p.run(ti.ad.checkpointed(range(8), state=p.state, snapshots=2), body)
         assert not np.isnan(p.x.to_numpy()).any()
 
@@ -605,8 +663,14 @@ class TestTapes:
 class TestRefused:
     """Errors that name what is wrong."""
 
-    def refuse(self, p: Oscillators, message: str, body: Callable[[int], None] | None = None,
-               error: type[Exception] = ti.TaichiRuntimeError, **options: Any) -> None:
+    def refuse(
+        self,
+        p: Oscillators,
+        message: str,
+        body: Callable[[int], None] | None = None,
+        error: type[Exception] = ti.TaichiRuntimeError,
+        **options: Any,
+    ) -> None:
         """Expect an error, and a tape that works afterwards."""
         with pytest.raises(error, match=message), ti.ad.Tape(p.loss):
             given = {"state": p.state, "snapshots": 3, **options}
@@ -624,7 +688,12 @@ class TestRefused:
         self.refuse(p, "a number, not 2.5", snapshots=2.5, error=TypeError)
         self.refuse(p, "one of snapshots= and memory=", snapshots=None, error=TypeError)
         self.refuse(p, "one of snapshots= and memory=", memory="1MB", error=TypeError)
-        self.refuse(p, r"memory='100B' is too small: a state has 80 bytes, and 320 are needed", snapshots=None, memory="100B")
+        self.refuse(
+            p,
+            r"memory='100B' is too small: a state has 80 bytes, and 320 are needed",
+            snapshots=None,
+            memory="100B",
+        )
         self.refuse(p, "like '512MB', not 'much'", snapshots=None, memory="much", error=TypeError)
         self.refuse(p, "goes over a range or another iterable, not a int", over=7, error=TypeError)
         with pytest.raises(TypeError, match="step is a function"), ti.ad.Tape(p.loss):
@@ -633,11 +702,30 @@ class TestRefused:
     def test_states(self) -> None:
         p = Oscillators()
         whole = ti.field(ti.i32, shape=N, name="whole")
-        self.refuse(p, "state= takes fields and ti.ndarrays, not a ndarray", state=[p.x, np.ones(3)], error=TypeError)
-        self.refuse(p, "state= takes a list of fields and ti.ndarrays, not a str", state="x", error=TypeError)
-        self.refuse(p, f"takes no gradients: field '{p.x.symbol}.grad'", state=[p.x.grad], error=TypeError)
-        self.refuse(p, f"field '{p.x.symbol}' is in state= and in scratch=", scratch=[p.x], error=TypeError)
-        self.refuse(p, "scratch= takes fields of floats: put field 'whole' into state=", scratch=[whole], error=TypeError)
+        self.refuse(
+            p,
+            "state= takes fields and ti.ndarrays, not a ndarray",
+            state=[p.x, np.ones(3)],
+            error=TypeError,
+        )
+        self.refuse(
+            p,
+            "state= takes a list of fields and ti.ndarrays, not a str",
+            state="x",
+            error=TypeError,
+        )
+        self.refuse(
+            p, f"takes no gradients: field '{p.x.symbol}.grad'", state=[p.x.grad], error=TypeError
+        )
+        self.refuse(
+            p, f"field '{p.x.symbol}' is in state= and in scratch=", scratch=[p.x], error=TypeError
+        )
+        self.refuse(
+            p,
+            "scratch= takes fields of floats: put field 'whole' into state=",
+            scratch=[whole],
+            error=TypeError,
+        )
 
     def test_fields_that_were_not_declared(self) -> None:
         p = Oscillators()
@@ -646,15 +734,26 @@ class TestRefused:
         def store():
             for i in p.x:
                 p.v[i] = p.x[i]
-        self.refuse(p, rf"kernel 'step' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither", state=[p.x])
-        self.refuse(p, rf"kernel 'store' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither", lambda t: store(),
-                    state=[p.x])
+
+        self.refuse(
+            p,
+            rf"kernel 'step' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither",
+            state=[p.x],
+        )
+        self.refuse(
+            p,
+            rf"kernel 'store' writes to field '{p.v.symbol}' at .*py:\d+:\d+, which is neither",
+            lambda t: store(),
+            state=[p.x],
+        )
 
         def write(t: int) -> None:
             p.body(t)
             p.force[None] = 1.0
 
-        self.refuse(p, rf"Python writes to field '{p.force.symbol}' at .*py:\d+, which is neither", write)
+        self.refuse(
+            p, rf"Python writes to field '{p.force.symbol}' at .*py:\d+, which is neither", write
+        )
 
         def copy(t: int) -> None:
             p.stiff.copy_from(p.x)
@@ -667,8 +766,14 @@ class TestRefused:
                 a[i] = a[i] + p.x[i]
 
         array = ti.ndarray(ti.f64, shape=N, needs_grad=True)
-        self.refuse(p, r"kernel 'own' writes to an array argument of shape \(5,\)", lambda t: own(array))
-        self.refuse(p, "kernel 'own' writes to an array argument at .* that is no ti.ndarray", lambda t: own(np.ones(N)))
+        self.refuse(
+            p, r"kernel 'own' writes to an array argument of shape \(5,\)", lambda t: own(array)
+        )
+        self.refuse(
+            p,
+            "kernel 'own' writes to an array argument at .* that is no ti.ndarray",
+            lambda t: own(np.ones(N)),
+        )
 
     def test_sums(self) -> None:
         p = Oscillators()
@@ -682,13 +787,20 @@ class TestRefused:
             p.body(t)
             use()
 
-        self.refuse(p, rf"kernel 'use' reads field '{p.loss.symbol}' at .*, to which steps add: put it into state=", body)
+        self.refuse(
+            p,
+            rf"kernel 'use' reads field '{p.loss.symbol}' at .*, to which steps add: put it into "
+            rf"state=",
+            body,
+        )
 
         def other(t: int) -> None:
             use()
             p.body(t)
 
-        self.refuse(p, rf"kernel 'collect' adds to field '{p.loss.symbol}' at .*, which is read at", other)
+        self.refuse(
+            p, rf"kernel 'collect' adds to field '{p.loss.symbol}' at .*, which is read at", other
+        )
         expected = p.plain(range(9), body)
         with ti.ad.Tape(p.loss):
             p.run(ti.ad.checkpointed(range(9), state=[*p.state, p.loss], snapshots=2), body)
@@ -716,7 +828,9 @@ class TestRefused:
             for i in p.x:
                 p.x[i] -= 0.1 * p.x.grad[i]
 
-        self.refuse(p, rf"kernel 'descend' uses the gradient field '{p.x.symbol}.grad'", lambda t: descend())
+        self.refuse(
+            p, rf"kernel 'descend' uses the gradient field '{p.x.symbol}.grad'", lambda t: descend()
+        )
 
     def test_scratch_that_is_read_first(self) -> None:
         p = Oscillators()
@@ -732,7 +846,12 @@ class TestRefused:
             p.body(t)
             remember()
 
-        self.refuse(p, rf"step \d leaves NaN in its state.*one of '{memory.symbol}' is read", body, scratch=[memory])
+        self.refuse(
+            p,
+            rf"step \d leaves NaN in its state.*one of '{memory.symbol}' is read",
+            body,
+            scratch=[memory],
+        )
 
     def test_places(self) -> None:
         p = Oscillators()
@@ -747,12 +866,15 @@ class TestRefused:
             with pytest.raises(ti.TaichiRuntimeError, match="gone through once"):
                 next(iter(loop))
             p.finish()
-        with pytest.raises(ti.TaichiRuntimeError, match="in the tape, and in the loop, that it was made in"):
+        with pytest.raises(
+            ti.TaichiRuntimeError, match="in the tape, and in the loop, that it was made in"
+        ):
             next(iter(other))
 
 
 def test_moving_averages() -> None:
-    """The program of seed 002, 100,000 steps long: less than a hundredth of the memory. The gradient of 2,000 steps."""
+    """The program of seed 002, 100,000 steps long: less than a hundredth of the memory. The
+    gradient of 2,000 steps."""
     rows, steps = 32, 100_000
     data, ewma, loss = variable(rows, steps), variable(rows), scalar()
 
@@ -771,7 +893,11 @@ def test_moving_averages() -> None:
         ewma.fill(0)
         tracemalloc.start()
         with ti.ad.Tape() as tape:
-            for col in ti.ad.checkpointed(range(steps), state=[ewma], snapshots=200) if checkpointed else range(steps):
+            for col in (
+                ti.ad.checkpointed(range(steps), state=[ewma], snapshots=200)
+                if checkpointed
+                else range(steps)
+            ):
                 step(col)
             finish()
         held, _ = tracemalloc.get_traced_memory()
@@ -783,7 +909,9 @@ def test_moving_averages() -> None:
     tape, once = record(2000, False)
     tape.grad({loss: None})
     expected = data.grad.to_numpy()[:, :2000]
-    np.testing.assert_allclose(expected[:, -40:], ewma.to_numpy()[:, None] * 0.5 ** np.arange(39, -1, -1), rtol=1e-12)
+    np.testing.assert_allclose(
+        expected[:, -40:], ewma.to_numpy()[:, None] * 0.5 ** np.arange(39, -1, -1), rtol=1e-12
+    )
     tape, _ = record(2000, True)
     tape.grad({loss: None})
     np.testing.assert_array_equal(data.grad.to_numpy()[:, :2000], expected)
@@ -800,11 +928,25 @@ class TestParticles:
         jelly = Jelly(40, 60, 0.05)
         with ti.ad.Tape(jelly.loss):
             jelly.fly(range(60))
-        expected = [jelly.throw.grad.to_numpy(), jelly.start.grad.to_numpy(), jelly.x.to_numpy(), jelly.loss.to_numpy()]
+        expected = [
+            jelly.throw.grad.to_numpy(),
+            jelly.start.grad.to_numpy(),
+            jelly.x.to_numpy(),
+            jelly.loss.to_numpy(),
+        ]
         with ti.ad.Tape(jelly.loss):
-            jelly.fly(ti.ad.checkpointed(range(60), state=jelly.state, scratch=jelly.scratch, snapshots=4))
-        check_same([jelly.throw.grad.to_numpy(), jelly.start.grad.to_numpy(), jelly.x.to_numpy(), jelly.loss.to_numpy()],
-                   expected)
+            jelly.fly(
+                ti.ad.checkpointed(range(60), state=jelly.state, scratch=jelly.scratch, snapshots=4)
+            )
+        check_same(
+            [
+                jelly.throw.grad.to_numpy(),
+                jelly.start.grad.to_numpy(),
+                jelly.x.to_numpy(),
+                jelly.loss.to_numpy(),
+            ],
+            expected,
+        )
         begin = jelly.throw.to_numpy()
 
         def loss(change: Array) -> float:
@@ -822,7 +964,7 @@ class TestParticles:
         for _ in range(4):
             found = jelly.descend("1MB")
             losses.append(float(jelly.loss[None]))
-            assert found.peak_bytes <= 10 ** 6
+            assert found.peak_bytes <= 10**6
         assert losses == sorted(losses, reverse=True)
         assert losses[-1] < 0.01 * losses[0]
         assert found.executions == executions(256, found.peak_states - 1)

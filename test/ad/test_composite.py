@@ -1,4 +1,5 @@
 """Whole programs: a network, springs, the material point method, a ray marcher, a wave."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,8 +22,14 @@ def double() -> Iterator[None]:
 def test_two_layer_network() -> None:
     samples, inputs, hidden, outputs = 5, 4, 6, 3
     x, target = variable(samples, inputs, low=-1.0), variable(samples, outputs, low=-1.0, seed=1)
-    w1, b1 = variable(inputs, hidden, low=-1.0, seed=2), variable(hidden, low=-0.5, high=0.5, seed=3)
-    w2, b2 = variable(hidden, outputs, low=-1.0, seed=4), variable(outputs, low=-0.5, high=0.5, seed=5)
+    w1, b1 = (
+        variable(inputs, hidden, low=-1.0, seed=2),
+        variable(hidden, low=-0.5, high=0.5, seed=3),
+    )
+    w2, b2 = (
+        variable(hidden, outputs, low=-1.0, seed=4),
+        variable(outputs, low=-0.5, high=0.5, seed=5),
+    )
     z1, z2, loss = variable(samples, hidden), variable(samples, outputs), scalar()
 
     @ti.kernel
@@ -71,9 +78,15 @@ def test_mass_spring() -> None:
     x = ti.Vector.field(2, ti.f64, shape=(steps + 1, count), needs_grad=True)
     v = ti.Vector.field(2, ti.f64, shape=(steps + 1, count), needs_grad=True)
     force = ti.Vector.field(2, ti.f64, shape=(steps, count), needs_grad=True)
-    rest, stiffness, loss = variable(count - 1, low=0.8, high=1.2), variable(count - 1, low=5.0, high=9.0), scalar()
+    rest, stiffness, loss = (
+        variable(count - 1, low=0.8, high=1.2),
+        variable(count - 1, low=5.0, high=9.0),
+        scalar(),
+    )
     begin = ti.Vector.field(2, ti.f64, shape=count, needs_grad=True)
-    begin.from_numpy(np.stack([np.arange(count), 0.1 * np.arange(count) ** 2], 1).astype(np.float64))
+    begin.from_numpy(
+        np.stack([np.arange(count), 0.1 * np.arange(count) ** 2], 1).astype(np.float64)
+    )
 
     @ti.kernel
     def start():
@@ -150,7 +163,9 @@ def test_material_point_method() -> None:
             deformed = (ti.Matrix.identity(ti.f64, 2) + dt * c[t, p]) @ f[t, p]
             f[t + 1, p] = deformed
             j = deformed.determinant()
-            stress = modulus * (deformed @ deformed.transpose() - ti.Matrix.identity(ti.f64, 2) * (1.0 - ti.log(j)))
+            stress = modulus * (
+                deformed @ deformed.transpose() - ti.Matrix.identity(ti.f64, 2) * (1.0 - ti.log(j))
+            )
             affine = -dt * volume * 4 * grid * grid * stress + mass * c[t, p]
             for a, b in ti.static(ti.ndrange(3, 3)):
                 offset = ti.Vector([a, b])
@@ -244,7 +259,9 @@ def test_ray_marching() -> None:
     @ti.kernel
     def march():
         for i, j in image:
-            direction = ti.Vector([(i + 0.53) / width - 0.5, (j + 0.47) / height - 0.5, 1.0]).normalized()
+            direction = ti.Vector(
+                [(i + 0.53) / width - 0.5, (j + 0.47) / height - 0.5, 1.0]
+            ).normalized()
             t, hit = 0.0, 0
             for _ in range(64):
                 d = distance(direction * t)
@@ -257,7 +274,9 @@ def test_ray_marching() -> None:
             colour = 0.1
             if hit:
                 n = normal(direction * t)
-                colour += ti.max(0.0, n.dot(ti.Vector([light[0], light[1], -light[2]]))) * ti.exp(-0.1 * t)
+                colour += ti.max(0.0, n.dot(ti.Vector([light[0], light[1], -light[2]]))) * ti.exp(
+                    -0.1 * t
+                )
             image[i, j] = colour
         for i, j in image:
             loss[None] += image[i, j] ** 2
@@ -269,7 +288,12 @@ def test_ray_marching() -> None:
 
 def test_wave() -> None:
     steps, n, c = 12, 9, 0.4
-    u, start, speed, loss = variable(steps, n, n), variable(n, n, low=-1.0), variable(n, n, seed=7), scalar()
+    u, start, speed, loss = (
+        variable(steps, n, n),
+        variable(n, n, low=-1.0),
+        variable(n, n, seed=7),
+        scalar(),
+    )
 
     @ti.func
     def neighbour(t, i, j):
@@ -280,7 +304,12 @@ def test_wave() -> None:
 
     @ti.func
     def laplacian(t, i, j):
-        around = neighbour(t, i - 1, j) + neighbour(t, i + 1, j) + neighbour(t, i, j - 1) + neighbour(t, i, j + 1)
+        around = (
+            neighbour(t, i - 1, j)
+            + neighbour(t, i + 1, j)
+            + neighbour(t, i, j - 1)
+            + neighbour(t, i, j + 1)
+        )
         return around - 4 * u[t, i, j]
 
     @ti.kernel
@@ -292,7 +321,11 @@ def test_wave() -> None:
     @ti.kernel
     def advance(t: ti.i32):
         for i, j in start:
-            u[t, i, j] = 2 * u[t - 1, i, j] - u[t - 2, i, j] + (c * speed[i, j]) ** 2 * laplacian(t - 1, i, j)
+            u[t, i, j] = (
+                2 * u[t - 1, i, j]
+                - u[t - 2, i, j]
+                + (c * speed[i, j]) ** 2 * laplacian(t - 1, i, j)
+            )
 
     @ti.kernel
     def measure():

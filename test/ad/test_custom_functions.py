@@ -1,4 +1,5 @@
 """Functions with derivatives of their own: `@f.def_vjp`, `@f.def_jvp`, and `ti.ad.check_custom`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -13,7 +14,8 @@ pytestmark = pytest.mark.usefixtures("f64")
 
 
 def swapped() -> Any:
-    """A function whose own derivative is wrong on purpose, so that one sees that it is used: 7 in place of 2."""
+    """A function whose own derivative is wrong on purpose, so that one sees that it is used: 7 in
+    place of 2."""
 
     @ti.func
     def double(x):
@@ -46,7 +48,9 @@ def filtered() -> Any:
         while k < n:
             y, dy = 0.5 * y + ti.sin(x), 0.5 * dy + ti.cos(x)
             k += 1
-        return 2.0 * square / x * r + dy * (R * (A @ A)).sum(), y * (A.transpose() @ R + R @ A.transpose())
+        return 2.0 * square / x * r + dy * (R * (A @ A)).sum(), y * (
+            A.transpose() @ R + R @ A.transpose()
+        )
 
     return f
 
@@ -80,7 +84,7 @@ def test_scalars_matrices_integers_and_loops(threads: int) -> None:
             for _ in range(3):
                 M, q = f(x[i] + s, A[i], n=count[i])
                 s += 0.1 * M[0, 1] * q
-            loss[None] += s ** 2
+            loss[None] += s**2
 
     check(run, [x, A], loss)
 
@@ -202,7 +206,9 @@ def test_methods_templates_defaults_and_nesting() -> None:
     @ti.kernel
     def run():
         for i in x:
-            loss[None] += soft.energy(x[i]) + hard.energy(x[i] * y[i], scale=y[i]) + hard.square(y[i])
+            loss[None] += (
+                soft.energy(x[i]) + hard.energy(x[i] * y[i], scale=y[i]) + hard.square(y[i])
+            )
 
     check(run, [x, y], loss)
 
@@ -284,9 +290,11 @@ def test_through_values_that_kernels_return() -> None:
 
 # Forward mode.
 
+
 def jvp_of(with_own: bool) -> Any:
     f = filtered()
     if with_own:
+
         @f.def_jvp
         @ti.func
         def f_jvp(x, A, n, result, dx, dA):
@@ -294,6 +302,7 @@ def jvp_of(with_own: bool) -> Any:
             for _ in range(n):
                 y, dy = 0.5 * y + ti.sin(x), 0.5 * dy + ti.cos(x)
             return dy * dx * (A @ A) + y * (dA @ A + A @ dA), 2.0 * x * dx
+
     return f
 
 
@@ -317,6 +326,7 @@ def test_tangents(with_own: bool) -> None:
 @pytest.mark.parametrize("with_own", [False, True])
 def test_second_order(with_own: bool) -> None:
     """Forward over reverse: the derivative of a function's own derivative."""
+
     @ti.func
     def cube(x):
         return x * x * x
@@ -327,6 +337,7 @@ def test_second_order(with_own: bool) -> None:
         return 3.0 * x * x * adjoint
 
     if with_own:
+
         @cube.def_jvp
         @ti.func
         def cube_jvp(x, result, dx):
@@ -359,8 +370,13 @@ def test_forward_mode_alone_is_refused_in_reverse() -> None:
             loss[None] += f(x[i])
 
     assert ti.ad.grad(f)(3.0) == pytest.approx(6.0)
-    with pytest.raises(ti.TaichiCompilationError, match=r"test_custom.*'f' has a derivative.*forward mode.*def_vjp"), \
-            ti.ad.Tape(loss):
+    with (
+        pytest.raises(
+            ti.TaichiCompilationError,
+            match=r"test_custom.*'f' has a derivative.*forward mode.*def_vjp",
+        ),
+        ti.ad.Tape(loss),
+    ):
         run()
 
 
@@ -375,7 +391,9 @@ def test_forward_mode_agrees_with_reverse() -> None:
         for i in F:
             U, S, V = ti.svd(F[i])
             M, q = f(S.trace(), S[0:2, 0:2], 2)
-            loss[None] += (U @ V.transpose() * F[i]).sum() + q + M[0, 0] * ti.polar_decompose(F[i])[0][1, 2]
+            loss[None] += (
+                (U @ V.transpose() * F[i]).sum() + q + M[0, 0] * ti.polar_decompose(F[i])[0][1, 2]
+            )
 
     with ti.ad.Tape(loss):
         run()
@@ -415,6 +433,7 @@ def test_assertions_stay() -> None:
 
 # The self-test.
 
+
 def test_a_right_derivative_passes() -> None:
     f = jvp_of(True)
     ti.ad.check_custom(f, 0.7, np.array([[1.0, 2.0], [0.5, -1.0]]), 3)
@@ -422,7 +441,10 @@ def test_a_right_derivative_passes() -> None:
 
 
 def test_a_wrong_derivative_is_found() -> None:
-    with pytest.raises(ti.TaichiAssertionError, match=r"'double_vjp' .* 'double': in argument 'x' it gives 7.*give 2"):
+    with pytest.raises(
+        ti.TaichiAssertionError,
+        match=r"'double_vjp' .* 'double': in argument 'x' it gives 7.*give 2",
+    ):
         ti.ad.check_custom(swapped(), 3.0)
 
     @ti.func
@@ -471,6 +493,7 @@ def test_what_cannot_be_checked() -> None:
 
 
 # Errors.
+
 
 def raised(call: Any, *args: Any) -> str:
     """What compiling a kernel with a call says."""
@@ -521,14 +544,22 @@ def test_what_a_derivative_returns() -> None:
     def parameters(a, v, n, adjoint):
         return a, v
 
-    assert "'too_few' returns 1 adjoints, expected 2, of 'a', 'v' (here 'n' is no float" in run_with(too_few)
+    assert (
+        "'too_few' returns 1 adjoints, expected 2, of 'a', 'v' (here 'n' is no float"
+        in run_with(too_few)
+    )
     assert "'for_the_integer' returns 3 adjoints, expected 2" in run_with(for_the_integer)
-    assert "'scalar_for_vector' returns a scalar as the adjoint of 'v', expected a vector of shape (2,)" in \
-        run_with(scalar_for_vector)
+    assert (
+        "'scalar_for_vector' returns a scalar as the adjoint of 'v', expected a vector of shape "
+        "(2,)" in run_with(scalar_for_vector)
+    )
     assert "'longer' returns a vector of shape (3,) as the adjoint of 'v'" in run_with(longer)
     assert "'nothing' returns 0 adjoints, expected 2" in run_with(nothing)
     message = run_with(parameters)
-    assert "'parameters' takes 4 arguments, expected 5: those of the function, its result and the adjoint" in message
+    assert (
+        "'parameters' takes 4 arguments, expected 5: those of the function, its result and the "
+        "adjoint" in message
+    )
     assert "test_custom_functions.py" in message and "def parameters(" in message
 
 
@@ -575,11 +606,16 @@ def test_what_a_function_may_not_do() -> None:
         a + 1.0
 
     assert "'reads' has derivatives of its own" in (message := run_with(reads))
-    assert "reads memory 'x_1': pass what it reads as an argument" in message and "return a + y[0]" in message
+    assert (
+        "reads memory 'x_1': pass what it reads as an argument" in message
+        and "return a + y[0]" in message
+    )
     assert "updates memory 'x_1'" in run_with(writes)
     assert "'prints' has derivatives" in run_with(prints)
     assert "draws random numbers" in run_with(draws)
-    assert "'counts' has derivatives of its own, so it returns floats, and not i32" in run_with(counts)
+    assert "'counts' has derivatives of its own, so it returns floats, and not i32" in run_with(
+        counts
+    )
     assert "'silent' has derivatives of its own, and returns nothing" in run_with(silent)
 
 
@@ -632,14 +668,18 @@ def test_arguments_are_values() -> None:
 
 def test_definitions() -> None:
     double = swapped()
-    with pytest.raises(ti.TaichiRuntimeError, match=r"'double' has a def_vjp already: 'double_vjp'"):
+    with pytest.raises(
+        ti.TaichiRuntimeError, match=r"'double' has a def_vjp already: 'double_vjp'"
+    ):
         double.def_vjp(lambda x, result, adjoint: adjoint)
 
     @ti.kernel
     def run():
         pass
 
-    with pytest.raises(ti.TaichiTypeError, match=r"takes a @ti\.func or a Python function, not a Kernel"):
+    with pytest.raises(
+        ti.TaichiTypeError, match=r"takes a @ti\.func or a Python function, not a Kernel"
+    ):
         double.def_jvp(run)
     with pytest.raises(ti.TaichiTypeError, match=r"'run' is a kernel.*@ti.func"):
         run.def_vjp(lambda result, adjoint: adjoint)

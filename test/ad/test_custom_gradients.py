@@ -1,4 +1,5 @@
 """Functions whose gradient is another function, or nothing."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -98,7 +99,10 @@ def test_no_grad_cuts_and_keeps_what_others_need() -> None:
     assert x.to_numpy() == pytest.approx([7.0, 100.0, 100.0, 100.0])
     assert tape.explain().bytes == start.nbytes
     x.from_numpy(start)
-    with pytest.raises(ti.TaichiRuntimeError, match=r"'x'.*is overwritten"), ti.ad.Tape(loss, rules="refuse"):
+    with (
+        pytest.raises(ti.TaichiRuntimeError, match=r"'x'.*is overwritten"),
+        ti.ad.Tape(loss, rules="refuse"),
+    ):
         square()
         change()
 
@@ -297,7 +301,9 @@ def test_the_check_finds_a_wrong_one() -> None:
         return doubled
 
     ti.ad.check(loss, x, with_gradient(2.0))
-    with pytest.raises(ti.TaichiAssertionError, match=r"'x'\[0\] the gradient is 3.0.*function 'doubled' disagrees"):
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"'x'\[0\] the gradient is 3.0.*function 'doubled' disagrees"
+    ):
         ti.ad.check(loss, x, with_gradient(3.0))
 
 

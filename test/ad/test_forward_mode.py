@@ -1,4 +1,5 @@
 """Forward mode: tangents of losses, against closed forms and finite differences."""
+
 from __future__ import annotations
 
 import warnings
@@ -34,7 +35,9 @@ def test_a_jacobian_by_columns_and_at_once() -> None:
         return 2.5
 
     values = x.to_numpy()
-    expected = np.diag(np.cos(values) * np.roll(values, -1)) + np.diag(np.sin(values)) @ np.roll(np.eye(n), 1, 1)
+    expected = np.diag(np.cos(values) * np.roll(values, -1)) + np.diag(np.sin(values)) @ np.roll(
+        np.eye(n), 1, 1
+    )
     for k in range(n):
         with ti.ad.FwdMode(loss=y, param=x, seed=[float(k == j) for j in range(n)]):
             assert f() == 2.5
@@ -61,8 +64,12 @@ def test_several_losses_and_parameters() -> None:
     with ti.ad.FwdMode([u, v], [x, a], [move, change]):
         f()
     values, factor = x.to_numpy(), a[None]
-    np.testing.assert_allclose(u.dual[None], (2 * factor * values * move).sum() + change * (values ** 2).sum())
-    np.testing.assert_allclose(v.dual.to_numpy(), (move / factor - change * values / factor ** 2).sum(0))
+    np.testing.assert_allclose(
+        u.dual[None], (2 * factor * values * move).sum() + change * (values**2).sum()
+    )
+    np.testing.assert_allclose(
+        v.dual.to_numpy(), (move / factor - change * values / factor**2).sum(0)
+    )
 
 
 def test_loops_branches_and_updates_in_place() -> None:
@@ -133,8 +140,11 @@ def test_atomic_choices_take_their_tangent_along(kind: str) -> None:
     with ti.ad.FwdMode(best, x, move):
         f()
     values = x.to_numpy()
-    expected = {"max": move[values.argmax()], "min": move[values.argmin()],
-                "mul": 0.001 * move.sum() * np.exp(0.001 * values.sum())}[kind]
+    expected = {
+        "max": move[values.argmax()],
+        "min": move[values.argmin()],
+        "mul": 0.001 * move.sum() * np.exp(0.001 * values.sum()),
+    }[kind]
     np.testing.assert_allclose(best.dual[None], expected, rtol=1e-12)
 
 
@@ -190,7 +200,11 @@ def test_stopped_values_and_functions_without_gradient() -> None:
     with ti.ad.FwdMode(loss, x):
         f()
         quiet()
-    assert loss.dual[None] == x[None] and y.dual[None] == 0 and loss[None] == x[None] ** 2 + 3 * x[None]
+    assert (
+        loss.dual[None] == x[None]
+        and y.dual[None] == 0
+        and loss[None] == x[None] ** 2 + 3 * x[None]
+    )
 
     @ti.ad.grad_replaced
     def own() -> None:
@@ -200,7 +214,10 @@ def test_stopped_values_and_functions_without_gradient() -> None:
     def own_grad() -> None:
         g.grad()
 
-    with pytest.raises(ti.TaichiRuntimeError, match="'own' has a gradient of its own"), ti.ad.FwdMode(loss, x):
+    with (
+        pytest.raises(ti.TaichiRuntimeError, match="'own' has a gradient of its own"),
+        ti.ad.FwdMode(loss, x),
+    ):
         own()
     with ti.ad.FwdMode(loss, x):  # the failed one is over
         f()
@@ -227,7 +244,10 @@ def test_a_field_without_dual_in_the_chain() -> None:
             first()
             second()
 
-    with pytest.warns(UserWarning, match=r"field 'between' .* has no dual, but carries a derivative .*between -> loss"):
+    with pytest.warns(
+        UserWarning,
+        match=r"field 'between' .* has no dual, but carries a derivative .*between -> loss",
+    ):
         run()
     np.testing.assert_allclose(loss.dual[None], 2 * x.to_numpy().sum())
     with warnings.catch_warnings():
@@ -250,8 +270,12 @@ def test_arrays() -> None:
     with ti.ad.FwdMode(y, x, np.eye(4)[1:3]) as mode:
         f(x, y)
     np.testing.assert_allclose(mode.tangents(y), np.diag(3 * x.to_numpy() ** 2)[1:3])
-    with pytest.raises(ti.TaichiRuntimeError, match="a derivative passes to array argument 1 of kernel 'f'"), \
-            ti.ad.FwdMode(y, x, np.ones(4)):
+    with (
+        pytest.raises(
+            ti.TaichiRuntimeError, match="a derivative passes to array argument 1 of kernel 'f'"
+        ),
+        ti.ad.FwdMode(y, x, np.ones(4)),
+    ):
         f(x, plain)
 
 
@@ -303,7 +327,9 @@ def test_bad_requests() -> None:
     x, y, k, tape_loss = dual(3), dual(), ti.field(ti.i32, shape=()), variable()
     with pytest.raises(RuntimeError, match="`seed` is not set"):
         ti.ad.FwdMode(y, x)
-    with pytest.raises(ti.TaichiTypeError, match=r"seed of shape \(2,\) for a parameter of shape \(3,\)"):
+    with pytest.raises(
+        ti.TaichiTypeError, match=r"seed of shape \(2,\) for a parameter of shape \(3,\)"
+    ):
         ti.ad.FwdMode(y, x, [1.0, 2.0])
     with pytest.raises(ti.TaichiTypeError, match="1 seeds for 2 parameters"):
         ti.ad.FwdMode(y, [x, y], [np.ones(3)])

@@ -1,4 +1,6 @@
-"""`ti.ad.check` and `grad_check`: gradients against finite differences, and the launch that disagrees."""
+"""`ti.ad.check` and `grad_check`: gradients against finite differences, and the launch that
+disagrees."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -130,11 +132,15 @@ def test_the_wrong_kernel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         second()
         third()
 
-    with pytest.raises(ti.TaichiAssertionError, match=r"\[0\] the gradient is .*kernel 'second'") as caught:
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"\[0\] the gradient is .*kernel 'second'"
+    ) as caught:
         ti.ad.check(loss, x, run)
     names_both(caught.value, "def second():")
-    with pytest.raises(ti.TaichiAssertionError, match="Not all pass finite difference check"), \
-            ti.ad.Tape(loss, grad_check=[x]):
+    with (
+        pytest.raises(ti.TaichiAssertionError, match="Not all pass finite difference check"),
+        ti.ad.Tape(loss, grad_check=[x]),
+    ):
         run()
 
 

@@ -1,4 +1,5 @@
 """Programs that step in place, each beside the form that is indexed by time."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,6 +16,7 @@ N, STEPS = 5, 20
 
 def times(operator: str, state: Any, factor: Any) -> Any:
     """A kernel that updates in place, one that writes to the next time; `step` is compile-time."""
+
     @ti.kernel
     def update():
         for i in range(N):
@@ -28,11 +30,13 @@ def times(operator: str, state: Any, factor: Any) -> Any:
                 state[i] = (2.5 + factor[i]) * state[i] * (1.0 - state[i])
             else:
                 state[i] = ti.sin(state[i] * state[i]) + 0.1 * factor[i]
+
     return update
 
 
 def written(operator: str, states: Any, factor: Any) -> Any:
     """The same update, from one time to the next."""
+
     @ti.kernel
     def update(t: ti.i32):
         for i in range(N):
@@ -48,10 +52,14 @@ def written(operator: str, states: Any, factor: Any) -> Any:
             else:
                 v = ti.sin(v * v) + 0.1 * factor[i]
             states[t + 1, i] = v
+
     return update
 
 
-@pytest.mark.parametrize("operator, steps", [("*=", STEPS), ("/=", STEPS), ("**=", 3), ("logistic", STEPS), ("x*x", STEPS)])
+@pytest.mark.parametrize(
+    "operator, steps",
+    [("*=", STEPS), ("/=", STEPS), ("**=", 3), ("logistic", STEPS), ("x*x", STEPS)],
+)
 def test_twenty_launches_in_place(operator: str, steps: int) -> None:
     state, factor, loss = variable(N, low=0.2, high=0.8), variable(N, low=0.4, high=0.9), scalar()
     states = ti.field(ti.f64, shape=(steps + 1, N), needs_grad=True)
@@ -280,7 +288,8 @@ def test_gauss_seidel_sweeps() -> None:
 
 @pytest.mark.parametrize("opaque", [False, True])
 def test_averages_and_blending_in_place_along_columns(opaque: bool) -> None:
-    """Linear recursions need nothing saved; blending that stops where it is opaque needs its transparency."""
+    """Linear recursions need nothing saved; blending that stops where it is opaque needs its
+    transparency."""
     x, out, loss = variable(N, 6), variable(N), scalar()
     clear = ti.field(ti.f64, shape=N, needs_grad=True)
 

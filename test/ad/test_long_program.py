@@ -1,7 +1,10 @@
-"""A program longer than any other test: twelve kernels, hundreds of steps in place, a controller, contacts, random draws.
+"""A program longer than any other test: twelve kernels, hundreds of steps in place, a controller,
+contacts, random draws.
 
-Its gradient is compared with finite differences, and with the complex steps of the same program in NumPy.
+Its gradient is compared with finite differences, and with the complex steps of the same program in
+NumPy.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +31,8 @@ def threads(request: pytest.FixtureRequest) -> Iterator[int]:
 
 
 class Hopper:
-    """Points joined by springs, whose rest lengths a network sets from what it senses; every state is overwritten."""
+    """Points joined by springs, whose rest lengths a network sets from what it senses; every state
+    is overwritten."""
 
     def __init__(self) -> None:
         self.place = ti.Vector.field(2, ti.f64, shape=POINTS, needs_grad=True)
@@ -43,7 +47,9 @@ class Hopper:
         self.noise = ti.field(ti.f64, shape=(STEPS, POINTS))
         self.loss = scalar()
         self.kernels = self._kernels()
-        self.place.from_numpy(np.stack([0.5 * np.arange(POINTS), 0.3 + 0.1 * np.arange(POINTS) % 0.2], 1))
+        self.place.from_numpy(
+            np.stack([0.5 * np.arange(POINTS), 0.3 + 0.1 * np.arange(POINTS) % 0.2], 1)
+        )
         scatter(self.speed, -0.3, 0.3)
 
     def run(self) -> None:
@@ -71,7 +77,13 @@ class Hopper:
 
     def _kernels(self) -> tuple[Any, ...]:
         place, speed, force, heat = self.place, self.speed, self.force, self.heat
-        sensed, hidden, rest, touched, order = self.sensed, self.hidden, self.rest, self.touched, self.order
+        sensed, hidden, rest, touched, order = (
+            self.sensed,
+            self.hidden,
+            self.rest,
+            self.touched,
+            self.order,
+        )
         first, second, noise, loss = self.first, self.second, self.noise, self.loss
 
         @ti.kernel
@@ -80,7 +92,11 @@ class Hopper:
                 if k < 2:
                     sensed[k] = ti.sin(0.1 * t + 1.5 * k)
                 else:
-                    sensed[k] = place[order[k - 2]][1] - place[order[(k - 1) % POINTS]][1] + 0.5 * speed[k - 2][k % 2]
+                    sensed[k] = (
+                        place[order[k - 2]][1]
+                        - place[order[(k - 1) % POINTS]][1]
+                        + 0.5 * speed[k - 2][k % 2]
+                    )
 
         @ti.kernel
         def think():
@@ -162,7 +178,11 @@ class Hopper:
         @ti.kernel
         def score(weight: ti.f64):
             for i in place:
-                loss[None] += weight * (place[order[i]][0] * (i + 1) - heat[i] ** 2) / (1.0 + 0.01 * touched[i])
+                loss[None] += (
+                    weight
+                    * (place[order[i]][0] * (i + 1) - heat[i] ** 2)
+                    / (1.0 + 0.01 * touched[i])
+                )
             loss[None] *= 0.98
 
         return sense, think, act, clear, pull, shake, fall, touch, move, warm, turn, score
@@ -170,28 +190,37 @@ class Hopper:
 
 def in_numpy(start: dict[str, Array], noise: Array) -> complex:
     """The loss by NumPy, of complex numbers; branches look at real parts."""
-    place, speed, hidden, rest = (start[name].astype(complex) for name in ("place", "speed", "hidden", "rest"))
+    place, speed, hidden, rest = (
+        start[name].astype(complex) for name in ("place", "speed", "hidden", "rest")
+    )
     heat, touched, order = np.full(POINTS, 0.1 + 0j), np.zeros(POINTS), np.arange(POINTS)
     loss = 0j
 
     def score(weight: float) -> complex:
-        terms = (place[order, 0] * np.arange(1, POINTS + 1) - heat ** 2) / (1 + 0.01 * touched)
+        terms = (place[order, 0] * np.arange(1, POINTS + 1) - heat**2) / (1 + 0.01 * touched)
         return (loss + weight * terms.sum()) * 0.98
 
     for t in range(STEPS):
         heights = place[order, 1]
         fast = [speed[k - 2, k % 2] for k in range(2, INPUTS)]
-        sensed = np.concatenate([np.sin(0.1 * t + np.array([0, 1.5])), heights - np.roll(heights, -1) + 0.5 * np.array(fast)])
+        sensed = np.concatenate(
+            [
+                np.sin(0.1 * t + np.array([0, 1.5])),
+                heights - np.roll(heights, -1) + 0.5 * np.array(fast),
+            ]
+        )
         hidden = np.tanh(0.2 * hidden + sensed @ start["first"])
         rest = 0.5 * rest + 0.25 + 0.1 * np.tanh(hidden @ start["second"])
         away = np.diff(place, axis=0)
-        length = np.sqrt((away ** 2).sum(1))
+        length = np.sqrt((away**2).sum(1))
         pulls = (STIFF * (length - rest) / length)[:, None] * away
         force = np.zeros((POINTS, 2), complex)
         force[:-1] += pulls
         force[1:] -= pulls
         force[:, 0] += noise[t] * speed[:, 1]
-        speed = (speed + DT * (force + np.array([0, -2.0]) - heat[:, None] * speed)) * (1 - DRAG * DT)
+        speed = (speed + DT * (force + np.array([0, -2.0]) - heat[:, None] * speed)) * (
+            1 - DRAG * DT
+        )
         for i in range(POINTS):
             depth = -place[i, 1]
             if depth.real > 0:
@@ -199,12 +228,12 @@ def in_numpy(start: dict[str, Array], noise: Array) -> complex:
                 speed[i, 0] /= 1 + depth * speed[i, 0] * np.sign(speed[i, 0].real)
                 touched[i] += 1
             elif touched[i] > 20:
-                speed[i, 0] *= 1 - 0.1 * depth ** 2
+                speed[i, 0] *= 1 - 0.1 * depth**2
         place = place + DT * speed
-        aim = 0.1 + (speed ** 2).sum(1)
+        aim = 0.1 + (speed**2).sum(1)
         heat = aim
         for _ in range(40):
-            heat = heat - (heat + heat ** 3 - aim) / (1 + 3 * heat ** 2)
+            heat = heat - (heat + heat**3 - aim) / (1 + 3 * heat**2)
         for i in range(POINTS - 1):
             if (t >> i) & 1:
                 order[[i, i + 1]] = order[[i + 1, i]]
@@ -218,7 +247,10 @@ def in_numpy(start: dict[str, Array], noise: Array) -> complex:
 @pytest.mark.filterwarnings("ignore:field")
 def test_a_hopper(threads: int) -> None:
     hopper = Hopper()
-    inputs = {name: getattr(hopper, name) for name in ("place", "speed", "hidden", "rest", "first", "second")}
+    inputs = {
+        name: getattr(hopper, name)
+        for name in ("place", "speed", "hidden", "rest", "first", "second")
+    }
     before = {name: x.to_numpy() for name, x in inputs.items()}
     start = State([], hopper.loss)
     hopper.run()
@@ -231,7 +263,9 @@ def test_a_hopper(threads: int) -> None:
     touched, noise = hopper.touched.to_numpy(), hopper.noise.to_numpy()
     assert touched.min() > 20 and touched.max() < STEPS - 20  # every branch was taken
     state = 8 * (3 * 2 * POINTS + POINTS + INPUTS + HIDDEN + POINTS) + 4 * 2 * POINTS
-    assert tape.explain().bytes <= STEPS * (state + 8 * 2 * POINTS)  # speeds are overwritten twice a step
+    assert tape.explain().bytes <= STEPS * (
+        state + 8 * 2 * POINTS
+    )  # speeds are overwritten twice a step
 
     compare_with_numpy(before, noise, gradients, plain)
     random = np.random.default_rng(3)
@@ -251,7 +285,9 @@ def test_a_hopper(threads: int) -> None:
         assert found / 64 == pytest.approx(expected, rel=1e-5)
 
 
-def compare_with_numpy(before: dict[str, Array], noise: Array, gradients: dict[str, Array], plain: float) -> None:
+def compare_with_numpy(
+    before: dict[str, Array], noise: Array, gradients: dict[str, Array], plain: float
+) -> None:
     """Compare the loss, and derivatives in single elements of every input, with complex steps."""
     assert in_numpy(before, noise).real == pytest.approx(plain, rel=1e-9)
     for name, gradient in gradients.items():

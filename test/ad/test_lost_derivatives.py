@@ -1,4 +1,6 @@
-"""Values that leave the kernels of a tape, and what Python writes over: a derivative that is lost is spoken of."""
+"""Values that leave the kernels of a tape, and what Python writes over: a derivative that is lost
+is spoken of."""
+
 from __future__ import annotations
 
 import functools
@@ -75,20 +77,41 @@ class Model:
             for i in y:
                 loss[None] += y[i]
 
-        self.energy, self.size, self.number, self.stopped, self.of_array = energy, size, count, stopped, of_array
+        self.energy, self.size, self.number, self.stopped, self.of_array = (
+            energy,
+            size,
+            count,
+            stopped,
+            of_array,
+        )
         self.weigh, self.to_y, self.from_y, self.to_array = weigh, to_y, from_y, to_array
 
 
 class TestResults:
     """What kernels return."""
 
-    @pytest.mark.parametrize("use", [
-        lambda m: m.weigh(m.energy()), lambda m: m.loss.fill(m.energy()), lambda m: [m.energy()], lambda m: m.energy() + 1,
-        lambda m: print(m.energy()), lambda m: functools.partial(m.energy)() > 0, lambda m: [k() for k in [m.energy]]])
+    @pytest.mark.parametrize(
+        "use",
+        [
+            lambda m: m.weigh(m.energy()),
+            lambda m: m.loss.fill(m.energy()),
+            lambda m: [m.energy()],
+            lambda m: m.energy() + 1,
+            lambda m: print(m.energy()),
+            lambda m: functools.partial(m.energy)() > 0,
+            lambda m: [k() for k in [m.energy]],
+        ],
+    )
     def test_a_used_result_warns(self, use: Callable[[Model], Any]) -> None:
         m = Model()
-        with pytest.warns(UserWarning, match=r"test_lost_derivatives.py:\d+: the result of kernel 'energy' "
-                          r"\(.*test_lost_derivatives.py:\d+\) is used in Python inside a tape"), ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(
+                UserWarning,
+                match=r"test_lost_derivatives.py:\d+: the result of kernel 'energy' "
+                r"\(.*test_lost_derivatives.py:\d+\) is used in Python inside a tape",
+            ),
+            ti.ad.Tape(m.loss),
+        ):
             m.weigh(1.0)
             used = use(m)  # noqa: F841
 
@@ -123,8 +146,12 @@ class TestResults:
 
     def test_in_forward_mode(self) -> None:
         m = Model()
-        with pytest.warns(UserWarning, match="the result of kernel 'energy' .* inside a forward mode"), \
-                ti.ad.FwdMode(m.loss, m.x, np.ones(N)):
+        with (
+            pytest.warns(
+                UserWarning, match="the result of kernel 'energy' .* inside a forward mode"
+            ),
+            ti.ad.FwdMode(m.loss, m.x, np.ones(N)),
+        ):
             m.weigh(m.energy())
 
     def test_in_a_checkpointed_loop(self) -> None:
@@ -165,12 +192,26 @@ class TestResults:
 class TestWrites:
     """What Python writes over."""
 
-    @pytest.mark.parametrize("write", [lambda m: m.y.fill(0), lambda m: m.y.from_numpy(np.zeros(N)),
-                                       lambda m: m.y.__setitem__(2, 1.0), lambda m: m.y.copy_from(m.plain)])
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda m: m.y.fill(0),
+            lambda m: m.y.from_numpy(np.zeros(N)),
+            lambda m: m.y.__setitem__(2, 1.0),
+            lambda m: m.y.copy_from(m.plain),
+        ],
+    )
     def test_over_what_no_kernel_has_read(self, write: Callable[[Model], None]) -> None:
         m = Model()
-        with pytest.warns(UserWarning, match=r"test_lost_derivatives.py:\d+: 'y' is written in Python inside a tape, over what "
-                          "carries a derivative") as caught, ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(
+                UserWarning,
+                match=r"test_lost_derivatives.py:\d+: 'y' is written in Python inside a tape, "
+                r"over what "
+                "carries a derivative",
+            ) as caught,
+            ti.ad.Tape(m.loss),
+        ):
             m.to_y()
             write(m)
             m.from_y()
@@ -178,18 +219,28 @@ class TestWrites:
 
     def test_of_an_ndarray(self) -> None:
         m, a = Model(), ti.ndarray(ti.f64, N)
-        with pytest.warns(UserWarning, match="array argument 'a' of kernel 'to_array' is written in Python"), \
-                ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(
+                UserWarning, match="array argument 'a' of kernel 'to_array' is written in Python"
+            ),
+            ti.ad.Tape(m.loss),
+        ):
             m.weigh(1.0)
             m.to_array(a)
             a[1] = 1
 
     def test_of_the_loss(self) -> None:
         m = Model()
-        with pytest.warns(UserWarning, match=r"'loss' is read in Python inside a tape"), ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(UserWarning, match=r"'loss' is read in Python inside a tape"),
+            ti.ad.Tape(m.loss),
+        ):
             m.weigh(2.0)
             m.loss[None] = m.loss[None] * 4
-        with pytest.warns(UserWarning, match=r"'loss' is written in Python inside a tape"), ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(UserWarning, match=r"'loss' is written in Python inside a tape"),
+            ti.ad.Tape(m.loss),
+        ):
             m.weigh(2.0)
             m.loss[None] = 0
             m.weigh(3.0)
@@ -238,7 +289,10 @@ class TestWrites:
             for i in m.x:
                 u[t, i] = m.x[i]
 
-        with pytest.warns(UserWarning, match="'u' is written in Python") as caught, ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(UserWarning, match="'u' is written in Python") as caught,
+            ti.ad.Tape(m.loss),
+        ):
             m.weigh(1.0)
             for t in range(5):
                 u[t + 5, 0] = 1.0
@@ -254,11 +308,20 @@ class TestTheLoss:
     def test_is_spoken_of(self) -> None:
         m, loss = Model(), ti.ndarray(ti.f64, (), needs_grad=True)
         for one in (m.loss, loss):
-            with pytest.warns(UserWarning, match="no kernel launched in this tape writes to its loss"), ti.ad.Tape(one):
+            with (
+                pytest.warns(
+                    UserWarning, match="no kernel launched in this tape writes to its loss"
+                ),
+                ti.ad.Tape(one),
+            ):
                 m.to_y()
 
     def test_is_reached(self) -> None:
-        m, loss, other = Model(), ti.ndarray(ti.f64, (), needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+        m, loss, other = (
+            Model(),
+            ti.ndarray(ti.f64, (), needs_grad=True),
+            ti.field(ti.f64, (), needs_grad=True),
+        )
 
         @ti.kernel
         def one(loss: ti.types.ndarray()):

@@ -1,4 +1,6 @@
-"""Forms of one program that must not change its gradient: split, unrolled, laid out anew, on more threads."""
+"""Forms of one program that must not change its gradient: split, unrolled, laid out anew, on more
+threads."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -57,6 +59,7 @@ def split(x: Any, y: Any, loss: Any) -> Callable[[], None]:
             second()
         third()
         fourth()
+
     return run
 
 
@@ -92,11 +95,13 @@ def unrolled(x: Any, y: Any, loss: Any) -> Callable[[], None]:
         for i in range(SHAPE[0]):
             for j in ti.static(range(SHAPE[1])):
                 loss[None] += x[i, j] * y[i, j] * (i + 1)
+
     return run
 
 
-def gradient(form: Any, layout: Any, threads: int, shared: bool = False,
-             names: tuple[str, str] = ("x", "y")) -> list[np.ndarray[Any, Any]]:
+def gradient(
+    form: Any, layout: Any, threads: int, shared: bool = False, names: tuple[str, str] = ("x", "y")
+) -> list[np.ndarray[Any, Any]]:
     """The gradient of one form, checked by differences; threads share loops of any length."""
     ti.init(default_fp=ti.f64, cpu_max_num_threads=threads)
     program().config.thread_worth = 0
@@ -120,7 +125,9 @@ def expected() -> list[np.ndarray[Any, Any]]:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("form", [split, together, unrolled])
-def test_forms_and_layouts(form: Any, layout: Any, threads: int, expected: list[np.ndarray[Any, Any]]) -> None:
+def test_forms_and_layouts(
+    form: Any, layout: Any, threads: int, expected: list[np.ndarray[Any, Any]]
+) -> None:
     for found, other in zip(gradient(form, layout, threads), expected):
         np.testing.assert_allclose(found, other, rtol=1e-11, atol=1e-13)
 
@@ -132,12 +139,15 @@ def test_arrays_of_structures(expected: list[np.ndarray[Any, Any]]) -> None:
 
 @pytest.mark.parametrize("names", [("y", "x"), ("zebra", "apple"), ("loss_", "field")])
 @pytest.mark.parametrize("form", [split, together, unrolled])
-def test_other_names(form: Any, names: tuple[str, str], expected: list[np.ndarray[Any, Any]]) -> None:
+def test_other_names(
+    form: Any, names: tuple[str, str], expected: list[np.ndarray[Any, Any]]
+) -> None:
     for found, other in zip(gradient(form, blocked, 1, names=names), expected):
         np.testing.assert_allclose(found, other, rtol=1e-11, atol=1e-13)
 
 
-# Each statement of a kernel in a kernel of its own, under indices, conditions and bounds that are overwritten.
+# Each statement of a kernel in a kernel of its own, under indices, conditions and bounds that are
+# overwritten.
 
 ORDER = np.array([2, 0, 3, 1], np.int32)
 
@@ -168,6 +178,7 @@ def steered(x: Any, y: Any, loss: Any, order: Any, cut: bool) -> Callable[[], No
             for part in (1, 2, 3) if cut else (0,):
                 turn(part)
         total()
+
     return run
 
 
@@ -185,7 +196,9 @@ def test_steered_by_fields(cut: bool, layout: Any, threads: int) -> None:
 
 def steered_gradient() -> list[np.ndarray[Any, Any]]:
     """The same by hand, in NumPy: forward with all states kept, then backward."""
-    generator = {seed: np.random.default_rng([seed, *SHAPE]).uniform(0.5, 1.5, SHAPE) for seed in (1, 2)}
+    generator = {
+        seed: np.random.default_rng([seed, *SHAPE]).uniform(0.5, 1.5, SHAPE) for seed in (1, 2)
+    }
     x, y, order = generator[1].copy(), generator[2].copy(), ORDER.copy()
     history = []
     for _ in range(3):

@@ -1,7 +1,10 @@
-"""Programs in pairs: one overwrites what its gradient needs, the other keeps it itself and must cost nothing.
+"""Programs in pairs: one overwrites what its gradient needs, the other keeps it itself and must
+cost nothing.
 
-`check_pair` compares both with finite differences and with each other; only the first may keep bytes.
+`check_pair` compares both with finite differences and with each other; only the first may keep
+bytes.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -26,7 +29,9 @@ def double() -> Iterator[None]:
     ti.reset()
 
 
-def check_closed(run: Callable[[], Any], inputs: list[Any], loss: Any, expected: list[Any], saves: bool) -> None:
+def check_closed(
+    run: Callable[[], Any], inputs: list[Any], loss: Any, expected: list[Any], saves: bool
+) -> None:
     """Compare a gradient with what calculus, or the table of AUTODIFF.md §6, says it is."""
     start = State(inputs, loss)
     with ti.ad.Tape(loss, rules="save" if saves else "refuse") as tape:
@@ -38,6 +43,7 @@ def check_closed(run: Callable[[], Any], inputs: list[Any], loss: Any, expected:
 
 
 # Indices, conditions, bounds and coefficients that lie in fields.
+
 
 def integers() -> Any:
     return ti.field(ti.i32, shape=N)
@@ -53,6 +59,7 @@ def floats_with_gradient() -> Any:
 
 def use(role: str, holder: Any, target: Any, x: Any, loss: Any) -> Any:
     """A kernel that is steered by `holder`, and writes to `target`, which may be the same."""
+
     @ti.kernel
     def run():
         for i in range(N):
@@ -72,6 +79,7 @@ def use(role: str, holder: Any, target: Any, x: Any, loss: Any) -> Any:
             else:
                 loss[None] += holder[i] * x[i]
             target[i] = ti.cast(i, holder.dtype)
+
     return run
 
 
@@ -80,6 +88,7 @@ def later_kernel(target: Any) -> Any:
     def run():
         for i in target:
             target[i] = ti.cast(0, target.dtype)
+
     return run
 
 
@@ -96,17 +105,24 @@ OVERWRITES = {
 @pytest.mark.parametrize("role", ["index", "condition", "bound", "coefficient"])
 def test_values_that_steer(role: str, make: Callable[[], Any], place: str) -> None:
     x, loss, holder, spare, other = variable(N), scalar(), make(), make(), make()
-    holder.from_numpy(np.array([3, 0, 2, 1], holder.dtype.numpy) + (0.5 if holder.dtype.is_float else 0))
+    holder.from_numpy(
+        np.array([3, 0, 2, 1], holder.dtype.numpy) + (0.5 if holder.dtype.is_float else 0)
+    )
     inputs = [x, holder] if make is floats_with_gradient else [x]
     if place == "same kernel":
         overwriting, obeying = use(role, holder, holder, x, loss), use(role, holder, spare, x, loss)
     else:
-        first, end, end_elsewhere = use(role, holder, other, x, loss), OVERWRITES[place](holder), OVERWRITES[place](spare)
+        first, end, end_elsewhere = (
+            use(role, holder, other, x, loss),
+            OVERWRITES[place](holder),
+            OVERWRITES[place](spare),
+        )
         overwriting, obeying = (lambda: (first(), end())), (lambda: (first(), end_elsewhere()))
     check_pair(overwriting, obeying, inputs, loss)
 
 
 # In place on a loss and on components; stores; atomics.
+
 
 def test_operators_on_the_loss() -> None:
     x, loss, total, scaled, divided = variable(N), scalar(), scalar(), scalar(), scalar()
@@ -203,7 +219,7 @@ def test_the_value_an_atomic_returns() -> None:
         ti.loop_config(serialize=True)
         for i in range(N):
             before = ti.atomic_add(y[0], x[i] * y[0])
-            loss[None] += before ** 2 * x[i]
+            loss[None] += before**2 * x[i]
 
     @ti.kernel
     def obeying():
@@ -249,6 +265,7 @@ def test_atomics_that_are_no_sums(kind: str) -> None:
 
 
 # What loops carry: in a field, or in locals, of which nothing is kept.
+
 
 def test_a_vector_with_dynamic_indices() -> None:
     x, loss = variable(N), scalar()
@@ -332,14 +349,19 @@ def test_a_while_on_a_value_with_break_and_continue() -> None:
                 a = a * (1.1 + 0.2 * x[i]) + 0.1 * ti.sin(a)
                 if a > 6.0:
                     break
-            loss[None] += a ** 2
+            loss[None] += a**2
 
     check_pair(overwriting, obeying, [x, y], loss)
 
 
 def test_a_trip_count_found_by_data_and_overwritten() -> None:
     """The source of a `while`'s trips, and of a sum's length, is gone when the reverse runs."""
-    x, y, z, loss = variable(N, low=1.1, high=1.6), variable(N, low=2.0, high=9.0), variable(N), scalar()
+    x, y, z, loss = (
+        variable(N, low=1.1, high=1.6),
+        variable(N, low=2.0, high=9.0),
+        variable(N),
+        scalar(),
+    )
 
     @ti.kernel
     def grow():
@@ -377,7 +399,7 @@ def test_trips(trips: int) -> None:
             a = y[i]
             for j in range(n):
                 a = ti.sin(a * x[i] + 0.01 * j)
-            loss[None] += a ** 2
+            loss[None] += a**2
 
     check_pair(lambda: overwriting(trips), lambda: obeying(trips), [x, y], loss)
 
@@ -408,15 +430,17 @@ def test_four_loops_deep() -> None:
                         for n in range(m + k):
                             a = ti.sin(a * x[(m + n) % N]) + 0.3
                     a += x[k] * a
-            loss[None] += a ** 2
+            loss[None] += a**2
 
     check_pair(overwriting, obeying, [x, y], loss)
 
 
 # Two paths, one of them cut.
 
+
 def two_paths(x: Any, loss: Any, cut: str) -> tuple[Any, Any]:
-    """Programs that reach a loss by `y` and by `z`, which is cut; the first overwrites `x`, the second does not."""
+    """Programs that reach a loss by `y` and by `z`, which is cut; the first overwrites `x`, the
+    second does not."""
     y, z, spare = variable(N), variable(N), variable(N)
 
     @ti.kernel
@@ -471,6 +495,7 @@ def test_a_path_cut_on_purpose(cut: str) -> None:
 
 # Guards at the point where the derivative of the other branch does not exist.
 
+
 @ti.func
 def root(a):
     return ti.sqrt(a)
@@ -498,7 +523,7 @@ def entropy(a):
 
 @ti.func
 def square_root_power(a):
-    return a ** 0.5
+    return a**0.5
 
 
 @ti.func
@@ -532,9 +557,14 @@ def computed_before(f: ti.template(), good, a):
     return result
 
 
-@pytest.mark.parametrize("guard", [by_select, by_ternary, by_if, computed_before], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("f", [root, logarithm, inverse, inverse_root, entropy, square_root_power, arc],
-                         ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "guard", [by_select, by_ternary, by_if, computed_before], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize(
+    "f",
+    [root, logarithm, inverse, inverse_root, entropy, square_root_power, arc],
+    ids=lambda f: f.__name__,
+)
 def test_guards(f: Any, guard: Any) -> None:
     """At 0 the guard is closed; the value is overwritten by what it was used for, or kept."""
     x, y, loss, good = variable(3), variable(3), scalar(), ti.field(ti.i32, shape=3)
@@ -575,7 +605,9 @@ def test_a_guard_on_a_value_stored_by_another_kernel() -> None:
         for i in x:
             loss[None] += ti.select(good[i] > 0, target[i] * z[i], z[i] ** 2)
 
-    check_pair(lambda: (invert(x, w), x.fill(1.0), total(w)), lambda: (invert(x, y), total(y)), [z], loss)
+    check_pair(
+        lambda: (invert(x, w), x.fill(1.0), total(w)), lambda: (invert(x, y), total(y)), [z], loss
+    )
 
 
 def test_norms_at_zero() -> None:
@@ -622,8 +654,11 @@ def test_a_norm_and_an_absolute_value_at_zero() -> None:
     check_pair(overwriting, obeying, [x], loss)
 
 
-def apply_and_overwrite(f: Any, values: list[float]) -> tuple[Callable[[bool], Callable[[], None]], list[Any], Any]:
-    """A program of `f` of some numbers, which it overwrites if asked to; its inputs and its loss."""
+def apply_and_overwrite(
+    f: Any, values: list[float]
+) -> tuple[Callable[[bool], Callable[[], None]], list[Any], Any]:
+    """A program of `f` of some numbers, which it overwrites if asked to; its inputs and its
+    loss."""
     inputs, spares, loss = [scalar() for _ in values], [scalar() for _ in values], scalar()
     for x, value in zip(inputs, values):
         x[None] = value
@@ -645,7 +680,7 @@ def apply_and_overwrite(f: Any, values: list[float]) -> tuple[Callable[[bool], C
 
 @ti.func
 def power(a, b):
-    return a ** b
+    return a**b
 
 
 @ti.func
@@ -660,22 +695,34 @@ def smaller(a, b):
 
 @ti.func
 def squared(a, b):
-    return a ** 2
+    return a**2
 
 
 @ti.func
 def inverse_square(a, b):
-    return a ** -2
+    return a**-2
 
 
-@pytest.mark.parametrize("f, values, expected", [
-    (power, [0.0, 2.0], [0.0, 0.0]), (power, [0.0, 1.0], [1.0, 0.0]), (power, [0.0, 0.0], [0.0, 0.0]),
-    (power, [0.0, 0.5], [np.inf, 0.0]), (power, [-2.0, 3.0], [12.0, np.nan]), (power, [-2.0, 0.0], [0.0, np.nan]),
-    (power, [2.0, 0.0], [0.0, np.log(2.0)]), (squared, [0.0], [0.0]), (squared, [-3.0], [-6.0]),
-    (inverse_square, [-2.0], [0.25]),
-    (larger, [1.0, 1.0], [0.0, 1.0]), (smaller, [1.0, 1.0], [0.0, 1.0]), (larger, [0.0, -0.0], [0.0, 1.0]),
-    (larger, [2.0, 1.0], [1.0, 0.0]), (smaller, [2.0, 1.0], [0.0, 1.0]),
-])
+@pytest.mark.parametrize(
+    "f, values, expected",
+    [
+        (power, [0.0, 2.0], [0.0, 0.0]),
+        (power, [0.0, 1.0], [1.0, 0.0]),
+        (power, [0.0, 0.0], [0.0, 0.0]),
+        (power, [0.0, 0.5], [np.inf, 0.0]),
+        (power, [-2.0, 3.0], [12.0, np.nan]),
+        (power, [-2.0, 0.0], [0.0, np.nan]),
+        (power, [2.0, 0.0], [0.0, np.log(2.0)]),
+        (squared, [0.0], [0.0]),
+        (squared, [-3.0], [-6.0]),
+        (inverse_square, [-2.0], [0.25]),
+        (larger, [1.0, 1.0], [0.0, 1.0]),
+        (smaller, [1.0, 1.0], [0.0, 1.0]),
+        (larger, [0.0, -0.0], [0.0, 1.0]),
+        (larger, [2.0, 1.0], [1.0, 0.0]),
+        (smaller, [2.0, 1.0], [0.0, 1.0]),
+    ],
+)
 def test_powers_and_ties(f: Any, values: list[float], expected: list[float]) -> None:
     form, inputs, loss = apply_and_overwrite(f, values)
     check_closed(form(True), inputs, loss, expected, saves=True)
@@ -719,6 +766,7 @@ def test_ties_of_atomics(kind: str) -> None:
 
 # Aliasing.
 
+
 def test_one_array_for_three_arguments() -> None:
     x, y, z = (ti.ndarray(ti.f64, shape=N, needs_grad=True) for _ in range(3))
     loss = scalar()
@@ -757,5 +805,9 @@ def test_fields_of_one_tree_and_of_one_block() -> None:
         for i in range(N):
             loss[None] += a[i] ** 2
 
-    check_pair(lambda: (square(x, y), square(y, x), square(x, y), total(y)),
-               lambda: (square(x, y), square(y, u), square(u, w), total(w)), [x], loss)
+    check_pair(
+        lambda: (square(x, y), square(y, x), square(x, y), total(y)),
+        lambda: (square(x, y), square(y, u), square(u, w), total(w)),
+        [x],
+        loss,
+    )

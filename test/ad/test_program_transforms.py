@@ -1,4 +1,5 @@
 """Derivatives of programs over fields, as functions of arrays."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,7 +15,8 @@ pytestmark = pytest.mark.usefixtures("f64")
 
 
 class Chain:
-    """x -> h -> y: a hidden state without a gradient of its own, and an output of three elements."""
+    """x -> h -> y: a hidden state without a gradient of its own, and an output of three
+    elements."""
 
     def __init__(self) -> None:
         self.x, self.w = variable(4), variable(4, seed=1)
@@ -64,6 +66,7 @@ def jacobian(f: Callable[..., Any], at: tuple[Any, ...], number: int) -> np.ndar
     """Rows of outputs, columns of the elements of one input, by finite differences of NumPy."""
     columns = []
     for unit in np.eye(at[number].size):
+
         def moved(h: float, unit: Any = unit) -> Any:
             return f(*[a + h * unit if k == number else a for k, a in enumerate(at)])
 
@@ -102,7 +105,11 @@ def test_one_input_gives_one_array() -> None:
 def test_adjoints_and_tangents_of_a_program(chain: Any) -> None:
     x, w = points()
     in_x, in_w = (jacobian(chain.value, (x, w), k) for k in (0, 1))
-    head, v, u = np.array([0.5, -2.0, 1.5]), np.array([1.0, 0.0, -1.0, 2.0]), np.array([0.3, 0.1, 0.0, -1.0])
+    head, v, u = (
+        np.array([0.5, -2.0, 1.5]),
+        np.array([1.0, 0.0, -1.0, 2.0]),
+        np.array([0.3, 0.1, 0.0, -1.0]),
+    )
     value, adjoints = ti.ad.vjp(chain.run, inputs=chain.inputs, output=chain.y)(x, w, head)
     assert value == pytest.approx(chain.value(x, w))
     assert adjoints[0] == pytest.approx(head @ in_x, rel=1e-8)
@@ -119,8 +126,10 @@ def test_a_call_leaves_other_fields_alone(chain: Any) -> None:
     chain.steps[None] = 7
     chain.h.fill(0.25)
     x, w = points()
-    for derivative in (ti.ad.vjp(chain.run, inputs=chain.inputs, output=chain.y),
-                       lambda a, b, _: ti.ad.jvp(chain.run, inputs=chain.inputs, output=chain.y)(a, b, (x, w))):
+    for derivative in (
+        ti.ad.vjp(chain.run, inputs=chain.inputs, output=chain.y),
+        lambda a, b, _: ti.ad.jvp(chain.run, inputs=chain.inputs, output=chain.y)(a, b, (x, w)),
+    ):
         derivative(x, w, np.ones(3))
         assert chain.steps[None] == 7
         assert list(chain.h.to_numpy()) == [0.25] * 4
@@ -145,7 +154,10 @@ def test_several_outputs() -> None:
 
 
 def test_vectors_matrices_and_ndarrays() -> None:
-    m, v = ti.Matrix.field(2, 2, ti.f64, shape=(), needs_grad=True), ti.ndarray(ti.f64, 2, needs_grad=True)
+    m, v = (
+        ti.Matrix.field(2, 2, ti.f64, shape=(), needs_grad=True),
+        ti.ndarray(ti.f64, 2, needs_grad=True),
+    )
     y = scalar()
 
     @ti.kernel
@@ -182,7 +194,9 @@ def test_state_overwritten_in_place() -> None:
             state = 3.5 * state * (1 - state)
         return state**2
 
-    assert ti.ad.grad(run, inputs=x, output=y)(0.3) == pytest.approx(slope(lambda h: reference(h * 1e-3) * 1e3), rel=1e-6)
+    assert ti.ad.grad(run, inputs=x, output=y)(0.3) == pytest.approx(
+        slope(lambda h: reference(h * 1e-3) * 1e3), rel=1e-6
+    )
 
 
 # Adjoints replaced on their way.
@@ -197,7 +211,9 @@ def test_overrides(chain: Any) -> None:
         arrived.append(adjoint)
         return np.clip(adjoint, -0.4, 0.4)
 
-    gradient = ti.ad.grad(chain.run, inputs=chain.inputs, output=chain.y, head=head, override={chain.h: clipped})
+    gradient = ti.ad.grad(
+        chain.run, inputs=chain.inputs, output=chain.y, head=head, override={chain.h: clipped}
+    )
     in_x, in_w = gradient(x, w)
     h = np.sin(x) * w
     at_h = head[0] + 2 * head[1] * h + 3 * head[2] * h**2
@@ -209,9 +225,19 @@ def test_overrides(chain: Any) -> None:
 
 def test_overrides_of_inputs_and_outputs(chain: Any) -> None:
     x, w = points()
-    plain = ti.ad.grad(chain.run, inputs=chain.inputs, output=chain.y, head=np.array([0.0, 2.0, 0.0]))(x, w)
-    found = ti.ad.grad(chain.run, inputs=chain.inputs, output=chain.y, head=np.ones(3), override={
-        chain.y: lambda adjoint: adjoint * [0.0, 2.0, 0.0], chain.x: lambda adjoint: adjoint + 1})(x, w)
+    plain = ti.ad.grad(
+        chain.run, inputs=chain.inputs, output=chain.y, head=np.array([0.0, 2.0, 0.0])
+    )(x, w)
+    found = ti.ad.grad(
+        chain.run,
+        inputs=chain.inputs,
+        output=chain.y,
+        head=np.ones(3),
+        override={
+            chain.y: lambda adjoint: adjoint * [0.0, 2.0, 0.0],
+            chain.x: lambda adjoint: adjoint + 1,
+        },
+    )(x, w)
     assert found[0] == pytest.approx(plain[0] + 1)
     assert found[1] == pytest.approx(plain[1])
 
@@ -238,7 +264,13 @@ def test_overrides_that_have_no_one_place(chain: Any) -> None:
             chain.y[0] += chain.h[i]
 
     def attempt(run: Any, override: Any) -> str:
-        return refused(ti.ad.grad(run, inputs=chain.inputs, output=chain.y, head=np.ones(3), override=override), x, w)
+        return refused(
+            ti.ad.grad(
+                run, inputs=chain.inputs, output=chain.y, head=np.ones(3), override=override
+            ),
+            x,
+            w,
+        )
 
     def unchanged(adjoint: Any) -> Any:
         return adjoint
@@ -247,7 +279,9 @@ def test_overrides_that_have_no_one_place(chain: Any) -> None:
     assert "writes it and reads it" in attempt(both, {chain.h: unchanged})
     assert "it has no gradient" in attempt(chain.run, {plain: unchanged})
     assert "dictionary of functions by field" in attempt(chain.run, {chain.h: 3.0})
-    assert "gave an array of shape (2,)" in attempt(chain.run, {chain.h: lambda adjoint: adjoint[:2]})
+    assert "gave an array of shape (2,)" in attempt(
+        chain.run, {chain.h: lambda adjoint: adjoint[:2]}
+    )
 
 
 # What is refused.
@@ -262,9 +296,13 @@ def test_what_is_refused_before_anything_is_written(chain: Any) -> None:
     assert "shape (3,)" in refused(gradient, x, w[:3])
     assert "expected numbers" in refused(gradient, x, None)
     assert "only an output of shape ()" in refused(ti.ad.grad(chain.run, **named), x, w)
-    assert "the seed of field 'y' is of shape (2,)" in refused(ti.ad.vjp(chain.run, **named), x, w, np.ones(2))
+    assert "the seed of field 'y' is of shape (2,)" in refused(
+        ti.ad.vjp(chain.run, **named), x, w, np.ones(2)
+    )
     assert "tangent" in refused(ti.ad.jvp(chain.run, **named), x, w, (x, w[:2]))
-    assert "tangent is a list of 2 arrays" in refused(ti.ad.jvp(chain.run, **named), x, w, tangent=x)
+    assert "tangent is a list of 2 arrays" in refused(
+        ti.ad.jvp(chain.run, **named), x, w, tangent=x
+    )
     with ti.ad.Tape():
         assert "within a tape" in refused(gradient, x, w)
     assert list(chain.x.to_numpy()) == list(before)
@@ -279,10 +317,18 @@ def test_what_cannot_be_asked_for(chain: Any) -> None:
     assert "takes inputs= and output=" in refused(ti.ad.grad, chain.run, output=chain.y)
     assert "inputs= and output=" in refused(ti.ad.grad, chain.run)
     assert "'f' is a @ti.func" in refused(ti.ad.grad, f, inputs=chain.x, output=chain.y)
-    assert "argnums= belongs to a @ti.func" in refused(ti.ad.grad, chain.run, 1, inputs=chain.x, output=chain.y)
-    assert "output field 'plain' has no gradient" in refused(ti.ad.grad, chain.run, inputs=chain.x, output=plain)
-    assert "an input is a field or an ndarray" in refused(ti.ad.jvp, chain.run, inputs=[1.0], output=chain.y)
-    assert "takes a function that launches kernels" in refused(ti.ad.vjp, 3, inputs=chain.x, output=chain.y)
+    assert "argnums= belongs to a @ti.func" in refused(
+        ti.ad.grad, chain.run, 1, inputs=chain.x, output=chain.y
+    )
+    assert "output field 'plain' has no gradient" in refused(
+        ti.ad.grad, chain.run, inputs=chain.x, output=plain
+    )
+    assert "an input is a field or an ndarray" in refused(
+        ti.ad.jvp, chain.run, inputs=[1.0], output=chain.y
+    )
+    assert "takes a function that launches kernels" in refused(
+        ti.ad.vjp, 3, inputs=chain.x, output=chain.y
+    )
 
 
 def test_an_error_in_the_program_leaves_fields_alone(chain: Any) -> None:
@@ -299,5 +345,9 @@ def test_an_error_in_the_program_leaves_fields_alone(chain: Any) -> None:
 
 
 def test_a_field_given_twice(chain: Any) -> None:
-    assert "among the inputs twice" in refused(ti.ad.grad, chain.run, inputs=[chain.x, chain.x], output=chain.y)
-    assert "among the outputs twice" in refused(ti.ad.vjp, chain.run, inputs=chain.x, output=[chain.y, chain.y])
+    assert "among the inputs twice" in refused(
+        ti.ad.grad, chain.run, inputs=[chain.x, chain.x], output=chain.y
+    )
+    assert "among the outputs twice" in refused(
+        ti.ad.vjp, chain.run, inputs=chain.x, output=[chain.y, chain.y]
+    )

@@ -1,4 +1,6 @@
-"""Random programs with in-place updates and several kernels in a tape, against finite differences."""
+"""Random programs with in-place updates and several kernels in a tape, against finite
+differences."""
+
 from __future__ import annotations
 
 import warnings
@@ -26,21 +28,25 @@ class Difference(Exception):
 
 
 def check_programs(seed: int, folder: Path, threads: int = 1, drivers: int = DRIVERS) -> int:
-    """Write kernels and programs of them, run these, compare their gradients; how many were not too large for that."""
+    """Write kernels and programs of them, run these, compare their gradients; how many were not too
+    large for that."""
     source = Writer(Random(seed), drivers).program()
     ti.init(default_fp=ti.f64, cpu_max_num_threads=threads, opt_level=0)
     module = load(source, folder)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return sum(check_program(module, getattr(module, f"run{number}")) for number in range(drivers))
+            return sum(
+                check_program(module, getattr(module, f"run{number}")) for number in range(drivers)
+            )
     except Exception:
         print(source)
         raise
 
 
 def check_program(module: ModuleType, run: Callable[[], None]) -> bool:
-    """Compare a program's gradient; where it is wrong, once more at another point: the first may be near a kink."""
+    """Compare a program's gradient; where it is wrong, once more at another point: the first may be
+    near a kink."""
     try:
         return compare(module, run, 0)
     except Difference:
@@ -48,7 +54,8 @@ def check_program(module: ModuleType, run: Callable[[], None]) -> bool:
 
 
 def compare(module: ModuleType, run: Callable[[], None], point: int) -> bool:
-    """Compare the gradient along two random directions. False where numbers grow too large for that."""
+    """Compare the gradient along two random directions. False where numbers grow too large for
+    that."""
     random = np.random.default_rng(point)
     inputs = [module.x, module.y, module.w, module.p]
     for field in [*inputs, module.g, module.s]:
@@ -74,9 +81,16 @@ def compare(module: ModuleType, run: Callable[[], None], point: int) -> bool:
     return True
 
 
-def check_slope(module: ModuleType, run: Callable[[], None], start: State, inputs: list[Any], along: list[Any],
-                found: float) -> None:
+def check_slope(
+    module: ModuleType,
+    run: Callable[[], None],
+    start: State,
+    inputs: list[Any],
+    along: list[Any],
+    found: float,
+) -> None:
     """Compare a directional derivative with differences."""
+
     def at(distance: float) -> float:
         start.restore()
         for field, direction in zip(inputs, along):
@@ -98,8 +112,17 @@ def check_slope(module: ModuleType, run: Callable[[], None], start: State, input
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-@settings(max_examples=COUNT, derandomize=True, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture])
-@given(seed=st.integers(0, 2 ** 32))
+@settings(
+    max_examples=COUNT,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+@given(seed=st.integers(0, 2**32))
 def test_random_programs_in_place(tmp_path: Path, part: int, seed: int) -> None:
     check_programs(PARTS * seed + part, tmp_path)

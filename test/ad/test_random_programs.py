@@ -1,4 +1,6 @@
-"""Random programs against finite differences. A failing program is printed, and stays in pytest's temporary folder."""
+"""Random programs against finite differences. A failing program is printed, and stays in pytest's
+temporary folder."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -30,8 +32,17 @@ def check_program(random: Random, folder: Path, threads: int = 1) -> None:
         raise
 
 
-@settings(max_examples=COUNT, derandomize=True, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture])
-@given(st.integers(0, 2 ** 32))
+@settings(
+    max_examples=COUNT,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.function_scoped_fixture,
+    ],
+)
+@given(st.integers(0, 2**32))
 def test_random_programs(tmp_path: Path, seed: int) -> None:
     check_program(Random(seed), tmp_path)

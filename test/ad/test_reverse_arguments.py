@@ -1,4 +1,5 @@
 """Reverse mode and what kernels are given: arguments, layouts; and `kernel.grad`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +22,9 @@ def test_ndarray_arguments() -> None:
     weights = np.linspace(0.1, 1.0, 5)
 
     @ti.kernel
-    def run(a: ti.types.ndarray(), b: ti.types.ndarray(), w: ti.types.ndarray(), out: ti.types.ndarray()):
+    def run(
+        a: ti.types.ndarray(), b: ti.types.ndarray(), w: ti.types.ndarray(), out: ti.types.ndarray()
+    ):
         for i, j in a:
             out[None] += ti.sin(a[i, j]) * w[j] * b[i].norm() * b[i][j % 3]
 
@@ -78,10 +81,12 @@ def test_data_oriented_methods() -> None:
                 self.energy[None] += 0.5 * self.stiffness * self.stretch(i) ** 2
 
     for spring in (Spring(2.0), Spring(3.0)):
-        gradient, = check(lambda: spring.run(4), [spring.x], spring.energy)  # noqa: B023 - used at once
+        (gradient,) = check(lambda: spring.run(4), [spring.x], spring.energy)  # noqa: B023 - used at once
         x = spring.x.to_numpy()
         stretch = np.diff(x)
-        np.testing.assert_allclose(gradient, spring.stiffness * (np.r_[0, stretch] - np.r_[stretch, 0]), rtol=1e-12)
+        np.testing.assert_allclose(
+            gradient, spring.stiffness * (np.r_[0, stretch] - np.r_[stretch, 0]), rtol=1e-12
+        )
 
 
 def test_matrix_fields_written_by_component() -> None:

@@ -1,4 +1,5 @@
 """Reverse mode through branches, functions and local variables, against finite differences."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,6 +12,7 @@ pytestmark = pytest.mark.usefixtures("f64")
 
 
 # Branches and functions.
+
 
 def test_branches_in_and_around_loops() -> None:
     x, loss = variable(9, low=-1.0, high=1.0, seed=3), scalar()
@@ -46,7 +48,11 @@ def test_ternaries_and_boolean_operators() -> None:
     @ti.kernel
     def run():
         for i in range(6):
-            a = x[i] if i > 2 and x[i] > 0 else (x[i] * x[0] if i % 2 == 0 or x[i] < -0.5 else 2.0 * x[i] ** 3)
+            a = (
+                x[i]
+                if i > 2 and x[i] > 0
+                else (x[i] * x[0] if i % 2 == 0 or x[i] < -0.5 else 2.0 * x[i] ** 3)
+            )
             b = ti.select(i < 3, a * a, a + x[5])
             loss[None] += b if not (0 < i <= 2) else ti.max(a, 3.0 * b)
 
@@ -98,6 +104,7 @@ def test_functions_of_vectors_and_templates() -> None:
 
 
 # Locals.
+
 
 def test_integers_carried_as_indices() -> None:
     a, b, loss = variable(30), variable(30, seed=1), scalar()
@@ -159,8 +166,13 @@ def test_matrix_algebra() -> None:
                 m[j, k] = x[i, j, k] + 3.0 * (1.0 if j == k else 0.0)
             inverse = m.inverse() @ m.transpose()
             u = inverse @ ti.Vector([1.0, 2.0, 3.0])
-            loss[None] += m.determinant() + inverse.trace() + u.norm(1e-3) + u.normalized().outer_product(u).sum()
-            loss[None] += u.max() * u.min() + (u ** 2).sum() - ti.math.mix(u, u.yzx, 0.3).x
+            loss[None] += (
+                m.determinant()
+                + inverse.trace()
+                + u.norm(1e-3)
+                + u.normalized().outer_product(u).sum()
+            )
+            loss[None] += u.max() * u.min() + (u**2).sum() - ti.math.mix(u, u.yzx, 0.3).x
 
     check(run, [x], loss)
 
@@ -220,8 +232,11 @@ def test_local_lists_of_vectors() -> None:
     def run():
         for i in range(5):
             f = x[i] - 0.1
-            w = [0.5 * (ti.Vector([1.5, 1.2]) - f) ** 2, 0.75 - (ti.Vector([1.0, 0.3]) * f - 1.0) ** 2,
-                 0.5 * (ti.Vector([f, x[0]]) - 0.5) ** 2]
+            w = [
+                0.5 * (ti.Vector([1.5, 1.2]) - f) ** 2,
+                0.75 - (ti.Vector([1.0, 0.3]) * f - 1.0) ** 2,
+                0.5 * (ti.Vector([f, x[0]]) - 0.5) ** 2,
+            ]
             for j, k in ti.static(ti.ndrange(3, 3)):
                 loss[None] += w[j][0] * w[k].y * x[(i + j + k) % 5]
 
@@ -239,7 +254,9 @@ def test_casts_between_floats() -> None:
             a = x[i]
             for j in range(3):
                 a = a * x[j]
-            loss[None] += a + ti.cast(ti.cast(1.5, ti.f32), ti.f64) * a ** 2 + ti.floor(a) + int(a) * x[i]
+            loss[None] += (
+                a + ti.cast(ti.cast(1.5, ti.f32), ti.f64) * a**2 + ti.floor(a) + int(a) * x[i]
+            )
 
     check(run, [x], loss)
 

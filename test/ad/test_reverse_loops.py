@@ -1,4 +1,5 @@
 """Reverse mode through loops of every kind, against finite differences."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,6 +12,7 @@ pytestmark = pytest.mark.usefixtures("f64")
 
 
 # Loops.
+
 
 def test_four_loops_with_statements_between() -> None:
     x, loss = variable(3, 2, 4, 3), scalar()
@@ -114,7 +116,7 @@ def test_an_outer_loop_without_iterations() -> None:
         for i in range(n):
             loss[None] += x[i] ** 2
 
-    gradient, = check(lambda: run(0), [x], loss)
+    (gradient,) = check(lambda: run(0), [x], loss)
     assert (gradient == 0).all()
 
 
@@ -234,6 +236,7 @@ def test_static_loops_and_branches() -> None:
 
 # while, break, continue.
 
+
 def test_while_on_a_value() -> None:
     x, loss = variable(5, low=0.3, high=0.8), scalar()
 
@@ -280,7 +283,7 @@ def test_while_in_while() -> None:
                     m -= 2
                 a = a + x[(i + n) % 4]
                 n -= 1
-            loss[None] += a ** 2
+            loss[None] += a**2
 
     check(run, [x], loss)
 

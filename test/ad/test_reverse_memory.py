@@ -1,4 +1,5 @@
 """Reverse mode through stores, atomics and kernels of several parts, against finite differences."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -155,7 +156,7 @@ def test_a_loss_overwritten_in_several_kernels() -> None:
         for k in range(3):
             set_to(k + 1.0)
 
-    gradient, = check(run, [x], loss)
+    (gradient,) = check(run, [x], loss)
     assert gradient == pytest.approx(6 * x[None])
 
 

@@ -1,4 +1,5 @@
 """Reverse mode of constructs in combination, against finite differences."""
+
 from __future__ import annotations
 
 import numpy as np

@@ -1,4 +1,6 @@
-"""Values that a gradient needs and that are overwritten, each beside a form of the program that keeps them itself."""
+"""Values that a gradient needs and that are overwritten, each beside a form of the program that
+keeps them itself."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -82,8 +84,14 @@ def overwrite_three_later(x: Any, y: Any) -> None:
     constant_into(x, 3.0)
 
 
-OVERWRITES = [overwrite_by_kernel, overwrite_by_element, overwrite_by_fill, overwrite_by_array, overwrite_by_copy,
-              overwrite_three_later]
+OVERWRITES = [
+    overwrite_by_kernel,
+    overwrite_by_element,
+    overwrite_by_fill,
+    overwrite_by_array,
+    overwrite_by_copy,
+    overwrite_three_later,
+]
 
 
 @pytest.mark.parametrize("overwrite", OVERWRITES)
@@ -165,7 +173,7 @@ def test_a_host_write_kills_the_adjoint() -> None:
         y[1] = 4.0
         total(y, loss)
 
-    gradient, = check(run, [x], loss)
+    (gradient,) = check(run, [x], loss)
     assert gradient[1] == 0.0
     assert gradient[0] != 0.0
 
@@ -274,6 +282,7 @@ def test_a_value_loaded_before_a_loop_and_used_in_it() -> None:
                     if ti.static(not save):
                         x[i] = 0.5 * j
                 loss[None] += y[i] * factor
+
         return run
 
     check_pair(body(False), body(True), [x], loss)
@@ -290,7 +299,7 @@ def test_two_paths_one_of_them_cut() -> None:
         total(y, loss)
         total(z, loss)
 
-    gradient, = check(run, [x], loss)
+    (gradient,) = check(run, [x], loss)
     np.testing.assert_allclose(gradient, (1 + x.to_numpy() ** 2) * 2 * x.to_numpy(), rtol=1e-12)
 
 
@@ -336,8 +345,12 @@ def test_two_fields_in_one_tree() -> None:
     ti.root.dense(ti.i, N).place(x, y)
     z, w, loss = variable(N), variable(N), scalar()
     x.from_numpy(np.linspace(0.4, 1.3, N))
-    check_pair(lambda: (square_into(x, y), square_into(y, x), sine_into(x, x), total(x, loss)),
-               lambda: (square_into(x, y), square_into(y, z), sine_into(z, w), total(w, loss)), [x], loss)
+    check_pair(
+        lambda: (square_into(x, y), square_into(y, x), sine_into(x, x), total(x, loss)),
+        lambda: (square_into(x, y), square_into(y, z), sine_into(z, w), total(w, loss)),
+        [x],
+        loss,
+    )
 
 
 @pytest.mark.parametrize("kind", ["max", "min"])
@@ -359,7 +372,9 @@ def test_atomic_choices_overwritten_later(kind: str) -> None:
             y[i] *= 3.0
 
     check(lambda: (choose(), scale(), total(y, loss)), [x, y], loss)
-    check(lambda: (choose(), y.fill(1.0), choose(), scale(), choose(), total(y, loss)), [x, y], loss)
+    check(
+        lambda: (choose(), y.fill(1.0), choose(), scale(), choose(), total(y, loss)), [x, y], loss
+    )
 
 
 def test_a_constant_in_an_atomic_choice() -> None:
@@ -388,7 +403,12 @@ def test_atomic_products() -> None:
         for i in x:
             z[i] = y[i] * x[i]
 
-    check_pair(lambda: (multiply(), total(y, loss)), lambda: (multiply_into(), total(z, loss)), [x, y], loss)
+    check_pair(
+        lambda: (multiply(), total(y, loss)),
+        lambda: (multiply_into(), total(z, loss)),
+        [x, y],
+        loss,
+    )
 
 
 def test_the_value_returned_by_atomic_add() -> None:
@@ -428,7 +448,9 @@ def write_an_array_of_components(v: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
-@pytest.mark.parametrize("write", [write_components, write_one_component_everywhere, write_an_array_of_components])
+@pytest.mark.parametrize(
+    "write", [write_components, write_one_component_everywhere, write_an_array_of_components]
+)
 @pytest.mark.parametrize("blocked", [False, True])
 @pytest.mark.filterwarnings("ignore:.*is written in Python inside a tape")
 def test_components_that_the_host_writes(write: Any, blocked: bool) -> None:
@@ -450,13 +472,19 @@ def test_components_that_the_host_writes(write: Any, blocked: bool) -> None:
 
 @pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")
 def test_arrays_that_the_host_writes_from_their_ends() -> None:
-    a, b, loss = ti.ndarray(ti.types.vector(2, ti.f64), shape=3, needs_grad=True), ti.ndarray(ti.f64, 3, needs_grad=True), \
-        scalar()
+    a, b, loss = (
+        ti.ndarray(ti.types.vector(2, ti.f64), shape=3, needs_grad=True),
+        ti.ndarray(ti.f64, 3, needs_grad=True),
+        scalar(),
+    )
     scatter(a)
     scatter(b, seed=1)
 
     @ti.kernel
-    def step(p: ti.types.ndarray(dtype=ti.types.vector(2, ti.f64), ndim=1), q: ti.types.ndarray(dtype=ti.f64, ndim=1)):
+    def step(
+        p: ti.types.ndarray(dtype=ti.types.vector(2, ti.f64), ndim=1),
+        q: ti.types.ndarray(dtype=ti.f64, ndim=1),
+    ):
         for i in range(3):
             p[i] *= p[i].yx * q[i]
             q[i] *= p[i][0]

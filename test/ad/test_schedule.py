@@ -1,4 +1,6 @@
-"""Schedules of checkpointed loops, driven by themselves: how often steps are run, and how many states are kept."""
+"""Schedules of checkpointed loops, driven by themselves: how often steps are run, and how many
+states are kept."""
+
 from __future__ import annotations
 
 from functools import cache
@@ -7,12 +9,19 @@ from math import comb
 
 import pytest
 
-from mlirad.ad.checkpoint.schedule import OnlinePlacement, executions, placements, repetitions, reversals
+from mlirad.ad.checkpoint.schedule import (
+    OnlinePlacement,
+    executions,
+    placements,
+    repetitions,
+    reversals,
+)
 from mlirad.ad.checkpoint.steps import Column, StepLog
 
 
 def drive(kept: list[int], to_reverse: int, snapshots: int) -> tuple[int, int]:
-    """Run a schedule on numbers in place of states: how many steps are run again, and the most states kept at once.
+    """Run a schedule on numbers in place of states: how many steps are run again, and the most
+    states kept at once.
 
     Every step starts in the state that it belongs to, and every step is reversed once, last first.
     """
@@ -35,7 +44,8 @@ def drive(kept: list[int], to_reverse: int, snapshots: int) -> tuple[int, int]:
 
 
 def known(steps: int, snapshots: int) -> tuple[int, int]:
-    """All runs of steps where their number is known, the last one being reversed as it was first run."""
+    """All runs of steps where their number is known, the last one being reversed as it was first
+    run."""
     kept = placements(steps, snapshots)
     runs, most = drive(kept, steps - 1, snapshots)
     return steps + runs, max(most, len(kept))
@@ -43,19 +53,27 @@ def known(steps: int, snapshots: int) -> tuple[int, int]:
 
 @cache
 def least(steps: int, snapshots: int) -> int:
-    """The fewest runs in front of those that are reversed at once: by trying every place of the next snapshot."""
+    """The fewest runs in front of those that are reversed at once: by trying every place of the
+    next snapshot."""
     if steps <= 1:
         return 0
     if snapshots == 1:
         return steps * (steps - 1) // 2
-    return min(first + least(steps - first, snapshots - 1) + least(first, snapshots) for first in range(1, steps))
+    return min(
+        first + least(steps - first, snapshots - 1) + least(first, snapshots)
+        for first in range(1, steps)
+    )
 
 
 @pytest.mark.parametrize(("steps", "snapshots"), list(product((100, 1000, 10000), (5, 10, 20, 40))))
 def test_binomial(steps: int, snapshots: int) -> None:
     r = next(r for r in range(steps) if comb(snapshots + r, snapshots) >= steps)
     runs, most = known(steps, snapshots)
-    assert runs == steps + r * steps - comb(snapshots + r, snapshots + 1) == executions(steps, snapshots)
+    assert (
+        runs
+        == steps + r * steps - comb(snapshots + r, snapshots + 1)
+        == executions(steps, snapshots)
+    )
     assert most + 1 <= snapshots + 1  # and what the program left
 
 
@@ -94,10 +112,19 @@ def test_a_loop_that_is_left() -> None:
 
 
 def test_columns() -> None:
-    cases = [list(range(1000)), [7] * 500, [3, 3, 3, 9, 12, 15], [k % 2 for k in range(1000)],
-             [k * k % 1000 for k in range(500)], [2 ** 40 * (k % 5) for k in range(300)], [2 ** 70 + k % 3 for k in range(300)],
-             [0.5] * 10 + [0.0, -0.0] + [float(k) for k in range(300)], [True, 1, 1.0, None, "a"] * 50,
-             [-k for k in range(200)], [1] * 300 + [0.5] * 3 + [float("inf")]]
+    cases = [
+        list(range(1000)),
+        [7] * 500,
+        [3, 3, 3, 9, 12, 15],
+        [k % 2 for k in range(1000)],
+        [k * k % 1000 for k in range(500)],
+        [2**40 * (k % 5) for k in range(300)],
+        [2**70 + k % 3 for k in range(300)],
+        [0.5] * 10 + [0.0, -0.0] + [float(k) for k in range(300)],
+        [True, 1, 1.0, None, "a"] * 50,
+        [-k for k in range(200)],
+        [1] * 300 + [0.5] * 3 + [float("inf")],
+    ]
     for case in cases:
         column = Column()
         for value in case:
@@ -114,8 +141,17 @@ def test_columns() -> None:
 def test_alike_steps_cost_nothing() -> None:
     log = StepLog()
     for t in range(10000):
-        log.append([("move", (t, 0.5)), ("clear", ())] if t % 2 else [("clear", ()), ("move", (3 * t, 0.5))])
+        log.append(
+            [("move", (t, 0.5)), ("clear", ())]
+            if t % 2
+            else [("clear", ()), ("move", (3 * t, 0.5))]
+        )
     assert len(log.order) == 2
     assert log[4711] == [("move", (4711, 0.5)), ("clear", ())]
     assert log[4712] == [("clear", ()), ("move", (3 * 4712, 0.5))]
-    assert all(len(column.firsts) == 1 for shape in log.order for columns in shape.columns for column in columns)
+    assert all(
+        len(column.firsts) == 1
+        for shape in log.order
+        for columns in shape.columns
+        for column in columns
+    )

@@ -1,4 +1,5 @@
 """Hessians against closed forms, products with them against finite differences of gradients."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -32,7 +33,7 @@ def check_product(run: Callable[[], Any], x: Any, loss: Any, rel: float = 1e-6) 
         found: np.ndarray[Any, Any] = x.grad.to_numpy()
         return found
 
-    h = 2.0 ** -13
+    h = 2.0**-13
     expected = (8 * (gradient(h) - gradient(-h)) - (gradient(2 * h) - gradient(-2 * h))) / (12 * h)
     here = gradient(0.0)
     for name, kept in others.items():
@@ -83,7 +84,7 @@ def test_a_network_of_springs() -> None:
     for a, c in pairs:
         d = points[a] - points[c]
         length = np.sqrt(d @ d)
-        block = stiffness * ((1 - rest / length) * np.eye(2) + rest / length ** 3 * np.outer(d, d))
+        block = stiffness * ((1 - rest / length) * np.eye(2) + rest / length**3 * np.outer(d, d))
         for i, j, sign in ((a, a, 1), (c, c, 1), (a, c, -1), (c, a, -1)):
             expected[i, :, j] += sign * block
     found = ti.ad.hessian(energy, loss=loss, wrt=x)
@@ -94,7 +95,11 @@ def test_a_network_of_springs() -> None:
 def test_a_small_network_with_blocks() -> None:
     inputs, hidden, samples = 3, 4, 5
     w, u, loss = variable(hidden, inputs), variable(hidden, low=-1, high=1), scalar()
-    data, wanted, layer = ti.field(ti.f64, (samples, inputs)), ti.field(ti.f64, samples), variable(samples, hidden)
+    data, wanted, layer = (
+        ti.field(ti.f64, (samples, inputs)),
+        ti.field(ti.f64, samples),
+        variable(samples, hidden),
+    )
     scatter(data)
     scatter(wanted)
 
@@ -112,7 +117,7 @@ def test_a_small_network_with_blocks() -> None:
             out = -wanted[s]
             for h in range(hidden):
                 out += u[h] * layer[s, h]
-            loss[None] += out ** 2
+            loss[None] += out**2
 
     def run() -> None:
         forward()
@@ -120,7 +125,7 @@ def test_a_small_network_with_blocks() -> None:
 
     a, c, d, y = w.to_numpy(), u.to_numpy(), data.to_numpy(), wanted.to_numpy()
     z = np.tanh(d @ a.T)
-    slope, curve, out = 1 - z ** 2, -2 * z * (1 - z ** 2), z @ c - y
+    slope, curve, out = 1 - z**2, -2 * z * (1 - z**2), z @ c - y
     uu = 2 * z.T @ z
     by_w = np.einsum("h,sh,si->shi", c, slope, d)  # the derivative of each output in w
     ww = 2 * np.einsum("shi,skj->hikj", by_w, by_w)
@@ -138,7 +143,9 @@ def test_a_small_network_with_blocks() -> None:
     np.testing.assert_allclose(blocks[1][0], np.moveaxis(wu, 2, 0), rtol=1e-11, atol=1e-12)
     moves = [np.ones_like(a), np.arange(hidden) * 0.3]
     products = ti.ad.hvp(run, loss=loss, wrt=[w, u], v=moves)
-    np.testing.assert_allclose(products[0], np.einsum("hikj,kj->hi", ww, moves[0]) + wu @ moves[1], rtol=1e-11)
+    np.testing.assert_allclose(
+        products[0], np.einsum("hikj,kj->hi", ww, moves[0]) + wu @ moves[1], rtol=1e-11
+    )
 
 
 def test_loops_branches_and_saved_values() -> None:
@@ -175,7 +182,8 @@ def test_loops_branches_and_saved_values() -> None:
 
 
 def test_serial_sweeps_in_place() -> None:
-    """Gauss-Seidel: a launch overwrites what its own reverse reads, and a later one what an earlier's does."""
+    """Gauss-Seidel: a launch overwrites what its own reverse reads, and a later one what an
+    earlier's does."""
     n = 8
     x, u, loss = variable(n), variable(n), scalar()
 
@@ -265,7 +273,9 @@ def test_where_gradients_are_stopped() -> None:
         quiet()
         total()
 
-    np.testing.assert_allclose(ti.ad.hessian(run, loss, x), np.diag(2 * x.to_numpy() ** 2), rtol=1e-13)
+    np.testing.assert_allclose(
+        ti.ad.hessian(run, loss, x), np.diag(2 * x.to_numpy() ** 2), rtol=1e-13
+    )
 
     @ti.ad.grad_replaced
     def own() -> None:
@@ -287,7 +297,9 @@ def test_bad_requests() -> None:
         for i in x:
             loss[None] += x[i] ** 2
 
-    with pytest.raises(ti.TaichiTypeError, match=r"a vector of shape \(2,\) for field 'x' of shape \(3,\)"):
+    with pytest.raises(
+        ti.TaichiTypeError, match=r"a vector of shape \(2,\) for field 'x' of shape \(3,\)"
+    ):
         ti.ad.hvp(f, loss, x, [1.0, 2.0])
     with pytest.raises(ti.TaichiTypeError, match="derivatives are taken in float fields"):
         ti.ad.hvp(f, loss, k, np.ones(3))

@@ -1,4 +1,5 @@
 """The programs of the documents this project was created from (seeds 000 to 003)."""
+
 from __future__ import annotations
 
 import itertools
@@ -47,9 +48,9 @@ def test_gravity() -> None:
             x[i] += 1e-5 * v[i]
 
     start = x.to_numpy()
-    gradient, = check(compute_energy, [x], energy)
+    (gradient,) = check(compute_energy, [x], energy)
     r = start[:, None] - start[None]
-    forces = -2 * (r / ((r ** 2).sum(-1, keepdims=True) + 1e-3) ** 1.5).sum(1)
+    forces = -2 * (r / ((r**2).sum(-1, keepdims=True) + 1e-3) ** 1.5).sum(1)
     np.testing.assert_allclose(-gradient, forces, rtol=1e-10)
     np.testing.assert_allclose(gradient.sum(0), [0, 0], atol=1e-9)
     advance()
@@ -112,6 +113,7 @@ def test_two_losses() -> None:
 
 # The four shapes of loops under "kernel simplicity".
 
+
 def test_one_simple_loop() -> None:
     x, y, loss = variable(5), variable(5, seed=1), scalar()
 
@@ -129,7 +131,7 @@ def test_one_simple_loop() -> None:
         differentiable_task1()
         total()
 
-    gradient, = check(run, [y], loss)
+    (gradient,) = check(run, [y], loss)
     np.testing.assert_allclose(gradient, 2 * y.to_numpy())
 
 
@@ -143,7 +145,7 @@ def test_one_nest_of_loops() -> None:
                 for k in range(6):
                     loss[None] += x[i, j, k] ** 2 * (i + j + k)
 
-    gradient, = check(differentiable_task2, [x], loss)
+    (gradient,) = check(differentiable_task2, [x], loss)
     np.testing.assert_allclose(gradient, 2 * x.to_numpy() * np.indices((4, 5, 6)).sum(0))
 
 
@@ -171,7 +173,7 @@ def test_a_statement_beside_a_loop() -> None:
         for i in range(10):
             loss[None] += x[i] ** 2
 
-    gradient, = check(differentiable_task4, [x], loss)
+    (gradient,) = check(differentiable_task4, [x], loss)
     np.testing.assert_allclose(gradient, 2 * x.to_numpy() + np.eye(10)[0])
 
 
@@ -186,14 +188,14 @@ def test_static_loops() -> None:
             for j in ti.static(range(20)):
                 loss[None] += x[i, j] * x[i, 19 - j]
 
-    gradient, = check(differentiable_task3, [x], loss)
+    (gradient,) = check(differentiable_task3, [x], loss)
     np.testing.assert_allclose(gradient, 2 * x.to_numpy() + 2 * x.to_numpy()[:, ::-1])
 
 
 # Exponentially weighted moving averages.
 
 ROWS, COLUMNS = 3, 6
-WEIGHTS = np.array([0.5 ** COLUMNS * 2] + [0.5 ** (COLUMNS - k) for k in range(1, COLUMNS)])
+WEIGHTS = np.array([0.5**COLUMNS * 2] + [0.5 ** (COLUMNS - k) for k in range(1, COLUMNS)])
 
 
 def expected_of_averages(data: np.ndarray) -> np.ndarray:
@@ -226,7 +228,7 @@ def test_average_in_place(form: int) -> None:
         calc_ewma()
         calc_loss()
 
-    gradient, = check(run, [data], loss)
+    (gradient,) = check(run, [data], loss)
     np.testing.assert_allclose(gradient, expected_of_averages(data.to_numpy()), rtol=1e-12)
 
 
@@ -264,7 +266,7 @@ def test_average_with_an_explicit_tape(indirect: bool) -> None:
         calc_ewma()
         calc_loss()
 
-    gradient, = check(run, [data], loss)
+    (gradient,) = check(run, [data], loss)
     np.testing.assert_allclose(gradient, expected_of_averages(data.to_numpy()), rtol=1e-12)
 
 
@@ -279,12 +281,13 @@ def test_alpha_blending_in_a_local() -> None:
                 e = (1 - e) * data[row, col] + e
             loss[None] += e
 
-    gradient, = check(blend, [data], loss)
+    (gradient,) = check(blend, [data], loss)
     rest = 1 - data.to_numpy()
     np.testing.assert_allclose(gradient, rest.prod(1, keepdims=True) / rest, rtol=1e-12)
 
 
 # Functions of seed 003.
+
 
 def test_derivative_of_a_polynomial() -> None:
     x, y = scalar(), scalar()
@@ -315,6 +318,7 @@ def test_three_inputs() -> None:
 
 # Layouts and ways to ask for gradients.
 
+
 def by_shape(needs_grad: bool) -> tuple[Any, Any]:
     x = ti.field(ti.f64, shape=(4, 6), needs_grad=needs_grad)
     y = ti.Vector.field(2, ti.f64, shape=(4, 6), needs_grad=needs_grad)
@@ -338,7 +342,9 @@ def by_both(needs_grad: bool) -> tuple[Any, Any]:
 ASKED = ("needs_grad", "lazy_grad", "by_hand", "by_hand_and_needs_grad", "all")
 
 
-@pytest.mark.parametrize("make, asked", list(itertools.product([by_shape, by_place, by_both], ASKED)))
+@pytest.mark.parametrize(
+    "make, asked", list(itertools.product([by_shape, by_place, by_both], ASKED))
+)
 def test_layouts_and_gradients(make: Any, asked: str) -> None:
     x, y = make(asked in ("needs_grad", "by_hand_and_needs_grad", "all"))
     if asked in ("by_hand", "by_hand_and_needs_grad", "all") and make is not by_shape:
@@ -375,7 +381,8 @@ def test_a_blocked_volume() -> None:
     check(run, [volume], loss)
 
 
-# Programs that break the data access rules inside a kernel: right under a tape, refused where nothing may be kept.
+# Programs that break the data access rules inside a kernel: right under a tape, refused where
+# nothing may be kept.
 
 REFUSED = (ti.TaichiCompilationError, ti.TaichiRuntimeError)
 
@@ -455,7 +462,7 @@ def test_a_counter_that_is_an_index() -> None:
         calc_ewma()
         calc_loss()
 
-    gradient, = check(run, [data], loss)
+    (gradient,) = check(run, [data], loss)
     np.testing.assert_allclose(gradient, expected_of_averages(data.to_numpy()), rtol=1e-12)
     with pytest.raises(REFUSED) as error, ti.ad.Tape(loss, rules="refuse"):
         run()

@@ -1,4 +1,5 @@
 """`ti.stop_grad`: loads that carry no derivative, from the statement to the end of its block."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -119,8 +120,11 @@ def test_a_chain_cut_on_purpose_gets_no_hidden_gradient(recwarn: pytest.Warnings
 @pytest.mark.parametrize("argument", ["x[0]", "1.0", "x, x", ""])
 def test_what_is_no_field_is_refused(argument: str, tmp_path: Any) -> None:
     source = tmp_path / "program.py"
-    source.write_text("import mlirad as ti\n\ndef make(x):\n    @ti.kernel\n    def run():\n        for i in range(4):\n"
-                      f"            ti.stop_grad({argument})\n    return run\n")
+    source.write_text(
+        "import mlirad as ti\n\ndef make(x):\n    @ti.kernel\n    def run():\n        for i in "
+        "range(4):\n"
+        f"            ti.stop_grad({argument})\n    return run\n"
+    )
     scope: dict[str, Any] = {}
     exec(compile(source.read_text(), str(source), "exec"), scope)
     with pytest.raises(ti.TaichiCompilationError, match="stop_grad takes one field"):

@@ -1,4 +1,6 @@
-"""Arrays on tapes: ti.ndarrays and NumPy's carry derivatives, are kept when they change, and are cleared."""
+"""Arrays on tapes: ti.ndarrays and NumPy's carry derivatives, are kept when they change, and are
+cleared."""
+
 from __future__ import annotations
 
 import warnings
@@ -14,7 +16,9 @@ N = 6
 ARRAY = ti.types.ndarray()
 
 
-@pytest.fixture(autouse=True, params=[(1, ti.f64), (2, ti.f64), (2, ti.f32)], ids=["one", "two", "f32"])
+@pytest.fixture(
+    autouse=True, params=[(1, ti.f64), (2, ti.f64), (2, ti.f32)], ids=["one", "two", "f32"]
+)
 def real(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The type of floats."""
     ti.init(default_fp=request.param[1], cpu_max_num_threads=request.param[0])
@@ -76,8 +80,19 @@ class Model:
             for i in y:
                 loss[None] += y[i] ** 2
 
-        self.weigh, self.square_to, self.add_to, self.scale, self.total = weigh, square_to, add_to, scale, total
-        self.squares, self.move, self.to_field, self.squares_of_y = squares, move, to_field, squares_of_y
+        self.weigh, self.square_to, self.add_to, self.scale, self.total = (
+            weigh,
+            square_to,
+            add_to,
+            scale,
+            total,
+        )
+        self.squares, self.move, self.to_field, self.squares_of_y = (
+            squares,
+            move,
+            to_field,
+            squares_of_y,
+        )
 
 
 def numpy_array(real: Any, shape: Any = N) -> Any:
@@ -182,7 +197,7 @@ class TestRefilled:
                 order[:] = (np.arange(N) + k) % N
                 chosen[:] = np.arange(N) <= k
                 gather(order, chosen)
-                np.add.at(expected, order[:k + 1], 1)
+                np.add.at(expected, order[: k + 1], 1)
         np.testing.assert_allclose(m.x.grad.to_numpy(), expected * 2 * m.x.to_numpy())
 
     def test_only_what_is_needed_is_kept(self, real: Any) -> None:
@@ -229,9 +244,14 @@ class TestRefilled:
         with ti.ad.Tape(m.loss, rules="refuse"):
             m.weigh(a)
             m.weigh(a)
-        with pytest.raises(ti.TaichiRuntimeError, match=r"array argument 'a' of kernel 'weigh', read at .*test_tape_arrays.py"
-                           r":\d+:\d+ and needed by the gradient, was changed in Python before the launch at"), \
-                ti.ad.Tape(m.loss, rules="refuse"):
+        with (
+            pytest.raises(
+                ti.TaichiRuntimeError,
+                match=r"array argument 'a' of kernel 'weigh', read at .*test_tape_arrays.py"
+                r":\d+:\d+ and needed by the gradient, was changed in Python before the launch at",
+            ),
+            ti.ad.Tape(m.loss, rules="refuse"),
+        ):
             m.weigh(a)
             a[2] = 1
             m.weigh(a)
@@ -323,11 +343,17 @@ class TestRefilled:
         with ti.ad.Tape() as tape:
             run()
         put(a, 1.0)
-        with pytest.raises(ti.TaichiRuntimeError, match="array argument 'a' of kernel 'forward', launched by function 'run', "
-                           "was changed in Python since"):
+        with pytest.raises(
+            ti.TaichiRuntimeError,
+            match="array argument 'a' of kernel 'forward', launched by function 'run', "
+            "was changed in Python since",
+        ):
             tape.grad({m.loss: None})
         for late in (False, True):
-            with pytest.raises(ti.TaichiRuntimeError, match="was changed in Python since"), ti.ad.Tape(m.loss):
+            with (
+                pytest.raises(ti.TaichiRuntimeError, match="was changed in Python since"),
+                ti.ad.Tape(m.loss),
+            ):
                 run()
                 put(a, 3.0 + late)
                 if late:
@@ -348,9 +374,17 @@ class TestChains:
     @KINDS
     def test_through_an_array(self, real: Any, make: Callable[..., Any]) -> None:
         m, acc = Model(real), make(real)
-        with pytest.warns(UserWarning, match=r"array argument 'a' of kernel 'square_to' \(.*test_tape_arrays.py:\d+:\d+\) has "
-                          r"no gradient, but carries a derivative to the loss \(a -> loss\): it got a hidden one; .*"
-                          "ti.stop_grad"), ti.ad.Tape(m.loss):
+        with (
+            pytest.warns(
+                UserWarning,
+                match=r"array argument 'a' of kernel 'square_to' "
+                r"\(.*test_tape_arrays.py:\d+:\d+\) has "
+                r"no gradient, but carries a derivative to the loss \(a -> loss\): it got a "
+                r"hidden one; .*"
+                "ti.stop_grad",
+            ),
+            ti.ad.Tape(m.loss),
+        ):
             m.square_to(acc)
             m.squares(acc)
         np.testing.assert_allclose(m.x.grad.to_numpy(), 4 * m.x.to_numpy() ** 3)
@@ -370,7 +404,7 @@ class TestChains:
                 m.move(b, a)
             m.to_field(a)
             m.squares_of_y()
-        expected = 6 * 64 ** 2 * m.x.to_numpy() ** 5
+        expected = 6 * 64**2 * m.x.to_numpy() ** 5
         np.testing.assert_allclose(m.x.grad.to_numpy(), expected, rtol=1e-6)
         tape.grad()
         np.testing.assert_allclose(m.x.grad.to_numpy(), expected, rtol=1e-6)
@@ -393,8 +427,13 @@ class TestChains:
         x = m.x.to_numpy().astype(np.float64)
         value, slope = np.full(N, 0.25), np.zeros(N)
         for _ in range(6):
-            value, slope = np.sin(value) + 0.5 * x * value, np.cos(value) * slope + 0.5 * (value + x * slope)
-        np.testing.assert_allclose(m.x.grad.to_numpy(), 2 * value * slope, rtol=1e-12 if real == ti.f64 else 2e-4)
+            value, slope = (
+                np.sin(value) + 0.5 * x * value,
+                np.cos(value) * slope + 0.5 * (value + x * slope),
+            )
+        np.testing.assert_allclose(
+            m.x.grad.to_numpy(), 2 * value * slope, rtol=1e-12 if real == ti.f64 else 2e-4
+        )
 
     @hidden
     @KINDS
@@ -494,7 +533,7 @@ class TestChains:
             spread(v)
             finish(v)
         x = m.x.to_numpy()
-        np.testing.assert_allclose(m.x.grad.to_numpy(), 2 * x + 4 * x ** 3)
+        np.testing.assert_allclose(m.x.grad.to_numpy(), 2 * x + 4 * x**3)
 
 
 class TestViews:
@@ -518,11 +557,21 @@ class TestViews:
         np.testing.assert_allclose(m.x.grad.to_numpy(), 32 * m.x.to_numpy())
         np.testing.assert_array_equal(across.T, history)
 
-    @pytest.mark.parametrize("other", [lambda a: a[1:N + 1], lambda a: a.reshape(4, -1)[0], lambda a: a[::-2]])
-    def test_overlapping_views_that_carry_are_refused(self, real: Any, other: Callable[..., Any]) -> None:
+    @pytest.mark.parametrize(
+        "other", [lambda a: a[1 : N + 1], lambda a: a.reshape(4, -1)[0], lambda a: a[::-2]]
+    )
+    def test_overlapping_views_that_carry_are_refused(
+        self, real: Any, other: Callable[..., Any]
+    ) -> None:
         m, a = Model(real, 3), np.zeros(4 * N, real.numpy)
-        with pytest.raises(ti.TaichiRuntimeError, match=r"array argument 'a' of kernel 'total', of shape .*, and array "
-                           r"argument 'a' of kernel 'square_to', of shape .*share memory"), ti.ad.Tape(m.loss):
+        with (
+            pytest.raises(
+                ti.TaichiRuntimeError,
+                match=r"array argument 'a' of kernel 'total', of shape .*, and array "
+                r"argument 'a' of kernel 'square_to', of shape .*share memory",
+            ),
+            ti.ad.Tape(m.loss),
+        ):
             m.square_to(a)
             m.total(other(a))
 
@@ -531,8 +580,8 @@ class TestViews:
         expected = np.zeros(N)
         with ti.ad.Tape(m.loss):
             for k in range(N):
-                m.weigh(a[k:k + N])
-                expected += a[k:k + N]
+                m.weigh(a[k : k + N])
+                expected += a[k : k + N]
                 a[N // 2] = 100 + k
         np.testing.assert_allclose(m.x.grad.to_numpy(), expected)
 
@@ -556,7 +605,9 @@ class TestClearing:
                 m.move(a, b)
                 m.total(b)
             np.testing.assert_allclose(m.x.grad.to_numpy(), 4 * m.x.to_numpy())
-            np.testing.assert_array_equal(a.grad.to_numpy(), np.zeros(N))  # a store: what was there before has no influence
+            np.testing.assert_array_equal(
+                a.grad.to_numpy(), np.zeros(N)
+            )  # a store: what was there before has no influence
             np.testing.assert_array_equal(b.grad.to_numpy(), np.zeros(N))
 
     def test_of_inputs(self, real: Any) -> None:
@@ -677,7 +728,9 @@ class TestTensors:
 class TestElsewhere:
     """Checkpointed loops, forward mode, second derivatives, gradient checks."""
 
-    def loop(self, m: Model, a: Any, u: Any, steps: Callable[[range], Any], change: Callable[[int], None]) -> Any:
+    def loop(
+        self, m: Model, a: Any, u: Any, steps: Callable[[range], Any], change: Callable[[int], None]
+    ) -> Any:
         @ti.kernel
         def advance(a: ARRAY, u: ARRAY):
             for i in m.x:
@@ -701,22 +754,37 @@ class TestElsewhere:
     def test_checkpointed_loops(self, real: Any, make: Callable[..., Any]) -> None:
         m, a, u = Model(real), ti.ndarray(real, N), make(real)
         expected = self.loop(m, a, u, lambda over: over, lambda t: None)
-        found = self.loop(m, a, u, lambda over: ti.ad.checkpointed(over, state=[a], snapshots=2), lambda t: None)
+        found = self.loop(
+            m, a, u, lambda over: ti.ad.checkpointed(over, state=[a], snapshots=2), lambda t: None
+        )
         for one, other in zip(found, expected):
             np.testing.assert_array_equal(one, other)
-        found = self.loop(m, a, u, lambda over: ti.ad.checkpointed(iter(over), state=[a], snapshots=2), lambda t: None)
+        found = self.loop(
+            m,
+            a,
+            u,
+            lambda over: ti.ad.checkpointed(iter(over), state=[a], snapshots=2),
+            lambda t: None,
+        )
         np.testing.assert_array_equal(found[0], expected[0])
 
     @hidden
     @pytest.mark.parametrize("make", [numpy_array, columns])
-    def test_checkpointed_loops_in_which_python_changes_an_array(self, real: Any, make: Callable[..., Any]) -> None:
+    def test_checkpointed_loops_in_which_python_changes_an_array(
+        self, real: Any, make: Callable[..., Any]
+    ) -> None:
         m, a, u = Model(real), ti.ndarray(real, N), make(real)
 
         def change(t: int) -> None:
             u[1] = t
 
-        with pytest.raises(ti.TaichiRuntimeError, match="array argument 'u' of kernel 'advance' holds something else"):
-            self.loop(m, a, u, lambda over: ti.ad.checkpointed(over, state=[a], snapshots=2), change)
+        with pytest.raises(
+            ti.TaichiRuntimeError,
+            match="array argument 'u' of kernel 'advance' holds something else",
+        ):
+            self.loop(
+                m, a, u, lambda over: ti.ad.checkpointed(over, state=[a], snapshots=2), change
+            )
 
     @hidden
     def test_second_derivatives(self, real: Any) -> None:
@@ -740,8 +808,13 @@ class TestElsewhere:
     @KINDS
     def test_forward_mode_refuses(self, real: Any, make: Callable[..., Any]) -> None:
         m, a = Model(real), make(real)
-        with pytest.raises(ti.TaichiRuntimeError, match="a derivative passes to array argument 0 of kernel 'square_to'"), \
-                ti.ad.FwdMode(m.loss, m.x, np.ones(N)):
+        with (
+            pytest.raises(
+                ti.TaichiRuntimeError,
+                match="a derivative passes to array argument 0 of kernel 'square_to'",
+            ),
+            ti.ad.FwdMode(m.loss, m.x, np.ones(N)),
+        ):
             m.square_to(a)
 
     def test_gradient_checks(self) -> None:
@@ -749,8 +822,10 @@ class TestElsewhere:
         with ti.ad.Tape(m.loss, grad_check=[m.x]):
             m.weigh(a)
             m.weigh(a)
-        with pytest.raises(ti.TaichiRuntimeError, match="Python changed an array argument"), \
-                ti.ad.Tape(m.loss, grad_check=[m.x]):
+        with (
+            pytest.raises(ti.TaichiRuntimeError, match="Python changed an array argument"),
+            ti.ad.Tape(m.loss, grad_check=[m.x]),
+        ):
             m.weigh(a)
             a[1] = 0
             m.weigh(a)

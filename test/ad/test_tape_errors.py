@@ -1,4 +1,6 @@
-"""Requests that a tape refuses, and blocks that end by an exception: fields and gradients stay as they were."""
+"""Requests that a tape refuses, and blocks that end by an exception: fields and gradients stay as
+they were."""
+
 from __future__ import annotations
 
 import gc
@@ -13,12 +15,16 @@ from gradients import names_both, scalar, variable
 
 import mlirad as ti
 
-pytestmark = [pytest.mark.usefixtures("f64"), pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape")]
+pytestmark = [
+    pytest.mark.usefixtures("f64"),
+    pytest.mark.filterwarnings("ignore:.*is read in Python inside a tape"),
+]
 
 
 @pytest.fixture
 def program(f64: int) -> tuple[Any, Any, Callable[[], None]]:
-    """Two fields whose values and gradients are numbers, and a kernel that overwrites what its gradient needs."""
+    """Two fields whose values and gradients are numbers, and a kernel that overwrites what its
+    gradient needs."""
     x, loss = variable(4), scalar()
 
     @ti.kernel
@@ -100,7 +106,10 @@ def test_an_exception_in_the_block(program: Any) -> None:
 def test_a_launch_that_the_rules_refuse(program: Any) -> None:
     x, loss, step = program
     before = x.to_numpy()
-    with pytest.raises(ti.TaichiRuntimeError, match="overwritten"), ti.ad.Tape(loss, rules="refuse"):
+    with (
+        pytest.raises(ti.TaichiRuntimeError, match="overwritten"),
+        ti.ad.Tape(loss, rules="refuse"),
+    ):
         step()
     np.testing.assert_array_equal(x.to_numpy(), before)
     assert loss[None] == 0.0
@@ -108,6 +117,7 @@ def test_a_launch_that_the_rules_refuse(program: Any) -> None:
 
 
 # What the block raises, and what is kept.
+
 
 class Interrupt(BaseException):
     """What is no Exception, as KeyboardInterrupt."""
@@ -291,11 +301,17 @@ def test_an_anomaly_and_then_another_tape(program: Any) -> None:
             x[i] = 2.0
 
     x[3] = 0.0
-    with pytest.raises(ti.TaichiAssertionError, match="becomes inf"), ti.ad.Tape(loss, anomaly=True):
+    with (
+        pytest.raises(ti.TaichiAssertionError, match="becomes inf"),
+        ti.ad.Tape(loss, anomaly=True),
+    ):
         roots()
     assert (x.to_numpy() == 2.0).all()
     x[3] = -1.0
-    with pytest.raises(ti.TaichiAssertionError, match=r"becomes -?nan"), ti.ad.Tape(loss, anomaly=True):
+    with (
+        pytest.raises(ti.TaichiAssertionError, match=r"becomes -?nan"),
+        ti.ad.Tape(loss, anomaly=True),
+    ):
         roots()
     check_works(x, loss, step)
 
@@ -319,8 +335,12 @@ def test_a_kernel_that_does_not_compile(program: Any) -> None:
 @pytest.mark.parametrize("kind", ["vector", "no gradient", "a number", "shape"])
 def test_losses_that_are_none(program: Any, kind: str) -> None:
     x, loss, step = program
-    wrong = {"vector": ti.Vector.field(2, ti.f64, shape=(), needs_grad=True), "no gradient": ti.field(ti.f64, shape=()),
-             "a number": 3.0, "shape": variable(2)}[kind]
+    wrong = {
+        "vector": ti.Vector.field(2, ti.f64, shape=(), needs_grad=True),
+        "no gradient": ti.field(ti.f64, shape=()),
+        "a number": 3.0,
+        "shape": variable(2),
+    }[kind]
     before = contents(x, loss)
     with pytest.raises((RuntimeError, TypeError)), ti.ad.Tape(wrong):
         step()

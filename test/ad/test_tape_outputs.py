@@ -1,4 +1,5 @@
 """Tapes with several outputs and any seed: `tape.grad({y: seed})`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,7 +15,8 @@ N = 5
 
 
 class Program:
-    """Two outputs of one input, by way of a field that is overwritten: y = sin(x)^2 shifted, z = sum x y."""
+    """Two outputs of one input, by way of a field that is overwritten: y = sin(x)^2 shifted, z =
+    sum x y."""
 
     def __init__(self) -> None:
         self.x, self.y, self.inner, self.z = variable(N), variable(N), variable(N), scalar()
@@ -56,10 +58,12 @@ class Program:
         start = self.x.to_numpy()
         columns = []
         for j in range(N):
+
             def at(h: float, k: int, j: int = j) -> float:
                 self.x.from_numpy(start + h * np.eye(N)[j])
                 self.run()
                 return float(self.values()[k])
+
             columns.append([slope(lambda h: at(h, k)) for k in range(N + 1)])  # noqa: B023 - used at once
         self.x.from_numpy(start)
         return np.array(columns).T
@@ -88,7 +92,9 @@ def test_rows_of_a_jacobian() -> None:
     np.testing.assert_allclose(rows, expected, rtol=1e-8, atol=1e-9)
     weights = np.linspace(-1, 2, N)
     tape.grad({program.y: weights, program.z: 3})
-    np.testing.assert_allclose(program.x.grad.to_numpy(), np.append(weights, 3) @ expected, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        program.x.grad.to_numpy(), np.append(weights, 3) @ expected, rtol=1e-8, atol=1e-9
+    )
 
 
 def test_gradients_are_cleared_or_added_to() -> None:
@@ -131,7 +137,9 @@ def test_seeds_that_lie_in_the_gradients() -> None:
     program.y.grad.from_numpy(np.arange(N))
     program.z.grad[None] = -1.0
     tape.grad()
-    np.testing.assert_allclose(program.x.grad.to_numpy(), np.append(np.arange(N), -1) @ expected, rtol=1e-8)
+    np.testing.assert_allclose(
+        program.x.grad.to_numpy(), np.append(np.arange(N), -1) @ expected, rtol=1e-8
+    )
 
 
 def test_arrays_and_vectors() -> None:
@@ -154,9 +162,11 @@ def test_arrays_and_vectors() -> None:
         tape.grad({v: ti.Vector([weight, 0.0])})
         np.testing.assert_allclose(a.grad.to_numpy(), weight)
     tape.grad({v: [0.0, 1.0], c: np.ones(N)})
-    np.testing.assert_allclose(a.grad.to_numpy(), 2 * start * (1 + np.exp(start ** 2)), rtol=1e-12)
+    np.testing.assert_allclose(a.grad.to_numpy(), 2 * start * (1 + np.exp(start**2)), rtol=1e-12)
     tape.grad({c: np.arange(N)}, clear_gradients=False)
-    np.testing.assert_allclose(a.grad.to_numpy(), 2 * start * (1 + np.arange(N) + np.exp(start ** 2)), rtol=1e-12)
+    np.testing.assert_allclose(
+        a.grad.to_numpy(), 2 * start * (1 + np.arange(N) + np.exp(start**2)), rtol=1e-12
+    )
 
 
 def test_one_array_as_the_loss() -> None:
@@ -242,9 +252,16 @@ def test_a_field_without_gradient_on_the_way_to_an_output() -> None:
 
 
 class TestRefused:
-    """Seeds that do not belong to their outputs: errors that name the field, and nothing is changed."""
+    """Seeds that do not belong to their outputs: errors that name the field, and nothing is
+    changed."""
 
-    def refuse(self, program: Program, seeds: Any, message: str, error: type[Exception] = ti.TaichiTypeError) -> None:
+    def refuse(
+        self,
+        program: Program,
+        seeds: Any,
+        message: str,
+        error: type[Exception] = ti.TaichiTypeError,
+    ) -> None:
         """Expect an error; gradients stay."""
         tape = program.tape()
         program.x.grad.fill(3.0)
@@ -254,14 +271,32 @@ class TestRefused:
 
     def test_shapes(self) -> None:
         program = Program()
-        for seed, shape in ((np.ones(N + 1), r"\(6,\)"), (np.ones((N, 1)), r"\(5, 1\)"), (1.0, r"\(\)")):
-            self.refuse(program, {program.y: seed}, rf"field '{program.y.symbol}' is of shape {shape}.* of shape \(5,\)")
-        self.refuse(program, {program.z: np.ones(2)}, rf"field '{program.z.symbol}' is of shape \(2,\).* of shape \(\)")
-        self.refuse(program, {program.y: None}, rf"field '{program.y.symbol}' is of shape \(5,\): only")
+        for seed, shape in (
+            (np.ones(N + 1), r"\(6,\)"),
+            (np.ones((N, 1)), r"\(5, 1\)"),
+            (1.0, r"\(\)"),
+        ):
+            self.refuse(
+                program,
+                {program.y: seed},
+                rf"field '{program.y.symbol}' is of shape {shape}.* of shape \(5,\)",
+            )
+        self.refuse(
+            program,
+            {program.z: np.ones(2)},
+            rf"field '{program.z.symbol}' is of shape \(2,\).* of shape \(\)",
+        )
+        self.refuse(
+            program, {program.y: None}, rf"field '{program.y.symbol}' is of shape \(5,\): only"
+        )
 
     def test_types(self) -> None:
         program = Program()
-        self.refuse(program, {program.y: np.ones(N, complex)}, rf"field '{program.y.symbol}' \(shape \(5,\), f64\).*complex128")
+        self.refuse(
+            program,
+            {program.y: np.ones(N, complex)},
+            rf"field '{program.y.symbol}' \(shape \(5,\), f64\).*complex128",
+        )
         self.refuse(program, {program.z: "one"}, rf"field '{program.z.symbol}'")
         self.refuse(program, {program.y: None, 3: None}, "shape|output")
         self.refuse(program, {3: None}, "an output is a field or an ndarray, not a int")
@@ -289,6 +324,9 @@ class TestRefused:
             ti.ad.check(program.tape(), program.x)
         with pytest.raises(AssertionError, match="must be entered"):
             ti.ad.Tape().grad({program.z: None})
-        with pytest.raises(ti.TaichiRuntimeError, match="after the tape was closed"), ti.ad.Tape() as tape:
+        with (
+            pytest.raises(ti.TaichiRuntimeError, match="after the tape was closed"),
+            ti.ad.Tape() as tape,
+        ):
             program.run()
             tape.grad({program.z: None})

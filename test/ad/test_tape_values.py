@@ -1,4 +1,6 @@
-"""What a tape leaves in fields is what the same kernels leave without one, to the bit, `fast_math` or not."""
+"""What a tape leaves in fields is what the same kernels leave without one, to the bit, `fast_math`
+or not."""
+
 from __future__ import annotations
 
 from typing import Any

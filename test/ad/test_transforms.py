@@ -1,4 +1,5 @@
 """Derivatives of functions: in kernels, from Python, of one another, under a tape."""
+
 from __future__ import annotations
 
 import math
@@ -96,11 +97,21 @@ def test_the_program_of_seed_003() -> None:
 
 CLOSED_FORMS: list[tuple[Any, Callable[[float], float], Callable[[float], float]]] = [
     (cubic, lambda x: 3 * x**2 + 4 * x - 3, lambda x: 6 * x + 4),
-    (wave, lambda x: math.exp(x / 2) * (math.cos(x) + math.sin(x) / 2),
-     lambda x: math.exp(x / 2) * (math.cos(x) - 0.75 * math.sin(x))),
-    (pieces, lambda x: 2 * x if x < 0 else math.cos(x) if x < 1 else math.log(x) + 1,
-     lambda x: 2 if x < 0 else -math.sin(x) if x < 1 else 1 / x),
-    (root, lambda x: 0.5 / math.sqrt(x) if x > 0 else 0.0, lambda x: -0.25 * x**-1.5 if x > 0 else 0.0),
+    (
+        wave,
+        lambda x: math.exp(x / 2) * (math.cos(x) + math.sin(x) / 2),
+        lambda x: math.exp(x / 2) * (math.cos(x) - 0.75 * math.sin(x)),
+    ),
+    (
+        pieces,
+        lambda x: 2 * x if x < 0 else math.cos(x) if x < 1 else math.log(x) + 1,
+        lambda x: 2 if x < 0 else -math.sin(x) if x < 1 else 1 / x,
+    ),
+    (
+        root,
+        lambda x: 0.5 / math.sqrt(x) if x > 0 else 0.0,
+        lambda x: -0.25 * x**-1.5 if x > 0 else 0.0,
+    ),
 ]
 
 
@@ -125,11 +136,24 @@ def test_first_and_second_derivatives_in_a_kernel(case: Any) -> None:
 
 
 RULES = {
-    "sin": ti.sin, "cos": ti.cos, "tan": ti.tan, "asin": ti.asin, "acos": ti.acos, "tanh": ti.tanh, "exp": ti.exp,
-    "log": ti.log, "sqrt": ti.sqrt, "rsqrt": ti.rsqrt, "abs": lambda x: abs(x) * x,
+    "sin": ti.sin,
+    "cos": ti.cos,
+    "tan": ti.tan,
+    "asin": ti.asin,
+    "acos": ti.acos,
+    "tanh": ti.tanh,
+    "exp": ti.exp,
+    "log": ti.log,
+    "sqrt": ti.sqrt,
+    "rsqrt": ti.rsqrt,
+    "abs": lambda x: abs(x) * x,
     "atan2": lambda x: ti.atan2(x, x * x + 1),
-    "power": lambda x: x**2.5, "exponent": lambda x: 1.7**x, "both": lambda x: x**x, "division": lambda x: x / (1 + x * x),
-    "remainder": lambda x: (x % 0.3) ** 2, "max": lambda x: ti.max(x, x * x) * x,
+    "power": lambda x: x**2.5,
+    "exponent": lambda x: 1.7**x,
+    "both": lambda x: x**x,
+    "division": lambda x: x / (1 + x * x),
+    "remainder": lambda x: (x % 0.3) ** 2,
+    "max": lambda x: ti.max(x, x * x) * x,
     "select": lambda x: ti.select(x > 0.5, x**3, x),
 }
 
@@ -182,11 +206,18 @@ def test_third_order() -> None:
     assert ti.ad.grad(ti.ad.grad(ti.ad.grad(cubic)))(7.0) == pytest.approx(6.0)
 
 
-@pytest.mark.parametrize(("make", "expected"), [
-    (lambda x: ti.sqrt(1 + x * x), 1.0), (lambda x: ti.exp(x * x), 2.0), (lambda x: 1 / (1 - x * x), 2.0),
-    (lambda x: ti.log(1 + x * x), 2.0)])
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda x: ti.sqrt(1 + x * x), 1.0),
+        (lambda x: ti.exp(x * x), 2.0),
+        (lambda x: 1 / (1 - x * x), 2.0),
+        (lambda x: ti.log(1 + x * x), 2.0),
+    ],
+)
 def test_second_derivatives_where_the_first_is_zero(make: Any, expected: float) -> None:
-    """A tangent of 0 stays 0 by a test where a derivative may be infinite; its own derivative is not 0."""
+    """A tangent of 0 stays 0 by a test where a derivative may be infinite; its own derivative is
+    not 0."""
 
     @ti.func
     def f(x):
@@ -266,18 +297,33 @@ def test_newtons_method_in_a_kernel() -> None:
 # The non-smooth table (AUTODIFF.md §6).
 
 
-@pytest.mark.parametrize(("make", "at", "expected"), [
-    (lambda x: abs(x), 0.0, 0.0),
-    (lambda x: ti.Vector([x, 0.0 * x]).norm(), 0.0, 0.0),
-    (lambda x: ti.sqrt(x), 0.0, math.inf),
-    (lambda x: ti.max(x, 2 * x), 0.0, 2.0),
-    (lambda x: ti.min(x, 2 * x), 0.0, 2.0),
-    (lambda x: ti.select(x > 0, ti.sqrt(x), 0.0), 0.0, 0.0),
-    (lambda x: ti.select(x > 0, 1 / x, x), 0.0, 1.0),
-    (lambda x: ti.floor(x) + ti.ceil(x) + ti.round(x), 0.3, 0.0),
-    (lambda x: x % 3.0, 4.0, 1.0),
-    (lambda x: 7.5 % x, 2.0, -3.0),
-], ids=["abs", "norm", "sqrt", "max", "min", "select sqrt", "select 1/x", "rounding", "mod x", "mod m"])
+@pytest.mark.parametrize(
+    ("make", "at", "expected"),
+    [
+        (lambda x: abs(x), 0.0, 0.0),
+        (lambda x: ti.Vector([x, 0.0 * x]).norm(), 0.0, 0.0),
+        (lambda x: ti.sqrt(x), 0.0, math.inf),
+        (lambda x: ti.max(x, 2 * x), 0.0, 2.0),
+        (lambda x: ti.min(x, 2 * x), 0.0, 2.0),
+        (lambda x: ti.select(x > 0, ti.sqrt(x), 0.0), 0.0, 0.0),
+        (lambda x: ti.select(x > 0, 1 / x, x), 0.0, 1.0),
+        (lambda x: ti.floor(x) + ti.ceil(x) + ti.round(x), 0.3, 0.0),
+        (lambda x: x % 3.0, 4.0, 1.0),
+        (lambda x: 7.5 % x, 2.0, -3.0),
+    ],
+    ids=[
+        "abs",
+        "norm",
+        "sqrt",
+        "max",
+        "min",
+        "select sqrt",
+        "select 1/x",
+        "rounding",
+        "mod x",
+        "mod m",
+    ],
+)
 def test_where_a_derivative_does_not_exist(make: Any, at: float, expected: float) -> None:
     @ti.func
     def f(x):
@@ -312,11 +358,17 @@ def mixture(x, n, y):
 def test_argnums_and_integer_parameters() -> None:
     k = np.arange(5)
     gradient = ti.ad.grad(mixture, argnums=(0, 2))
-    assert gradient(0.7, 5, 0.3) == pytest.approx((np.cos(0.3 * k).sum(), (-0.7 * k * np.sin(0.3 * k)).sum()))
-    assert ti.ad.grad(mixture, argnums=2)(0.7, n=5, y=0.3) == pytest.approx((-0.7 * k * np.sin(0.3 * k)).sum())
+    assert gradient(0.7, 5, 0.3) == pytest.approx(
+        (np.cos(0.3 * k).sum(), (-0.7 * k * np.sin(0.3 * k)).sum())
+    )
+    assert ti.ad.grad(mixture, argnums=2)(0.7, n=5, y=0.3) == pytest.approx(
+        (-0.7 * k * np.sin(0.3 * k)).sum()
+    )
     value, (dy, dx) = ti.ad.value_and_grad(mixture, argnums=(2, 0))(0.7, 5, 0.3)
     assert value == pytest.approx(0.7 * dx)
-    assert dy == pytest.approx(gradient(0.7, 5, 0.3)[1], rel=1e-14)  # another kernel, whose sum has another order
+    assert dy == pytest.approx(
+        gradient(0.7, 5, 0.3)[1], rel=1e-14
+    )  # another kernel, whose sum has another order
 
 
 def test_the_order_of_mixed_derivatives() -> None:
@@ -696,8 +748,12 @@ def test_shapes_that_do_not_fit() -> None:
     m = np.eye(2)
     assert "neither a vector nor a matrix" in refused(ti.ad.jacobian(scaled), m, 2.0)
     assert "ti.ad.jacobian" in refused(ti.ad.forward(scaled), m, 2.0)
-    assert "tangent is a scalar, expected a vector of shape (3,)" in refused(ti.ad.jvp(warp), [1.0, 2.0, 3.0], 1.0)
-    assert "adjoint is a vector of shape (2,)" in refused(ti.ad.vjp(warp), [1.0, 2.0, 3.0], [1.0, 1.0])
+    assert "tangent is a scalar, expected a vector of shape (3,)" in refused(
+        ti.ad.jvp(warp), [1.0, 2.0, 3.0], 1.0
+    )
+    assert "adjoint is a vector of shape (2,)" in refused(
+        ti.ad.vjp(warp), [1.0, 2.0, 3.0], [1.0, 1.0]
+    )
     assert "an array of shape (2000,)" in refused(ti.ad.grad(warp), np.ones(2000))
 
 

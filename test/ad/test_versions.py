@@ -1,4 +1,6 @@
-"""What a tape keeps: nothing of programs indexed by time, at most a state a step of those that step in place."""
+"""What a tape keeps: nothing of programs indexed by time, at most a state a step of those that step
+in place."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("f64")
 N, STEPS = 6, 8
 
 
-def gradients(run: Callable[[], Any], inputs: list[Any], loss: Any, rules: str) -> tuple[list[np.ndarray], int]:
+def gradients(
+    run: Callable[[], Any], inputs: list[Any], loss: Any, rules: str
+) -> tuple[list[np.ndarray], int]:
     """The gradients of a program, and the bytes that its tape kept."""
     start = State(inputs, loss)
     with ti.ad.Tape(loss, rules=rules) as tape:
@@ -26,8 +30,13 @@ def gradients(run: Callable[[], Any], inputs: list[Any], loss: Any, rules: str) 
     return found, tape.explain().bytes
 
 
-def check_cost(indexed: Callable[[], Any], in_place: Callable[[], Any], inputs: list[Any], loss: Any,
-               state: int) -> None:
+def check_cost(
+    indexed: Callable[[], Any],
+    in_place: Callable[[], Any],
+    inputs: list[Any],
+    loss: Any,
+    state: int,
+) -> None:
     """The same gradients by both forms and both rules; `state` is the size of a state in bytes."""
     expected, nothing = gradients(indexed, inputs, loss, "refuse")
     assert nothing == 0
@@ -59,7 +68,9 @@ def test_waves() -> None:
     @ti.kernel
     def step(t: ti.i32):
         for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-            turn = u[t, i + 1, j] + u[t, i - 1, j] + u[t, i, j + 1] + u[t, i, j - 1] - 4 * u[t, i, j]
+            turn = (
+                u[t, i + 1, j] + u[t, i - 1, j] + u[t, i, j + 1] + u[t, i, j - 1] - 4 * u[t, i, j]
+            )
             u[t + 1, i, j] = 2 * u[t, i, j] - u[t - 1, i, j] + 0.1 * ti.sin(speed[i, j] * turn)
 
     @ti.kernel
@@ -71,7 +82,9 @@ def test_waves() -> None:
     @ti.kernel
     def step_in_place(before: ti.template(), now: ti.template()):
         for i, j in ti.ndrange((1, N - 1), (1, N - 1)):
-            before[i, j] = 2 * now[i, j] - before[i, j] + 0.1 * ti.sin(speed[i, j] * bent(now, i, j))
+            before[i, j] = (
+                2 * now[i, j] - before[i, j] + 0.1 * ti.sin(speed[i, j] * bent(now, i, j))
+            )
 
     @ti.kernel
     def finish(last: ti.template()):
@@ -99,7 +112,9 @@ def test_waves() -> None:
 
     for f in (a, c, u):
         f.fill(0)
-    inner = [gradient[1:-1, 1:-1] for gradient in gradients(indexed, [start, speed], loss, "refuse")[0]]
+    inner = [
+        gradient[1:-1, 1:-1] for gradient in gradients(indexed, [start, speed], loss, "refuse")[0]
+    ]
     found, kept = gradients(in_place, [start, speed], loss, "save")
     for mine, other in zip(found, inner):
         np.testing.assert_allclose(mine[1:-1, 1:-1], other, rtol=1e-9, atol=1e-12)
@@ -183,7 +198,8 @@ def test_mass_spring() -> None:
 
 
 def test_particles_and_a_grid() -> None:
-    """A material point method of one dimension: to the grid, and back by the momentum found there."""
+    """A material point method of one dimension: to the grid, and back by the momentum found
+    there."""
     cells = 8
     x0, v0, loss = variable(N, low=2.2, high=4.8), variable(N), scalar()
     x, v = (ti.field(ti.f64, shape=(STEPS + 1, N), needs_grad=True) for _ in range(2))
@@ -212,7 +228,11 @@ def test_particles_and_a_grid() -> None:
             part = x[t, i] - base
             speed = 0.0
             for k in ti.static(range(2)):
-                speed += (part if k == 1 else 1 - part) * momentum[t, base + k] / (mass[t, base + k] + 0.1)
+                speed += (
+                    (part if k == 1 else 1 - part)
+                    * momentum[t, base + k]
+                    / (mass[t, base + k] + 0.1)
+                )
             v[t + 1, i] = speed
             x[t + 1, i] = x[t, i] + 0.05 * speed
 
@@ -280,7 +300,8 @@ def test_particles_and_a_grid() -> None:
 @pytest.mark.filterwarnings("ignore:field")
 @pytest.mark.parametrize("loops", [1, 2])
 def test_a_gradient_that_comes_between_two_launches(loops: int) -> None:
-    """The reverse of a launch is that of the gradients there were: what the tape kept belongs to it."""
+    """The reverse of a launch is that of the gradients there were: what the tape kept belongs to
+    it."""
     x, w, y, loss = variable(N), variable(N), variable(N), scalar()
     factor = ti.field(ti.f64, shape=N)
     factor.fill(1.5)
@@ -331,8 +352,12 @@ def test_reverses_of_destroyed_fields_are_refused() -> None:
         tree.destroy()
 
 
-WRITES = {"an element": lambda x, _: x.__setitem__(1, 3.0), "fill": lambda x, _: x.fill(2.0),
-          "an array": lambda x, _: x.from_numpy(np.ones(N)), "a copy": lambda x, other: x.copy_from(other)}
+WRITES = {
+    "an element": lambda x, _: x.__setitem__(1, 3.0),
+    "fill": lambda x, _: x.fill(2.0),
+    "an array": lambda x, _: x.from_numpy(np.ones(N)),
+    "a copy": lambda x, other: x.copy_from(other),
+}
 
 
 @pytest.mark.parametrize("array", ["field", "ndarray"])
@@ -359,7 +384,9 @@ def test_a_write_between_a_launch_and_its_reverse(write: str, array: str) -> Non
     kernel(2, *rest)
     loss.grad[None] = 1.0
     WRITES[write](x, other)
-    with pytest.raises(ti.TaichiRuntimeError, match="written from Python after the kernel was launched"):
+    with pytest.raises(
+        ti.TaichiRuntimeError, match="written from Python after the kernel was launched"
+    ):
         kernel.grad(2, *rest)
     assert np.all(x.grad.to_numpy() == 0.0)
     kernel(2, *rest)
@@ -387,7 +414,7 @@ def test_reverses_without_a_launch_and_in_turn() -> None:
     y.fill(2.25)
     loss.grad[None] = 1.0
     cube.grad()
-    assert y.grad.to_numpy() == pytest.approx(3 * 2.25 ** 2)
+    assert y.grad.to_numpy() == pytest.approx(3 * 2.25**2)
     y.grad.fill(0.0)
     square()
     cube()
@@ -395,7 +422,7 @@ def test_reverses_without_a_launch_and_in_turn() -> None:
     loss.grad[None] = 1.0
     cube.grad()
     square.grad()
-    assert x.grad.to_numpy() == pytest.approx(6 * 1.5 ** 5)
+    assert x.grad.to_numpy() == pytest.approx(6 * 1.5**5)
     with ti.ad.Tape(loss):
         square()
         x.fill(0.5)
@@ -418,10 +445,21 @@ def test_a_copy_after_the_tape_was_closed() -> None:
         tape.grad()
 
 
-@pytest.mark.parametrize("boxes", [
-    [(0, 6), (2, 8), (0, 6), (0, 8), (2, 8), (0, 6)],  # the same again and again: copied once at the end
-    [(0, 3), (3, 6), (2, 5), (1, 8), (0, 8)],  # each once: exchanged
-    [(0, 6), (0, 6), (1, 3), (0, 6), (2, 4)]])
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        [
+            (0, 6),
+            (2, 8),
+            (0, 6),
+            (0, 8),
+            (2, 8),
+            (0, 6),
+        ],  # the same again and again: copied once at the end
+        [(0, 3), (3, 6), (2, 5), (1, 8), (0, 8)],  # each once: exchanged
+        [(0, 6), (0, 6), (1, 3), (0, 6), (2, 4)],
+    ],
+)
 def test_parts_that_overlap(boxes: list[tuple[int, int]]) -> None:
     x, y, loss = variable(8, seed=3), variable(8, seed=4), scalar()
 
@@ -453,8 +491,15 @@ def test_parts_that_overlap(boxes: list[tuple[int, int]]) -> None:
 
 def test_copies_of_many_sizes_lie_in_one_arena() -> None:
     arena, random = Arena(Capacity()), np.random.default_rng(5)
-    arrays = [random.standard_normal(shape) for shape in [(3,), (), (100, 7), (5000,), (200_000,), (1, 2, 3)] * 3]
-    arrays += [arrays[2].astype(np.float32)[::2, 1:4], np.zeros((0, 3)), np.arange(9, dtype=np.int8)]
+    arrays = [
+        random.standard_normal(shape)
+        for shape in [(3,), (), (100, 7), (5000,), (200_000,), (1, 2, 3)] * 3
+    ]
+    arrays += [
+        arrays[2].astype(np.float32)[::2, 1:4],
+        np.zeros((0, 3)),
+        np.arange(9, dtype=np.int8),
+    ]
     copies = [arena.copy(array, "x") for array in arrays]
     expected = [array.copy() for array in arrays]
     for array in arrays:

@@ -1,4 +1,6 @@
-"""Every entry of the table of derivatives against finite differences, and the choices where no derivative exists."""
+"""Every entry of the table of derivatives against finite differences, and the choices where no
+derivative exists."""
+
 from __future__ import annotations
 
 import contextlib
@@ -25,11 +27,17 @@ from mlirad.runtime.variant import Variant
 POINTS = np.array([-2.3, -1.4, -0.6, -0.21, 0.17, 0.45, 0.92, 1.35, 2.6])
 POSITIVE = POINTS[POINTS > 0]
 INSIDE = POINTS[np.abs(POINTS) < 1]
-DOMAINS = {"math.log": [POSITIVE], "math.sqrt": [POSITIVE], "math.rsqrt": [POSITIVE],
-           "math.asin": [INSIDE], "math.acos": [INSIDE], "math.powf": [POSITIVE, POINTS]}
+DOMAINS = {
+    "math.log": [POSITIVE],
+    "math.sqrt": [POSITIVE],
+    "math.rsqrt": [POSITIVE],
+    "math.asin": [INSIDE],
+    "math.acos": [INSIDE],
+    "math.powf": [POSITIVE, POINTS],
+}
 ARITY = {name: len(terms) for name, terms in RULES.items()}
 CONVERSIONS = {"arith.extf": ("f32", "f64"), "arith.truncf": ("f64", "f32")}
-STEP = 2.0 ** -13
+STEP = 2.0**-13
 
 
 class TableEntry:
@@ -37,32 +45,44 @@ class TableEntry:
 
     def __init__(self, name: str, source: str, target: str) -> None:
         ti.init(default_fp=ti.f64)
-        inputs = [f"%x{k}: !field.array<{source}, [-1]> {{field.needs_grad}}" for k in range(ARITY[name])]
-        loads = [f'%v{k} = "field.load"(%x{k}, %i) : (!field.array<{source}, [-1]>, index) -> {source}'
-                 for k in range(ARITY[name])]
+        inputs = [
+            f"%x{k}: !field.array<{source}, [-1]> {{field.needs_grad}}" for k in range(ARITY[name])
+        ]
+        loads = [
+            f'%v{k} = "field.load"(%x{k}, %i) : (!field.array<{source}, [-1]>, index) -> {source}'
+            for k in range(ARITY[name])
+        ]
         operands, types = [f"%v{k}" for k in range(ARITY[name])], [source] * ARITY[name]
         if name == "arith.select":
-            loads.append(f"%zero = arith.constant 0.0 : {source}\n%test = arith.cmpf ogt, %v0, %zero : {source}")
+            loads.append(
+                f"%zero = arith.constant 0.0 : {source}\n%test = arith.cmpf ogt, %v0, %zero : "
+                f"{source}"
+            )
             operands[0], types[0] = "%test", "i1"
+        inputs.append(f"%y: !field.array<{target}, [-1]> {{field.needs_grad}}")
         text = f"""
-            func.func @entry({', '.join(inputs)}, %y: !field.array<{target}, [-1]> {{field.needs_grad}}) {{
+            func.func @entry({", ".join(inputs)}) {{
               %c0 = arith.constant 0 : index
               %c1 = arith.constant 1 : index
               %n = "field.dim"(%y) {{axis = 0 : i64}} : (!field.array<{target}, [-1]>) -> index
               scf.parallel (%i) = (%c0) to (%n) step (%c1) {{
                 {chr(10).join(loads)}
-                %r = "{name}"({', '.join(operands)}) : ({', '.join(types)}) -> {target}
+                %r = "{name}"({", ".join(operands)}) : ({", ".join(types)}) -> {target}
                 "field.store"(%r, %y, %i) : ({target}, !field.array<{target}, [-1]>, index) -> ()
                 scf.reduce
               }}
               return
             }}"""
         dtypes = {"f32": ti.f32, "f64": ti.f64}
-        arrays = [NdarrayArgument(dtypes[t], 1, (), True) for t in [source] * ARITY[name] + [target]]
+        arrays = [
+            NdarrayArgument(dtypes[t], 1, (), True) for t in [source] * ARITY[name] + [target]
+        ]
         self.dtypes = [array.dtype.numpy for array in arrays]
         with context():
             module = ir.Module.parse(text)
-        self.variant = Variant(KernelModule(module, "entry", False, (), None, None, tuple(arrays)), program(), ())
+        self.variant = Variant(
+            KernelModule(module, "entry", False, (), None, None, tuple(arrays)), program(), ()
+        )
 
     def values(self, points: list[np.ndarray]) -> np.ndarray:
         """The op at some points."""
@@ -75,7 +95,9 @@ class TableEntry:
         arrays = [p.astype(t) for p, t in zip([*points, points[0]], self.dtypes)]
         adjoints = [np.zeros(len(a), a.dtype) for a in arrays]
         adjoints[-1][:] = 1
-        self.variant.launch("reverse", [v for a in arrays + adjoints for v in (a.ctypes.data, len(a))])
+        self.variant.launch(
+            "reverse", [v for a in arrays + adjoints for v in (a.ctypes.data, len(a))]
+        )
         return adjoints[:-1]
 
 
@@ -101,7 +123,9 @@ def test_entry(name: str) -> None:
     entry = TableEntry(name, "f64", "f64")
     gradients = entry.gradients(points)
     for position, gradient in enumerate(gradients):
-        np.testing.assert_allclose(gradient, differences(entry, points, position), rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(
+            gradient, differences(entry, points, position), rtol=1e-7, atol=1e-9
+        )
     for narrow, wide in zip(TableEntry(name, "f32", "f32").gradients(points), gradients):
         np.testing.assert_allclose(narrow, wide, rtol=1e-4, atol=1e-6)
 
@@ -114,8 +138,10 @@ def test_conversion(name: str) -> None:
 
 # What the frontend emits.
 
+
 def emitted(call: Callable[..., Any], arguments: int) -> set[tuple[str, bool]]:
-    """The names of the ops of a call on floats; with each, whether it goes from floats to a float."""
+    """The names of the ops of a call on floats; with each, whether it goes from floats to a
+    float."""
     x = ti.field(ti.f64, shape=4, needs_grad=True)
 
     @ti.kernel
@@ -138,6 +164,7 @@ def emitted(call: Callable[..., Any], arguments: int) -> set[tuple[str, bool]]:
 
 def is_smooth(op: ir.Operation) -> bool:
     """Whether an op takes a float and gives a float, so that it needs a rule."""
+
     def is_float(value: ir.Value) -> bool:
         return str(value.type) in ("f16", "f32", "f64")
 
@@ -147,12 +174,22 @@ def is_smooth(op: ir.Operation) -> bool:
 
 @ti.func
 def operators(a, b):
-    return -a + b * (a - b) / (a % b + 1.0) // 2.0 + abs(a) ** b + a ** 3 + b ** -2 + (a if a > b else b) + (a > b)
+    return (
+        -a
+        + b * (a - b) / (a % b + 1.0) // 2.0
+        + abs(a) ** b
+        + a**3
+        + b**-2
+        + (a if a > b else b)
+        + (a > b)
+    )
 
 
 @ti.func
 def conversions(a):
-    return ti.cast(ti.cast(a, ti.f32), ti.f64) + int(a) + ti.bit_cast(ti.bit_cast(a, ti.i64), ti.f64)
+    return (
+        ti.cast(ti.cast(a, ti.f32), ti.f64) + int(a) + ti.bit_cast(ti.bit_cast(a, ti.i64), ti.f64)
+    )
 
 
 @ti.func
@@ -160,13 +197,25 @@ def matrices(a, b):
     m = ti.Matrix([[a, b], [b, 2.0]])
     v = ti.Vector([a, b])
     u = m.inverse() @ v + m.transpose() @ v * v.norm() + v.normalized(1e-3)
-    return u.norm(1e-3) + u.norm_inv(1e-3) + m.determinant() + m.trace() + u.max() + u.min() + u.sum() + u.dot(v)
+    return (
+        u.norm(1e-3)
+        + u.norm_inv(1e-3)
+        + m.determinant()
+        + m.trace()
+        + u.max()
+        + u.min()
+        + u.sum()
+        + u.dot(v)
+    )
 
 
 def public(namespace: ModuleType) -> list[str]:
     """The functions of a namespace that a kernel may call on floats."""
-    return sorted(name for name, value in vars(namespace).items()
-                  if callable(value) and not isinstance(value, type) and not name.startswith("_"))
+    return sorted(
+        name
+        for name, value in vars(namespace).items()
+        if callable(value) and not isinstance(value, type) and not name.startswith("_")
+    )
 
 
 @pytest.mark.parametrize("space", [functions, mathematics])
@@ -174,9 +223,25 @@ def test_every_function_on_floats_has_rules(space: ModuleType) -> None:
     found: set[str] = set()
     for name, count in itertools.product(public(space), (1, 2, 3)):
         ti.init(default_fp=ti.f64)
-        with contextlib.suppress(ti.TaichiCompilationError, ir.MLIRError, TypeError, AttributeError, ValueError):
+        with contextlib.suppress(
+            ti.TaichiCompilationError, ir.MLIRError, TypeError, AttributeError, ValueError
+        ):
             found |= {op for op, smooth in emitted(getattr(space, name), count) if smooth}
-    expected = ("sin", "cos", "tan", "asin", "acos", "atan2", "tanh", "exp", "log", "sqrt", "floor", "absf", "powf")
+    expected = (
+        "sin",
+        "cos",
+        "tan",
+        "asin",
+        "acos",
+        "atan2",
+        "tanh",
+        "exp",
+        "log",
+        "sqrt",
+        "floor",
+        "absf",
+        "powf",
+    )
     assert found >= {f"math.{name}" for name in expected}
     assert not found - set(RULES)
 
@@ -190,6 +255,7 @@ def test_every_operator_has_rules(call: Any, arguments: int) -> None:
 
 
 # Where a derivative does not exist (AUTODIFF.md §6).
+
 
 def derivatives(f: Any, *values: float) -> list[float]:
     """The gradient of a `@ti.func` of one or two numbers."""
@@ -209,7 +275,7 @@ def derivatives(f: Any, *values: float) -> list[float]:
 
     with ti.ad.Tape(y):
         (one, two)[len(values) - 1]()
-    return list(x.grad.to_numpy()[:len(values)])
+    return list(x.grad.to_numpy()[: len(values)])
 
 
 @ti.func
@@ -219,7 +285,7 @@ def norm(a, b):
 
 @ti.func
 def guarded_by_select(a):
-    return ti.select(a > 0, ti.sqrt(a) + ti.log(a) + 1.0 / a + a * ti.log(a) + a ** 0.5, 7.0 * a)
+    return ti.select(a > 0, ti.sqrt(a) + ti.log(a) + 1.0 / a + a * ti.log(a) + a**0.5, 7.0 * a)
 
 
 @ti.func
@@ -258,8 +324,18 @@ def nested_select(a):
     return ti.select(a > 0, ti.select(a > 1, ti.log(a - 1.0), ti.acos(1.0 + a)), 7.0 * a)
 
 
-@pytest.mark.parametrize("f", [guarded_by_select, guarded_by_ternary, guarded_by_if, computed_before_the_branch,
-                               used_by_no_iteration, nested_select], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "f",
+    [
+        guarded_by_select,
+        guarded_by_ternary,
+        guarded_by_if,
+        computed_before_the_branch,
+        used_by_no_iteration,
+        nested_select,
+    ],
+    ids=lambda f: f.__name__,
+)
 def test_a_branch_not_taken_contributes_nothing(f: Any) -> None:
     assert derivatives(f, 0.0) == [7.0]
 
@@ -288,14 +364,17 @@ def inverse_root_product(a, b):
     return ti.sqrt(a) * b
 
 
-@pytest.mark.parametrize("f, values, expected", [
-    (absolute, (0.0,), [0.0]),
-    (absolute, (-0.0,), [0.0]),
-    (norm, (0.0, 0.0), [0.0, 0.0]),
-    (norm, (0.0, -2.0), [0.0, -1.0]),
-    (root, (0.0,), [math.inf]),
-    (inverse_root_product, (0.0, 3.0), [math.inf, 0.0]),
-])
+@pytest.mark.parametrize(
+    "f, values, expected",
+    [
+        (absolute, (0.0,), [0.0]),
+        (absolute, (-0.0,), [0.0]),
+        (norm, (0.0, 0.0), [0.0, 0.0]),
+        (norm, (0.0, -2.0), [0.0, -1.0]),
+        (root, (0.0,), [math.inf]),
+        (inverse_root_product, (0.0, 3.0), [math.inf, 0.0]),
+    ],
+)
 def test_kinks(f: Any, values: tuple[float, ...], expected: list[float]) -> None:
     assert derivatives(f, *values) == expected
 
@@ -310,49 +389,60 @@ def smaller(a, b):
     return ti.min(a, b)
 
 
-@pytest.mark.parametrize("f, values, expected", [
-    (larger, (1.0, 1.0), [0.0, 1.0]), (smaller, (1.0, 1.0), [0.0, 1.0]),
-    (larger, (2.0, 1.0), [1.0, 0.0]), (smaller, (2.0, 1.0), [0.0, 1.0]),
-    (larger, (1.0, 2.0), [0.0, 1.0]), (smaller, (1.0, 2.0), [1.0, 0.0]),
-])
-def test_ties_go_to_the_second_operand(f: Any, values: tuple[float, ...], expected: list[float]) -> None:
+@pytest.mark.parametrize(
+    "f, values, expected",
+    [
+        (larger, (1.0, 1.0), [0.0, 1.0]),
+        (smaller, (1.0, 1.0), [0.0, 1.0]),
+        (larger, (2.0, 1.0), [1.0, 0.0]),
+        (smaller, (2.0, 1.0), [0.0, 1.0]),
+        (larger, (1.0, 2.0), [0.0, 1.0]),
+        (smaller, (1.0, 2.0), [1.0, 0.0]),
+    ],
+)
+def test_ties_go_to_the_second_operand(
+    f: Any, values: tuple[float, ...], expected: list[float]
+) -> None:
     assert derivatives(f, *values) == expected
 
 
 @ti.func
 def power(a, b):
-    return a ** b
+    return a**b
 
 
 @ti.func
 def square_root_power(a):
-    return a ** 0.5
+    return a**0.5
 
 
 @ti.func
 def cube(a):
-    return a ** 3
+    return a**3
 
 
 @ti.func
 def negative_power(a):
-    return a ** -2
+    return a**-2
 
 
-@pytest.mark.parametrize("f, values, expected", [
-    (power, (0.0, 2.0), [0.0, 0.0]),
-    (power, (0.0, 1.0), [1.0, 0.0]),
-    (power, (0.0, 0.0), [0.0, 0.0]),
-    (power, (0.0, 3.5), [0.0, 0.0]),
-    (power, (-2.0, 3.0), [12.0, math.nan]),
-    (power, (-2.0, 0.0), [0.0, math.nan]),
-    (power, (2.0, 0.0), [0.0, math.log(2.0)]),
-    (power, (2.0, -1.0), [-0.25, 0.5 * math.log(2.0)]),
-    (square_root_power, (0.0,), [math.inf]),
-    (cube, (-2.0,), [12.0]),
-    (cube, (0.0,), [0.0]),
-    (negative_power, (-2.0,), [0.25]),
-])
+@pytest.mark.parametrize(
+    "f, values, expected",
+    [
+        (power, (0.0, 2.0), [0.0, 0.0]),
+        (power, (0.0, 1.0), [1.0, 0.0]),
+        (power, (0.0, 0.0), [0.0, 0.0]),
+        (power, (0.0, 3.5), [0.0, 0.0]),
+        (power, (-2.0, 3.0), [12.0, math.nan]),
+        (power, (-2.0, 0.0), [0.0, math.nan]),
+        (power, (2.0, 0.0), [0.0, math.log(2.0)]),
+        (power, (2.0, -1.0), [-0.25, 0.5 * math.log(2.0)]),
+        (square_root_power, (0.0,), [math.inf]),
+        (cube, (-2.0,), [12.0]),
+        (cube, (0.0,), [0.0]),
+        (negative_power, (-2.0,), [0.25]),
+    ],
+)
 def test_powers(f: Any, values: tuple[float, ...], expected: list[float]) -> None:
     np.testing.assert_allclose(derivatives(f, *values), expected, rtol=1e-12)
 

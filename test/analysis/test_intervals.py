@@ -1,4 +1,6 @@
-"""Bounds of floats by their form, against values: every expression is computed at many points, and stays within."""
+"""Bounds of floats by their form, against values: every expression is computed at many points, and
+stays within."""
+
 import math
 import random
 
@@ -10,15 +12,28 @@ from mlirad.dialect import context
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import functions
 
-UNARY = {"arith.negf": lambda a: -a, "math.absf": abs, "math.sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
-         "math.exp": lambda a: math.exp(a) if a < 700 else math.inf, "math.sin": math.sin, "math.cos": math.cos,
-         "math.tanh": math.tanh}
-BINARY = {"arith.addf": lambda a, b: a + b, "arith.subf": lambda a, b: a - b, "arith.mulf": lambda a, b: a * b,
-          "arith.divf": lambda a, b: a / b if b else math.nan, "arith.maximumf": max, "arith.minimumf": min}
+UNARY = {
+    "arith.negf": lambda a: -a,
+    "math.absf": abs,
+    "math.sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
+    "math.exp": lambda a: math.exp(a) if a < 700 else math.inf,
+    "math.sin": math.sin,
+    "math.cos": math.cos,
+    "math.tanh": math.tanh,
+}
+BINARY = {
+    "arith.addf": lambda a, b: a + b,
+    "arith.subf": lambda a, b: a - b,
+    "arith.mulf": lambda a, b: a * b,
+    "arith.divf": lambda a, b: a / b if b else math.nan,
+    "arith.maximumf": max,
+    "arith.minimumf": min,
+}
 
 
 def _expression(draw: random.Random, length: int):
-    """Ops over two arguments and constants, as a list of names with the numbers of their operands."""
+    """Ops over two arguments and constants, as a list of names with the numbers of their
+    operands."""
     steps = []
     for k in range(length):
         known = 6 + k
@@ -26,7 +41,12 @@ def _expression(draw: random.Random, length: int):
             steps.append((draw.choice(sorted(UNARY)), [draw.randrange(known)]))
         else:
             a = draw.randrange(known)
-            steps.append((draw.choice(sorted(BINARY)), [a, a if draw.random() < 0.4 else draw.randrange(known)]))
+            steps.append(
+                (
+                    draw.choice(sorted(BINARY)),
+                    [a, a if draw.random() < 0.4 else draw.randrange(known)],
+                )
+            )
     return steps
 
 
@@ -35,7 +55,10 @@ CONSTANTS = (1.0, 1e-8, -0.5, 3.0)
 
 def _text(steps) -> str:
     lines = [f"%v{2 + k} = arith.constant {value:e} : f64" for k, value in enumerate(CONSTANTS)]
-    lines += [f"%v{6 + k} = {name} {', '.join(f'%v{n}' for n in operands)} : f64" for k, (name, operands) in enumerate(steps)]
+    lines += [
+        f"%v{6 + k} = {name} {', '.join(f'%v{n}' for n in operands)} : f64"
+        for k, (name, operands) in enumerate(steps)
+    ]
     return "func.func @f(%v0: f64, %v1: f64) {\n" + "\n".join(lines) + "\nreturn\n}"
 
 
@@ -60,7 +83,10 @@ def test_values_lie_within_their_bounds(seed):
         bounds = [intervals.of(n) for n in names]
     assert any(bound != (-math.inf, math.inf) for bound in bounds[6:])
     for _ in range(50):
-        points = [draw.choice([0.0, 1e-9, -1e-3, 1.0, draw.uniform(-5, 5), draw.uniform(-1e6, 1e6)]) for _ in range(2)]
+        points = [
+            draw.choice([0.0, 1e-9, -1e-3, 1.0, draw.uniform(-5, 5), draw.uniform(-1e6, 1e6)])
+            for _ in range(2)
+        ]
         for value, (low, high) in zip(_values(steps, *points), bounds):
             assert math.isnan(value) or low <= value <= high
 
@@ -84,7 +110,17 @@ def test_what_may_be_divided_by():
 }""")
         graph = Graph(functions(module.operation)[0])
         intervals = Intervals(graph)
-        soft, xx, a, b, n, e, g, _, _, _, c, d = [node.results[0] for node in graph.nodes() if node.results]
+        soft, xx, a, b, n, e, g, _, _, _, c, d = [
+            node.results[0] for node in graph.nodes() if node.results
+        ]
     assert [intervals.is_away_from_zero(v) for v in (soft, xx, a, b, e, g, c, d)] == [
-        True, False, True, True, False, True, True, False]
+        True,
+        False,
+        True,
+        True,
+        False,
+        True,
+        True,
+        False,
+    ]
     assert intervals.exponential_is_finite(n) and not intervals.exponential_is_finite(xx)

@@ -1,4 +1,6 @@
-"""Iterations that meet in one element, through indices of any integer form: against all iterations, one by one."""
+"""Iterations that meet in one element, through indices of any integer form: against all iterations,
+one by one."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -25,9 +27,16 @@ def _index(draw: Random, depth: int = 0) -> str:
     if depth == 2 or draw.random() < 0.3:
         return draw.choice(["i", "j", str(draw.randrange(4))])
     left, right = _index(draw, depth + 1), _index(draw, depth + 1)
-    return draw.choice([f"({left} + {right})", f"({left} + {right})", f"({left} * {draw.randrange(1, 9)})",
-                        f"({left} % {draw.randrange(1, 5)})", f"({left} // {draw.randrange(1, 4)})",
-                        f"ti.max({left}, {right})"])
+    return draw.choice(
+        [
+            f"({left} + {right})",
+            f"({left} + {right})",
+            f"({left} * {draw.randrange(1, 9)})",
+            f"({left} % {draw.randrange(1, 5)})",
+            f"({left} // {draw.randrange(1, 4)})",
+            f"ti.max({left}, {right})",
+        ]
+    )
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -37,7 +46,9 @@ def test_what_is_refused_meets(part: int, tmp_path: Path) -> None:
     for _ in range(12):
         read, written = _index(draw), _index(draw)
         guard = draw.choice(["True", "True", "i % 2 == 0", "i + j < 5", "i == 3 and j > 2"])
-        source = HEADER + f"""
+        source = (
+            HEADER
+            + f"""
 @ti.kernel
 def run():
     for i, j in ti.ndrange(6, 7):
@@ -46,10 +57,17 @@ def run():
     for i in x:
         loss[None] += x[i] * i
 """
+        )
         module = load(source, tmp_path)
         runs = [(i, j) for i in range(6) for j in range(7) if eval(guard)]
-        places = [(point, eval(written, {"ti": ti, "i": point[0], "j": point[1]}),
-                   eval(read, {"ti": ti, "i": point[0], "j": point[1]})) for point in runs]
+        places = [
+            (
+                point,
+                eval(written, {"ti": ti, "i": point[0], "j": point[1]}),
+                eval(read, {"ti": ti, "i": point[0], "j": point[1]}),
+            )
+            for point in runs
+        ]
         meets = any(a != b and wa in (wb, rb) for a, wa, _ in places for b, wb, rb in places)
         met += meets
         try:
@@ -84,8 +102,15 @@ def test_iterations_are_named() -> None:
         for i in range(n):
             x[2 * i + 1] = 2.0 * x[i]
 
-    for kernel, arguments, iterations in ((halves, (), "1 and 0"), (turned, (), "0 and 9"), (of_any_length, (8,), "1 and 0")):
-        with pytest.raises(ti.TaichiCompilationError, match=rf"\(iterations {iterations}\)"), ti.ad.Tape(scalar()):
+    for kernel, arguments, iterations in (
+        (halves, (), "1 and 0"),
+        (turned, (), "0 and 9"),
+        (of_any_length, (8,), "1 and 0"),
+    ):
+        with (
+            pytest.raises(ti.TaichiCompilationError, match=rf"\(iterations {iterations}\)"),
+            ti.ad.Tape(scalar()),
+        ):
             kernel(*arguments)
 
 
@@ -108,5 +133,8 @@ def test_what_is_not_known_is_checked() -> None:
         run(5)
 
     check(program, [x], loss)
-    with pytest.raises(ti.TaichiRuntimeError, match=r"iteration \(\d, \d\) of a parallel loop"), ti.ad.Tape(loss):
+    with (
+        pytest.raises(ti.TaichiRuntimeError, match=r"iteration \(\d, \d\) of a parallel loop"),
+        ti.ad.Tape(loss),
+    ):
         run(4)

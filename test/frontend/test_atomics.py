@@ -1,4 +1,5 @@
 """Atomics, their results, and sums over many iterations."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -16,7 +17,13 @@ def program() -> Any:
     ti.reset()
 
 
-ATOMICS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "min": min, "max": max}
+ATOMICS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "min": min,
+    "max": max,
+}
 
 
 BITS = {"and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b}
@@ -47,7 +54,11 @@ def test_atomics_give_the_value_before(kind: str, dtype: Any) -> None:
         expected = combine(start, value) % (1 << 32) if dtype == ti.u32 else combine(start, value)
         assert x[None] == expected
         local = on_a_local(start, value)
-        assert local == (expected * 1000 + start) % (1 << 32) if dtype == ti.u32 else local == expected * 1000 + start
+        assert (
+            local == (expected * 1000 + start) % (1 << 32)
+            if dtype == ti.u32
+            else local == expected * 1000 + start
+        )
 
 
 @pytest.mark.parametrize("kind", [*ATOMICS, *BITS])
@@ -55,7 +66,11 @@ def test_atomics_from_many_iterations(kind: str) -> None:
     update = getattr(ti, f"atomic_{kind}")
     n = 4000
     values = np.random.default_rng(3).integers(0, 1 << 20, n).astype(np.int32)
-    x, total, cells = ti.field(ti.i32, shape=n), ti.field(ti.i32, shape=()), ti.field(ti.i32, shape=7)
+    x, total, cells = (
+        ti.field(ti.i32, shape=n),
+        ti.field(ti.i32, shape=()),
+        ti.field(ti.i32, shape=7),
+    )
     x.from_numpy(values)
     start = -1 if kind == "and" else 0
     total[None] = start
@@ -68,8 +83,16 @@ def test_atomics_from_many_iterations(kind: str) -> None:
             update(cells[x[i] % 7], x[i])
 
     run()
-    functions = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "min": np.minimum, "max": np.maximum,
-                 "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+    functions = {
+        "add": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "min": np.minimum,
+        "max": np.maximum,
+        "and": np.bitwise_and,
+        "or": np.bitwise_or,
+        "xor": np.bitwise_xor,
+    }
     expected, parts = np.array(start, np.int32), np.full(7, start, np.int32)
     with np.errstate(over="ignore"):
         for v in values:

@@ -1,4 +1,5 @@
 """Loops of every kind, jumps out of them, and the order in which they run."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -68,7 +69,9 @@ def test_break_and_continue_at_depth() -> None:
     compiled, parts = ti.kernel(serial_loop), ti.kernel(parallel_loop)
     for n in (0, 1, 3, 8, 20):
         assert compiled(n) == nested_jumps(n)
-        assert parts(n) == sum(j for i in range(n) if i % 3 for j in range(i) if j % 2 == 0 and j < 6)
+        assert parts(n) == sum(
+            j for i in range(n) if i % 3 for j in range(i) if j % 2 == 0 and j < 6
+        )
 
 
 def serial_loop(n: int) -> int:
@@ -184,7 +187,9 @@ def test_ndrange_and_grouped() -> None:
     number = 100 * i + 10 * j + k
     inside = (i >= 1) & (i < 3) & (k >= 2) & (k < 4)
     np.testing.assert_array_equal(x.to_numpy(), np.where(inside, number, 0))
-    np.testing.assert_array_equal(y.to_numpy(), np.where((i < 2) & (j >= 1) & (j < 3), -(i + j + k), number))
+    np.testing.assert_array_equal(
+        y.to_numpy(), np.where((i < 2) & (j >= 1) & (j < 3), -(i + j + k), number)
+    )
 
 
 def test_inner_loops_over_fields_and_boxes() -> None:

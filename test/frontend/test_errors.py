@@ -1,4 +1,5 @@
 """Bad input: a clear error at the user's line, the process alive, every other field untouched."""
+
 from __future__ import annotations
 
 import inspect
@@ -40,14 +41,19 @@ def bystander() -> Any:
 
 def line_of(function: Callable[..., Any], mark: str = "# here") -> tuple[int, str]:
     """The number and the text of the marked line of a function of this file."""
-    lines, start = inspect.getsourcelines(getattr(function, "__wrapped__", getattr(function, "function", function)))
+    lines, start = inspect.getsourcelines(
+        getattr(function, "__wrapped__", getattr(function, "function", function))
+    )
     found = [(start + k, line.strip()) for k, line in enumerate(lines) if mark in line]
     assert len(found) == 1
     return found[0]
 
 
-def refuses(call: Callable[[], Any], error: type[Exception], message: str, where: Callable[..., Any]) -> str:
-    """A call raises an error that shows the marked line of a kernel, with a caret; gives the whole text."""
+def refuses(
+    call: Callable[[], Any], error: type[Exception], message: str, where: Callable[..., Any]
+) -> str:
+    """A call raises an error that shows the marked line of a kernel, with a caret; gives the whole
+    text."""
     number, text = line_of(where)
     with pytest.raises(error, match=message) as caught:
         call()
@@ -57,7 +63,9 @@ def refuses(call: Callable[[], Any], error: type[Exception], message: str, where
     assert shown[2].strip() == "^"
     column = int(shown[0].split(":")[2])
     source = HERE.read_text().splitlines()[number - 1]
-    assert len(shown[2]) - len(shown[1]) + len(text) == column - (len(source) - len(source.lstrip()))
+    assert len(shown[2]) - len(shown[1]) + len(text) == column - (
+        len(source) - len(source.lstrip())
+    )
     return "".join(traceback.format_exception(caught.value))
 
 
@@ -113,16 +121,24 @@ def two(a: ti.i32, b: ti.f64) -> ti.f64:
     return a + b
 
 
-@pytest.mark.parametrize("arguments, named, message", [
-    ((), {}, "Parameter `a : i32` missing"), ((1,), {}, "Parameter `b : f64` missing"),
-    ((1, 2, 3), {}, "Too many arguments"), ((1, 2), {"c": 3}, "Unexpected argument 'c'"),
-    ((1, 2), {"a": 3}, "Multiple values for argument 'a'")])
+@pytest.mark.parametrize(
+    "arguments, named, message",
+    [
+        ((), {}, "Parameter `a : i32` missing"),
+        ((1,), {}, "Parameter `b : f64` missing"),
+        ((1, 2, 3), {}, "Too many arguments"),
+        ((1, 2), {"c": 3}, "Unexpected argument 'c'"),
+        ((1, 2), {"a": 3}, "Multiple values for argument 'a'"),
+    ],
+)
 def test_wrong_argument_counts(arguments: Any, named: Any, message: str) -> None:
     with pytest.raises(ti.TaichiSyntaxError, match=message):
         two(*arguments, **named)
 
 
-@pytest.mark.parametrize("arguments", [(1.5, 2), ("1", 2), (None, 2), (1, "2"), (1, [2.0]), (1 << 40, 2), (1, 1j)])
+@pytest.mark.parametrize(
+    "arguments", [(1.5, 2), ("1", 2), (None, 2), (1, "2"), (1, [2.0]), (1 << 40, 2), (1, 1j)]
+)
 def test_wrong_argument_types(arguments: Any) -> None:
     with pytest.raises(ti.TaichiRuntimeTypeError, match=r"Argument [ab]"):
         two(*arguments)
@@ -211,12 +227,29 @@ def else_of_a_loop(x: Any) -> None:
         pass
 
 
-@pytest.mark.parametrize("body", [with_statement, try_statement, yield_expression, del_statement, import_statement,
-                                  function_definition, global_statement, raise_statement, else_of_a_loop],
-                         ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "body",
+    [
+        with_statement,
+        try_statement,
+        yield_expression,
+        del_statement,
+        import_statement,
+        function_definition,
+        global_statement,
+        raise_statement,
+        else_of_a_loop,
+    ],
+    ids=lambda f: f.__name__,
+)
 def test_unsupported_statements(body: Any, bystander: Any) -> None:
     body.__annotations__ = {"x": ti.template()}
-    refuses(lambda: ti.kernel(body)(bystander), ti.TaichiSyntaxError, "support|Unsupported|not allowed", body)
+    refuses(
+        lambda: ti.kernel(body)(bystander),
+        ti.TaichiSyntaxError,
+        "support|Unsupported|not allowed",
+        body,
+    )
 
 
 def test_source_that_cannot_be_read() -> None:
@@ -412,9 +445,15 @@ def test_python_faults_while_compiling() -> None:
     assert "return {1: 2}[n]" in text
 
 
-@pytest.mark.parametrize("losses", [
-    lambda: ti.field(ti.f64, shape=(2,), needs_grad=True), lambda: ti.field(ti.f64, shape=()),
-    lambda: ti.Vector.field(2, ti.f64, shape=(), needs_grad=True), lambda: 3.0])
+@pytest.mark.parametrize(
+    "losses",
+    [
+        lambda: ti.field(ti.f64, shape=(2,), needs_grad=True),
+        lambda: ti.field(ti.f64, shape=()),
+        lambda: ti.Vector.field(2, ti.f64, shape=(), needs_grad=True),
+        lambda: 3.0,
+    ],
+)
 def test_losses_that_cannot_be_differentiated(losses: Any) -> None:
     with pytest.raises((RuntimeError, TypeError), match="loss"), ti.ad.Tape(losses()):
         pass
@@ -452,7 +491,10 @@ def test_assertions_cost_nothing_without_debug(bystander: Any) -> None:
 
 def test_an_uncaught_error_reads_like_pythons(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
-    program.write_text("import mlirad as ti\n\nti.init()\n\n\n@ti.kernel\ndef run():\n    x = 1\n    x = y + 1\n\n\nrun()\n")
+    program.write_text(
+        "import mlirad as ti\n\nti.init()\n\n\n@ti.kernel\ndef run():\n    x = 1\n    x = y + "
+        "1\n\n\nrun()\n"
+    )
     result = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert result.returncode == 1
     lines = result.stderr.splitlines()

@@ -1,4 +1,5 @@
 """Functions, methods, templates, and what is known while compiling."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -169,7 +170,7 @@ def test_static_loops_and_conditions() -> None:
         for i, f in ti.static(enumerate(fields)):
             if ti.static(i == 1):
                 continue
-            total += f[None] * 10 ** i
+            total += f[None] * 10**i
         for key in ti.static(table):
             total += table[key]
         for p, q in ti.static(zip((1, 2), (3, 4))):

@@ -1,4 +1,6 @@
-"""Quotients and remainders of integers: a value for every divisor, the same wherever it is computed."""
+"""Quotients and remainders of integers: a value for every divisor, the same wherever it is
+computed."""
+
 from __future__ import annotations
 
 import inspect
@@ -49,17 +51,30 @@ def floor_remainder(x, y):
     return x % y
 
 
-OPERATORS: dict[str, Any] = {"floor_quotient": floor_quotient, "floor_remainder": floor_remainder,
-                             "raw_quotient": ti.raw_div, "raw_remainder": ti.raw_mod}
+OPERATORS: dict[str, Any] = {
+    "floor_quotient": floor_quotient,
+    "floor_remainder": floor_remainder,
+    "raw_quotient": ti.raw_div,
+    "raw_remainder": ti.raw_mod,
+}
 
 
 def numbers(dtype: Any) -> list[int]:
-    low, high = (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.is_signed else (0, (1 << dtype.bits) - 1)
-    return [low, low + 1, 0, 1, 2, 3, 7, 100, high - 1, high] + ([-1, -2, -3, -7, -100] if dtype.is_signed else [])
+    low, high = (
+        (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1)
+        if dtype.is_signed
+        else (0, (1 << dtype.bits) - 1)
+    )
+    return [low, low + 1, 0, 1, 2, 3, 7, 100, high - 1, high] + (
+        [-1, -2, -3, -7, -100] if dtype.is_signed else []
+    )
 
 
 def expected(dtype: Any, divisors: list[int]) -> list[list[list[int]]]:
-    return [[[wrapped(rule(x, y), dtype) for y in divisors] for x in numbers(dtype)] for rule in RULES.values()]
+    return [
+        [[wrapped(rule(x, y), dtype) for y in divisors] for x in numbers(dtype)]
+        for rule in RULES.values()
+    ]
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -86,7 +101,9 @@ def test_constant_divisors(dtype: Any) -> None:
     operators, given = [OPERATORS[name] for name in RULES], numbers(dtype)
     divisors = [0, 3, given[0], given[10 if dtype.is_signed else 1]]
     a = ti.field(dtype, len(given))
-    by_constant, folded = [ti.field(dtype, (len(operators), len(given), len(divisors))) for _ in range(2)]
+    by_constant, folded = [
+        ti.field(dtype, (len(operators), len(given), len(divisors))) for _ in range(2)
+    ]
     a.from_numpy(np.array(given, dtype.numpy))
 
     @ti.kernel
@@ -152,7 +169,9 @@ def test_debug_names_the_line_of_a_division_by_zero(name: str, dtype: Any) -> No
     kernel()
     a.fill(9)
     b[3] = 0
-    with pytest.raises(ti.TaichiAssertionError, match=r"integer division by zero: 9 by 0") as caught:
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"integer division by zero: 9 by 0"
+    ) as caught:
         kernel()
     assert f"{__file__}:{line_of(kernel)}:" in str(caught.value)
 
@@ -176,7 +195,9 @@ def test_debug_names_the_line_of_a_quotient_that_wraps() -> None:
         least = -(1 << (bits - 1))
         assert kernel(least, -2) == -least // 2
         assert kernel(least + 1, -1) == -least - 1
-        with pytest.raises(ti.TaichiAssertionError, match=f"quotient of {least} and -1 does not fit into i{bits}") as caught:
+        with pytest.raises(
+            ti.TaichiAssertionError, match=f"quotient of {least} and -1 does not fit into i{bits}"
+        ) as caught:
             kernel(least, -1)
         assert f"{__file__}:{line_of(kernel)}:" in str(caught.value)
     assert rest(-(1 << 31), -1) == 0
@@ -185,19 +206,29 @@ def test_debug_names_the_line_of_a_quotient_that_wraps() -> None:
 def test_integers_to_negative_powers() -> None:
     @ti.kernel
     def run(a: int, n: int) -> int:
-        return a ** n  # here
+        return a**n  # here
 
-    assert [run(0, -1), run(1, -3), run(-1, -3), run(2, -1), run(2, 10), run(0, 0)] == [0, 1, -1, 0, 1024, 1]
+    assert [run(0, -1), run(1, -3), run(-1, -3), run(2, -1), run(2, 10), run(0, 0)] == [
+        0,
+        1,
+        -1,
+        0,
+        1024,
+        1,
+    ]
     ti.init(debug=True)
     assert run(2, 3) == 8
-    with pytest.raises(ti.TaichiAssertionError, match="an integer to a negative power: the base is 0") as caught:
+    with pytest.raises(
+        ti.TaichiAssertionError, match="an integer to a negative power: the base is 0"
+    ) as caught:
         run(0, -1)
     assert f"{__file__}:{line_of(run)}:" in str(caught.value)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_reverse_divides_as_its_primal(threads: int) -> None:
-    """Indices, conditions and trips that are quotients, some by 0: the derivative is that of what was computed."""
+    """Indices, conditions and trips that are quotients, some by 0: the derivative is that of what
+    was computed."""
     ti.init(default_fp=ti.f64, cpu_max_num_threads=threads)
     n = 40
     x, loss = ti.field(ti.f64, n, needs_grad=True), ti.field(ti.f64, (), needs_grad=True)

@@ -1,4 +1,5 @@
 """Expressions and assignments: comparisons, conditions, tuples, results, print."""
+
 from __future__ import annotations
 
 from typing import Any

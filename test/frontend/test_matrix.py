@@ -1,4 +1,5 @@
 """Vectors and matrices, in kernels and in Python, against NumPy."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -30,7 +31,10 @@ def in_a_kernel(function: Callable[..., Any], *arguments: np.ndarray) -> np.ndar
     """What a function gives inside a kernel for matrices that are fields."""
     fields = []
     for values in arguments:
-        field = ti.field((ti.types.vector if values.ndim == 1 else ti.types.matrix)(*values.shape, ti.f64), shape=())
+        field = ti.field(
+            (ti.types.vector if values.ndim == 1 else ti.types.matrix)(*values.shape, ti.f64),
+            shape=(),
+        )
         field.from_numpy(values)
         fields.append(field)
     body = ti.func(function)
@@ -43,8 +47,12 @@ def in_a_kernel(function: Callable[..., Any], *arguments: np.ndarray) -> np.ndar
         ti.static(shape.append(getattr(result, "shape", ())))
 
     probe()
-    target = ti.field(ti.f64 if not shape[0] else
-                      (ti.types.vector if len(shape[0]) == 1 else ti.types.matrix)(*shape[0], ti.f64), shape=())
+    target = ti.field(
+        ti.f64
+        if not shape[0]
+        else (ti.types.vector if len(shape[0]) == 1 else ti.types.matrix)(*shape[0], ti.f64),
+        shape=(),
+    )
 
     @ti.kernel
     def run():
@@ -62,46 +70,162 @@ def both(function: Callable[..., Any], expected: Any, *arguments: np.ndarray) ->
     np.testing.assert_allclose(shown, expected, rtol=1e-12, atol=1e-14)
 
 
-def plus(a, b): return a + b
-def minus(a, b): return a - b
-def times(a, b): return a * b
-def over(a, b): return a / b
-def largest(a, b): return ti.max(a, b)
-def smallest(a, b): return ti.min(a, b)
-def product(a, b): return a @ b
-def dot(a, b): return a.dot(b)
-def cross(a, b): return a.cross(b)
-def outer(a, b): return a.outer_product(b)
-def chosen(a, b): return ti.select(a > b, a, b)
-def mixed(a, b): return 2 * a - b / 4 + 1
-def transpose(a): return a.transpose()
-def determinant(a): return a.determinant()
-def inverse(a): return a.inverse()
-def trace(a): return a.trace()
-def total(a): return a.sum()
-def norm(a): return a.norm()
-def norm_eps(a): return a.norm(1e-2)
-def norm_sqr(a): return a.norm_sqr()
-def norm_inv(a): return a.norm_inv()
-def normalized(a): return a.normalized()
-def greatest(a): return a.max()
-def least(a): return a.min()
-def negated(a): return -a
-def absolute(a): return abs(a)
-def sines(a): return ti.sin(a)
-def powers(a): return abs(a) ** 2.5
-def squared(a): return a ** 2
-def swizzled(a): return a.zxy
-def swizzled_twice(a): return a.bgr.xx
-def from_rows(a): return ti.Matrix.rows([a, 2 * a])
-def from_columns(a): return ti.Matrix.cols([a, 2 * a])
+def plus(a, b):
+    return a + b
 
 
-ELEMENTWISE = {plus: np.add, minus: np.subtract, times: np.multiply, over: np.divide, largest: np.maximum,
-               smallest: np.minimum, chosen: np.maximum, mixed: lambda a, b: 2 * a - b / 4 + 1}
-UNARY = {transpose: np.transpose, total: np.sum, norm_sqr: lambda a: (a * a).sum(), greatest: np.max, least: np.min,
-         negated: np.negative, absolute: np.abs, sines: np.sin, powers: lambda a: np.abs(a) ** 2.5,
-         squared: np.square, norm: lambda a: np.sqrt((a * a).sum()), norm_eps: lambda a: np.sqrt((a * a).sum() + 1e-2)}
+def minus(a, b):
+    return a - b
+
+
+def times(a, b):
+    return a * b
+
+
+def over(a, b):
+    return a / b
+
+
+def largest(a, b):
+    return ti.max(a, b)
+
+
+def smallest(a, b):
+    return ti.min(a, b)
+
+
+def product(a, b):
+    return a @ b
+
+
+def dot(a, b):
+    return a.dot(b)
+
+
+def cross(a, b):
+    return a.cross(b)
+
+
+def outer(a, b):
+    return a.outer_product(b)
+
+
+def chosen(a, b):
+    return ti.select(a > b, a, b)
+
+
+def mixed(a, b):
+    return 2 * a - b / 4 + 1
+
+
+def transpose(a):
+    return a.transpose()
+
+
+def determinant(a):
+    return a.determinant()
+
+
+def inverse(a):
+    return a.inverse()
+
+
+def trace(a):
+    return a.trace()
+
+
+def total(a):
+    return a.sum()
+
+
+def norm(a):
+    return a.norm()
+
+
+def norm_eps(a):
+    return a.norm(1e-2)
+
+
+def norm_sqr(a):
+    return a.norm_sqr()
+
+
+def norm_inv(a):
+    return a.norm_inv()
+
+
+def normalized(a):
+    return a.normalized()
+
+
+def greatest(a):
+    return a.max()
+
+
+def least(a):
+    return a.min()
+
+
+def negated(a):
+    return -a
+
+
+def absolute(a):
+    return abs(a)
+
+
+def sines(a):
+    return ti.sin(a)
+
+
+def powers(a):
+    return abs(a) ** 2.5
+
+
+def squared(a):
+    return a**2
+
+
+def swizzled(a):
+    return a.zxy
+
+
+def swizzled_twice(a):
+    return a.bgr.xx
+
+
+def from_rows(a):
+    return ti.Matrix.rows([a, 2 * a])
+
+
+def from_columns(a):
+    return ti.Matrix.cols([a, 2 * a])
+
+
+ELEMENTWISE = {
+    plus: np.add,
+    minus: np.subtract,
+    times: np.multiply,
+    over: np.divide,
+    largest: np.maximum,
+    smallest: np.minimum,
+    chosen: np.maximum,
+    mixed: lambda a, b: 2 * a - b / 4 + 1,
+}
+UNARY = {
+    transpose: np.transpose,
+    total: np.sum,
+    norm_sqr: lambda a: (a * a).sum(),
+    greatest: np.max,
+    least: np.min,
+    negated: np.negative,
+    absolute: np.abs,
+    sines: np.sin,
+    powers: lambda a: np.abs(a) ** 2.5,
+    squared: np.square,
+    norm: lambda a: np.sqrt((a * a).sum()),
+    norm_eps: lambda a: np.sqrt((a * a).sum() + 1e-2),
+}
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (4, 4)], ids=str)
@@ -109,7 +233,9 @@ UNARY = {transpose: np.transpose, total: np.sum, norm_sqr: lambda a: (a * a).sum
 def test_elementwise_operators(function: Any, shape: tuple[int, ...]) -> None:
     a, b = RANDOM.uniform(-2, 2, shape), RANDOM.uniform(0.5, 2, shape)
     if function in (largest, smallest, chosen) or len(shape) == 2:
-        np.testing.assert_allclose(in_a_kernel(function, a, b), ELEMENTWISE[function](a, b), rtol=1e-12)
+        np.testing.assert_allclose(
+            in_a_kernel(function, a, b), ELEMENTWISE[function](a, b), rtol=1e-12
+        )
     else:
         both(function, ELEMENTWISE[function](a, b), a, b)
 
@@ -123,7 +249,9 @@ def test_functions_of_one_matrix(function: Any, shape: tuple[int, ...]) -> None:
     both(function, UNARY[function](a), a)
 
 
-@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((3, 3), (3,)), ((1, 2), (2, 1)), ((4, 4), (4, 4))], ids=str)
+@pytest.mark.parametrize(
+    "shapes", [((2, 3), (3, 4)), ((3, 3), (3,)), ((1, 2), (2, 1)), ((4, 4), (4, 4))], ids=str
+)
 def test_products(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     a, b = (RANDOM.uniform(-2, 2, shape) for shape in shapes)
     both(product, a @ b, a, b)
@@ -191,8 +319,16 @@ def test_constructors() -> None:
         c = ti.Matrix([[1, 2], [3, 4]], ti.f32)
         k = ti.types.vector(4, ti.i32)(1.9)
         ti.static_assert(c[0, 0].dtype == ti.f32 and o[0].dtype == ti.i32 and k[1].dtype == ti.i32)
-        return ti.Matrix([[e[0, 0], e[0, 1], e[1, 0], e[1, 1]], [d[0, 0], d[0, 1], d[1, 0], d[1, 1]], list(z + o),
-                          list(u), [c[0, 0], c[0, 1], c[1, 0], c[1, 1]], list(k)])
+        return ti.Matrix(
+            [
+                [e[0, 0], e[0, 1], e[1, 0], e[1, 1]],
+                [d[0, 0], d[0, 1], d[1, 0], d[1, 1]],
+                list(z + o),
+                list(u),
+                [c[0, 0], c[0, 1], c[1, 0], c[1, 1]],
+                list(k),
+            ]
+        )
 
     expected = [[1, 0, 0, 1], [3, 0, 0, 3], [1, 1, 1, 1], [0, 0, 1, 0], [1, 2, 3, 4], [1, 1, 1, 1]]
     np.testing.assert_array_equal(run().to_numpy(), expected)
@@ -279,7 +415,9 @@ def test_local_lists_of_vectors() -> None:
 
     x = 0.8
     w = [0.5 * (1.5 - x) ** 2, 0.75 - (x - 1) ** 2, 0.5 * (x - 0.5) ** 2]
-    assert run(x) == pytest.approx(sum(w[i] * (x + (i if j else 0)) for i in range(3) for j in range(2)))
+    assert run(x) == pytest.approx(
+        sum(w[i] * (x + (i if j else 0)) for i in range(3) for j in range(2))
+    )
 
 
 def test_a_vector_variable_is_a_copy() -> None:
@@ -348,8 +486,10 @@ def test_integer_and_bit_operators() -> None:
         return ((v << 2) | 1) ^ (7 & v) + (~v) // 2 + v % 3 + (1 << v)
 
     v = np.array([1, 5, 6])
-    np.testing.assert_array_equal(run(ti.Vector(v.tolist())).to_numpy(),
-                                  ((v << 2) | 1) ^ (7 & v) + (~v) // 2 + v % 3 + (1 << v))
+    np.testing.assert_array_equal(
+        run(ti.Vector(v.tolist())).to_numpy(),
+        ((v << 2) | 1) ^ (7 & v) + (~v) // 2 + v % 3 + (1 << v),
+    )
 
 
 def test_conditions_on_vectors() -> None:
@@ -375,16 +515,32 @@ def test_arguments_and_results() -> None:
     v = np.array([10.0, 20.0])
     expected = 2 * values + np.stack([v, v, -v], axis=1)
     np.testing.assert_array_equal(run(values, [10, 20]).to_numpy(), expected)
-    np.testing.assert_array_equal(run(ti.Matrix(values.tolist()), ti.Vector([10, 20])).to_numpy(), expected)
+    np.testing.assert_array_equal(
+        run(ti.Matrix(values.tolist()), ti.Vector([10, 20])).to_numpy(), expected
+    )
     with pytest.raises(ti.TaichiRuntimeTypeError, match="shape"):
         run(values.T, v)
 
 
-@pytest.mark.parametrize("bad", [
-    lambda a, b: a + b.transpose(), lambda a, b: a @ a, lambda a, b: a[0, 5], lambda a, b: a[0], lambda a, b: a.trace(),
-    lambda a, b: a.inverse(), lambda a, b: a[0, :].transpose(), lambda a, b: a[0, 0.5], lambda a, b: a.cross(b)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        lambda a, b: a + b.transpose(),
+        lambda a, b: a @ a,
+        lambda a, b: a[0, 5],
+        lambda a, b: a[0],
+        lambda a, b: a.trace(),
+        lambda a, b: a.inverse(),
+        lambda a, b: a[0, :].transpose(),
+        lambda a, b: a[0, 0.5],
+        lambda a, b: a.cross(b),
+    ],
+)
 def test_shapes_that_do_not_fit(bad: Any) -> None:
-    a, b = ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    a, b = (
+        ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+        ti.Matrix([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]),
+    )
     with pytest.raises(ti.TaichiCompilationError):
         bad(a, b)
 
@@ -394,12 +550,23 @@ def test_complex_numbers() -> None:
     p, q = a @ [1, 1j], b @ [1, 1j]
     cases = {ti.math.cmul: p * q, ti.math.cdiv: p / q}
     for function, z in cases.items():
-        np.testing.assert_allclose(in_a_kernel(lambda_of_two(function), a, b), [z.real, z.imag], rtol=1e-12)
-    for function, z in {ti.math.cconj: np.conj(p), ti.math.cinv: 1 / p, ti.math.csqrt: np.sqrt(p),
-                        ti.math.cexp: np.exp(p), ti.math.clog: np.log(p)}.items():
-        np.testing.assert_allclose(function(ti.Vector(a.tolist())).to_list(), [z.real, z.imag], rtol=1e-12)
-    z = p ** 3
-    np.testing.assert_allclose(ti.math.cpow(ti.Vector(a.tolist()), 3).to_list(), [z.real, z.imag], rtol=1e-12)
+        np.testing.assert_allclose(
+            in_a_kernel(lambda_of_two(function), a, b), [z.real, z.imag], rtol=1e-12
+        )
+    for function, z in {
+        ti.math.cconj: np.conj(p),
+        ti.math.cinv: 1 / p,
+        ti.math.csqrt: np.sqrt(p),
+        ti.math.cexp: np.exp(p),
+        ti.math.clog: np.log(p),
+    }.items():
+        np.testing.assert_allclose(
+            function(ti.Vector(a.tolist())).to_list(), [z.real, z.imag], rtol=1e-12
+        )
+    z = p**3
+    np.testing.assert_allclose(
+        ti.math.cpow(ti.Vector(a.tolist()), 3).to_list(), [z.real, z.imag], rtol=1e-12
+    )
 
 
 def lambda_of_two(function: Any) -> Any:
@@ -413,20 +580,43 @@ def test_functions_of_ti_math() -> None:
     @ti.kernel
     def run(x: ti.f64) -> ti.types.vector(9, ti.f64):
         v, w = ti.math.vec3(x, 2, 3), ti.math.vec3([1, 0], 2)
-        return ti.Vector([ti.math.mix(1.0, 3.0, x), ti.math.clamp(x, 0.5, 0.75), ti.math.smoothstep(0.0, 1.0, x),
-                          ti.math.fract(-x), ti.math.step(x, 0.5), ti.math.dot(v, w), ti.math.length(v - w),
-                          ti.math.mod(-x, 0.7), ti.math.sign(-x)])
+        return ti.Vector(
+            [
+                ti.math.mix(1.0, 3.0, x),
+                ti.math.clamp(x, 0.5, 0.75),
+                ti.math.smoothstep(0.0, 1.0, x),
+                ti.math.fract(-x),
+                ti.math.step(x, 0.5),
+                ti.math.dot(v, w),
+                ti.math.length(v - w),
+                ti.math.mod(-x, 0.7),
+                ti.math.sign(-x),
+            ]
+        )
 
     x = 0.25
-    expected = [1.5, 0.5, x * x * (3 - 2 * x), 0.75, 1, x + 6, np.sqrt((x - 1) ** 2 + 4 + 1), 0.45, -1]
+    expected = [
+        1.5,
+        0.5,
+        x * x * (3 - 2 * x),
+        0.75,
+        1,
+        x + 6,
+        np.sqrt((x - 1) ** 2 + 4 + 1),
+        0.45,
+        -1,
+    ]
     assert run(x).to_list() == pytest.approx(expected)
     n, d = ti.math.normalize(ti.math.vec2(0.0, 2.0)), ti.math.vec2(1.0, -1.0)
     assert ti.math.reflect(d, n).to_list() == [1.0, 1.0]
-    assert (ti.math.rotation2d(np.pi / 2) @ ti.math.vec2(1.0, 0.0)).to_list() == pytest.approx([0, 1])
+    assert (ti.math.rotation2d(np.pi / 2) @ ti.math.vec2(1.0, 0.0)).to_list() == pytest.approx(
+        [0, 1]
+    )
 
 
 def test_iterations_write_different_entries_of_a_local_vector() -> None:
-    """None of them reads and writes back the others' entries, which on several threads would lose some."""
+    """None of them reads and writes back the others' entries, which on several threads would lose
+    some."""
     ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
     current.program().config.thread_worth = 0
     vector = ti.types.vector(8, ti.i32)

@@ -1,4 +1,5 @@
 """What users get wrong, and what they are told: the place, the reason, the cure."""
+
 from __future__ import annotations
 
 import copy
@@ -42,15 +43,29 @@ def refused(kernel: Any, error: type[Exception], message: str, *arguments: Any) 
 
 
 def run_python(*arguments: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, *arguments], input=text, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments], input=text, capture_output=True, text=True, check=False
+    )
 
 
 class TestBeforeInit:
-    @pytest.mark.parametrize("act", [
-        lambda: ti.field(ti.f32, shape=3), lambda: ti.field(ti.f32), lambda: ti.Vector.field(2, ti.f32, shape=3),
-        lambda: ti.ndarray(ti.f32, 3), lambda: ti.root.dense(ti.i, 3), lambda: ti.FieldsBuilder(), lambda: nothing(),
-        lambda: nothing.grad(), lambda: nothing.ir(), lambda: ti.types.vector(2, float).field(shape=3),
-        lambda: ti.ad.Tape(3.0).__enter__(), lambda: ti.ad.clear_all_gradients()])
+    @pytest.mark.parametrize(
+        "act",
+        [
+            lambda: ti.field(ti.f32, shape=3),
+            lambda: ti.field(ti.f32),
+            lambda: ti.Vector.field(2, ti.f32, shape=3),
+            lambda: ti.ndarray(ti.f32, 3),
+            lambda: ti.root.dense(ti.i, 3),
+            lambda: ti.FieldsBuilder(),
+            lambda: nothing(),
+            lambda: nothing.grad(),
+            lambda: nothing.ir(),
+            lambda: ti.types.vector(2, float).field(shape=3),
+            lambda: ti.ad.Tape(3.0).__enter__(),
+            lambda: ti.ad.clear_all_gradients(),
+        ],
+    )
     def test_the_cure_is_named(self, act: Any) -> None:
         ti.reset()
         with pytest.raises(RuntimeError, match=r"ti\.init\(\) has not been called"):
@@ -60,7 +75,10 @@ class TestBeforeInit:
         x = ti.field(ti.f64, shape=3)
         ti.reset()
         for act in (lambda: x.from_numpy(np.ones(3)), lambda: x[0], lambda: x.fill(1), x.to_numpy):
-            with pytest.raises(ti.TaichiRuntimeError, match=r"'x' belongs to a program that ti.init\(\) or ti.reset\(\) ended"):
+            with pytest.raises(
+                ti.TaichiRuntimeError,
+                match=r"'x' belongs to a program that ti.init\(\) or ti.reset\(\) ended",
+            ):
                 act()
 
     def test_a_program_that_never_starts(self) -> None:
@@ -77,11 +95,23 @@ def nothing():
 class TestCounterparts:
     """Functions of Python that cannot see values of a kernel."""
 
-    @pytest.mark.parametrize("function, cure", [
-        (math.sin, "ti.sin"), (np.sin, "ti.sin"), (math.sqrt, "ti.sqrt"), (np.exp, "ti.exp"), (np.arcsin, "ti.asin"),
-        (np.abs, "ti.abs"), (math.fabs, "ti.abs"), (math.floor, "ti.floor"), (math.log2, "ti.math.log2"),
-        (np.square, r"x \* x"),
-        (math.gamma, "ti's functions"), (np.linalg.norm, r"x.norm\(\)")])
+    @pytest.mark.parametrize(
+        "function, cure",
+        [
+            (math.sin, "ti.sin"),
+            (np.sin, "ti.sin"),
+            (math.sqrt, "ti.sqrt"),
+            (np.exp, "ti.exp"),
+            (np.arcsin, "ti.asin"),
+            (np.abs, "ti.abs"),
+            (math.fabs, "ti.abs"),
+            (math.floor, "ti.floor"),
+            (math.log2, "ti.math.log2"),
+            (np.square, r"x \* x"),
+            (math.gamma, "ti's functions"),
+            (np.linalg.norm, r"x.norm\(\)"),
+        ],
+    )
     def test_of_a_value(self, function: Any, cure: str) -> None:
         x = ti.field(ti.f64, shape=4)
 
@@ -90,7 +120,11 @@ class TestCounterparts:
             for i in x:
                 x[i] = function(x[i])  # here
 
-        refused(run, ti.TaichiTypeError, f"{function.__name__} is computed by Python, while compiling.*{cure}")
+        refused(
+            run,
+            ti.TaichiTypeError,
+            f"{function.__name__} is computed by Python, while compiling.*{cure}",
+        )
 
     def test_of_two_values_of_a_vector_and_of_a_field(self) -> None:
         x = ti.field(ti.f64, shape=4)
@@ -111,10 +145,16 @@ class TestCounterparts:
         refused(vector, ti.TaichiTypeError, r"np.sum .* use x.sum\(\)")
         refused(field, ti.TaichiTypeError, "np.max .* use ti.max")
 
-    @pytest.mark.parametrize("function, name, cure", [
-        (random.random, "random.random", r"ti\.random\(\)"), (random.Random(3).gauss, "random.gauss", r"ti\.randn\(\)"),
-        (np.random.rand, "np.random.rand", r"ti\.random\(\)"), (np.random.randn, "np.random.randn", r"ti\.randn\(\)"),
-        (np.random.default_rng(1).normal, "np.random.normal", r"ti\.randn\(\)")])
+    @pytest.mark.parametrize(
+        "function, name, cure",
+        [
+            (random.random, "random.random", r"ti\.random\(\)"),
+            (random.Random(3).gauss, "random.gauss", r"ti\.randn\(\)"),
+            (np.random.rand, "np.random.rand", r"ti\.random\(\)"),
+            (np.random.randn, "np.random.randn", r"ti\.randn\(\)"),
+            (np.random.default_rng(1).normal, "np.random.normal", r"ti\.randn\(\)"),
+        ],
+    )
     def test_random_numbers(self, function: Any, name: str, cure: str) -> None:
         x = ti.field(ti.f64, shape=4)
 
@@ -158,20 +198,29 @@ class TestSpelling:
         def unlike():
             x[1] = qqq  # noqa: F821 # here
 
-        refused(variable, ti.TaichiNameError, '"sped" is not defined: did you mean \'speed\'')
+        refused(variable, ti.TaichiNameError, "\"sped\" is not defined: did you mean 'speed'")
         refused(outer, ti.TaichiNameError, "did you mean 'random'")
         refused(function, ti.TaichiCompilationError, "no attribute 'sinn': did you mean 'sin'")
         refused(attribute, ti.TaichiCompilationError, "no attribute 'gard': did you mean 'grad'")
         refused(unlike, ti.TaichiNameError, '"qqq" is not defined\n')
 
-    @pytest.mark.parametrize("declare", [
-        lambda **named: ti.field(ti.f64, 3, **named), lambda **named: ti.field(ti.types.vector(2, ti.f64), 3, **named),
-        lambda **named: ti.Vector.field(2, ti.f64, 3, **named), lambda **named: ti.Matrix.field(2, 2, ti.f64, 3, **named),
-        lambda **named: ti.ndarray(ti.f64, 3, **named), lambda **named: ti.Vector.ndarray(2, ti.f64, 3, **named),
-        lambda **named: ti.Matrix.ndarray(2, 2, ti.f64, 3, **named),
-        lambda **named: ti.types.vector(2, ti.f64).field(shape=3, **named)])
+    @pytest.mark.parametrize(
+        "declare",
+        [
+            lambda **named: ti.field(ti.f64, 3, **named),
+            lambda **named: ti.field(ti.types.vector(2, ti.f64), 3, **named),
+            lambda **named: ti.Vector.field(2, ti.f64, 3, **named),
+            lambda **named: ti.Matrix.field(2, 2, ti.f64, 3, **named),
+            lambda **named: ti.ndarray(ti.f64, 3, **named),
+            lambda **named: ti.Vector.ndarray(2, ti.f64, 3, **named),
+            lambda **named: ti.Matrix.ndarray(2, 2, ti.f64, 3, **named),
+            lambda **named: ti.types.vector(2, ti.f64).field(shape=3, **named),
+        ],
+    )
     def test_of_keywords(self, declare: Any) -> None:
-        with pytest.raises(TypeError, match="has no keyword 'need_grad': did you mean 'needs_grad'"):
+        with pytest.raises(
+            TypeError, match="has no keyword 'need_grad': did you mean 'needs_grad'"
+        ):
             declare(need_grad=True)
         assert declare(needs_grad=True).grad is not None
 
@@ -193,7 +242,9 @@ def test_a_recursion_names_each_place_once() -> None:
     def run() -> int:
         return odd(3)
 
-    with pytest.raises(ti.TaichiCompilationError, match="calls itself: recursion is not supported") as caught:
+    with pytest.raises(
+        ti.TaichiCompilationError, match="calls itself: recursion is not supported"
+    ) as caught:
         run()
     notes = caught.value.__notes__
     assert len(notes) == len(set(notes)) == 3
@@ -254,9 +305,20 @@ class TestLosses:
         def atomic():
             ti.atomic_max(x[0], 1.5)  # here
 
-        for kernel, arguments in ((variable, ()), (assigned, (2.5,)), (vector, ()), (shared, ()), (stored, ()), (added, ()),
-                                  (divided, ()), (components, ()), (atomic, ())):
-            with pytest.warns(UserWarning, match=r"Assign may lose precision: i32 <- f64; ti.cast\(..., i32\)") as caught:
+        for kernel, arguments in (
+            (variable, ()),
+            (assigned, (2.5,)),
+            (vector, ()),
+            (shared, ()),
+            (stored, ()),
+            (added, ()),
+            (divided, ()),
+            (components, ()),
+            (atomic, ()),
+        ):
+            with pytest.warns(
+                UserWarning, match=r"Assign may lose precision: i32 <- f64; ti.cast\(..., i32\)"
+            ) as caught:
                 kernel(*arguments)
             assert [f"{w.filename}:{w.lineno}:" for w in caught] == [here(kernel)]
             kernel(*arguments)
@@ -300,14 +362,26 @@ class TestLosses:
         def right(x: float) -> float:
             return declared(x)
 
-        with pytest.raises(ti.TaichiTypeError, match="'half' returns a float here and an integer in another return") as caught:
+        with pytest.raises(
+            ti.TaichiTypeError, match="'half' returns a float here and an integer in another return"
+        ) as caught:
             run(3.0)
         assert str(caught.value).startswith(here(half))
         assert (right(3.0), right(-3.0)) == (1.5, 0.0)
 
-    @pytest.mark.parametrize("dtype, number", [
-        (ti.u8, 256), (ti.u8, -1), (ti.i8, 128), (ti.i32, 1 << 31), (ti.i32, -(1 << 31) - 1), (ti.u32, 1 << 32),
-        (ti.i64, 1 << 63), (ti.u64, -1)])
+    @pytest.mark.parametrize(
+        "dtype, number",
+        [
+            (ti.u8, 256),
+            (ti.u8, -1),
+            (ti.i8, 128),
+            (ti.i32, 1 << 31),
+            (ti.i32, -(1 << 31) - 1),
+            (ti.u32, 1 << 32),
+            (ti.i64, 1 << 63),
+            (ti.u64, -1),
+        ],
+    )
     def test_of_range(self, dtype: Any, number: int) -> None:
         x, a, v = ti.field(dtype, shape=3), ti.ndarray(dtype, 3), ti.Vector.field(2, dtype, shape=3)
 
@@ -324,11 +398,21 @@ class TestLosses:
         def assign(target: Any, key: Any) -> None:
             target[key] = number
 
-        acts = [lambda: assign(x, 1), lambda: x.fill(number), lambda: v.fill(number), lambda: assign(v[1], 0),
-                lambda: assign(v.get_scalar_field(0), 1)]
+        acts = [
+            lambda: assign(x, 1),
+            lambda: x.fill(number),
+            lambda: v.fill(number),
+            lambda: assign(v[1], 0),
+            lambda: assign(v.get_scalar_field(0), 1),
+        ]
         if array.dtype != object:
-            acts += [lambda: x.from_numpy(array), lambda: v.from_numpy(np.stack([array, array], 1)),
-                     lambda: a.from_numpy(array), lambda: assign(a, 1), lambda: a.fill(number)]
+            acts += [
+                lambda: x.from_numpy(array),
+                lambda: v.from_numpy(np.stack([array, array], 1)),
+                lambda: a.from_numpy(array),
+                lambda: assign(a, 1),
+                lambda: a.fill(number),
+            ]
         message = f"{number} does not fit into (field '[xv]'|an ndarray) of type {dtype}"
         for act in acts:
             with pytest.raises(ti.TaichiRuntimeTypeError, match=message):
@@ -354,9 +438,16 @@ class TestLosses:
             x[0] = float("nan")
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("1", 2.0, np.zeros(2)), "Argument a"), ((1.5, 2.0, np.zeros(2)), "Argument a"), ((1, None, np.zeros(2)), "Argument b"),
-    ((1, 2.0, [1, 2]), "Argument c|argument c"), ((1, 2.0, np.zeros((2, 2))), "argument c")])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("1", 2.0, np.zeros(2)), "Argument a"),
+        ((1.5, 2.0, np.zeros(2)), "Argument a"),
+        ((1, None, np.zeros(2)), "Argument b"),
+        ((1, 2.0, [1, 2]), "Argument c|argument c"),
+        ((1, 2.0, np.zeros((2, 2))), "argument c"),
+    ],
+)
 def test_wrong_arguments_name_the_kernel(arguments: Any, message: str) -> None:
     @ti.kernel
     def three(a: ti.i32, b: ti.f64, c: ti.types.ndarray(dtype=ti.f64, ndim=1)) -> ti.f64:
@@ -370,19 +461,19 @@ class TestNames:
     """Messages name a field by its variable."""
 
     def test_of_fields_in_every_kind_of_assignment(self) -> None:
-        a, b = ti.field(ti.f64, shape=3), ti.Vector.field(
-            2, ti.f64,
-            shape=3)
+        a, b = ti.field(ti.f64, shape=3), ti.Vector.field(2, ti.f64, shape=3)
         holder = type("Holder", (), {})()
         holder.c, holder._d = ti.field(ti.f64, 3), ti.types.vector(2, ti.f64).field(shape=3)
         table = {"e": ti.field(ti.f64, 3)}
         table["f"] = ti.field(ti.f64, 3)
-        g: Any = ti.field(ti.f64, 3); h = ti.field(ti.f64, 3)  # noqa: E702
+        g: Any = ti.field(ti.f64, 3); h = ti.field(ti.f64, 3)  # fmt: skip  # noqa: E702
         i = j = ti.field(ti.f64, 3)
         assert i is j
         fields = [a, b, holder.c, holder._d, *table.values(), g, h, i]
         for field, name in zip(fields, ["a", "b", "c", "_d", "e", "f", "g", "h", "i"], strict=True):
-            with pytest.raises(IndexError, match=f"index 3 is out of bounds for field '{name}' of shape"):
+            with pytest.raises(
+                IndexError, match=f"index 3 is out of bounds for field '{name}' of shape"
+            ):
                 field[3]
         many = [ti.field(ti.f64, 3) for _ in range(3)]
         with pytest.raises(IndexError, match="field 'many_2'"):
@@ -425,9 +516,18 @@ class TestOuterNames:
                 rate = 2.0
             return rate  # here
 
-        refused(declared, ti.TaichiSyntaxError, r"'rate' is part of the compiled kernel, .* field \(rate\[None\] = ...\)")
+        refused(
+            declared,
+            ti.TaichiSyntaxError,
+            r"'rate' is part of the compiled kernel, .* field \(rate\[None\] = ...\)",
+        )
         for kernel, arguments in ((updated, ()), (read_before, ()), (under_a_condition, (1,))):
-            refused(kernel, ti.TaichiNameError, "'rate' is assigned in .*, so it is a local there", *arguments)
+            refused(
+                kernel,
+                ti.TaichiNameError,
+                "'rate' is assigned in .*, so it is a local there",
+                *arguments,
+            )
 
     def test_locals_may_have_names_of_globals(self) -> None:
         @ti.kernel
@@ -475,7 +575,10 @@ class TestOuterNames:
             assert first.run._ready is not None
 
         first.step = 0.25
-        warns("kernel 'run' was compiled for Model.step = 0.5, and computes with that, but it is 0.25 now: pass it")
+        warns(
+            "kernel 'run' was compiled for Model.step = 0.5, and computes with that, but it is "
+            "0.25 now: pass it"
+        )
         first.step = 0.125
         first.run(1)
         first.gravity = 1.0
@@ -512,16 +615,23 @@ class TestFieldsAsObjects:
     def test_indices(self) -> None:
         x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
         for array in (x, a):
-            with pytest.raises(TypeError, match=r"an index must be an integer, not 1.5 \(a float\)"):
+            with pytest.raises(
+                TypeError, match=r"an index must be an integer, not 1.5 \(a float\)"
+            ):
                 array[1.5]
             with pytest.raises(TypeError, match="an index must be an integer, not '1'"):
                 array["1"] = 2.0
-        with pytest.raises(TypeError, match=r"slicing a ti.field is not supported so far: x.to_numpy\(\)\[...\] gives a part"):
+        with pytest.raises(
+            TypeError,
+            match=r"slicing a ti.field is not supported so far: x.to_numpy\(\)\[...\] gives a part",
+        ):
             x[0:2]
 
     def test_truth_and_length(self) -> None:
         x, z, a = ti.field(ti.f64, shape=3), ti.field(ti.f64, shape=()), ti.ndarray(ti.f64, 3)
-        with pytest.raises(TypeError, match="neither true nor false: 'x is None' asks whether there is one"):
+        with pytest.raises(
+            TypeError, match="neither true nor false: 'x is None' asks whether there is one"
+        ):
             bool(x)
         with pytest.raises(TypeError, match=r"z\[None\] is an element"):
             assert not z
@@ -531,12 +641,19 @@ class TestFieldsAsObjects:
             len(z)
         assert len(x) == len(a) == 3
 
-    @pytest.mark.parametrize("act", [pickle.dumps, copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})])
+    @pytest.mark.parametrize(
+        "act", [pickle.dumps, copy.copy, copy.deepcopy, lambda x: copy.deepcopy({"x": [x]})]
+    )
     def test_copies(self, act: Any) -> None:
         x, a = ti.field(ti.f64, shape=3), ti.ndarray(ti.f64, 3)
-        with pytest.raises(TypeError, match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy"):
+        with pytest.raises(
+            TypeError,
+            match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy",
+        ):
             act(x)
-        with pytest.raises(TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"):
+        with pytest.raises(
+            TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"
+        ):
             act(a)
 
 
@@ -563,7 +680,11 @@ class TestSourceText:
                 exec(compile(text, name, "exec"), {})
         finally:
             del linecache.cache[name]
-        assert str(caught.value).splitlines() == [f'{name}:7:16: Name "yy" is not defined', "    x[i] = yy", "           ^"]
+        assert str(caught.value).splitlines() == [
+            f'{name}:7:16: Name "yy" is not defined',
+            "    x[i] = yy",
+            "           ^",
+        ]
 
     @pytest.mark.parametrize("flag", ["-c", "-Bc"])
     def test_of_the_command_line(self, flag: str) -> None:
@@ -575,16 +696,46 @@ class TestSourceText:
     def test_that_nobody_keeps(self) -> None:
         cure = "a kernel is compiled from its text. Put it into a file, and run or import that"
         by_stdin = run_python(text=PROGRAM.format(value="2.0")).stderr.splitlines()[-1]
-        assert "comes from standard input or an interactive prompt" in by_stdin and by_stdin.endswith(cure)
+        assert (
+            "comes from standard input or an interactive prompt" in by_stdin
+            and by_stdin.endswith(cure)
+        )
         same = "import mlirad as ti\nti.init()\n@ti.kernel\ndef run():\n    a = 1\nrun()\n"
-        by_exec = run_python("-c", f"{same}exec({same.replace('= 1', '= 2')!r})").stderr.splitlines()[-1]
+        by_exec = run_python(
+            "-c", f"{same}exec({same.replace('= 1', '= 2')!r})"
+        ).stderr.splitlines()[-1]
         assert "comes from exec() or eval()" in by_exec and by_exec.endswith(cure)
 
 
 def test_dir_shows_what_is_public() -> None:
     shown = set(dir(ti))
-    assert {"field", "kernel", "func", "init", "Vector", "Matrix", "sin", "f32", "ijk", "ad", "math", "types", "root"} <= shown
-    internal = {"bindings", "dialect", "errors", "examples", "frontend", "lang", "passes", "pipeline", "runtime", "NAMED_AXES"}
+    assert {
+        "field",
+        "kernel",
+        "func",
+        "init",
+        "Vector",
+        "Matrix",
+        "sin",
+        "f32",
+        "ijk",
+        "ad",
+        "math",
+        "types",
+        "root",
+    } <= shown
+    internal = {
+        "bindings",
+        "dialect",
+        "errors",
+        "examples",
+        "frontend",
+        "lang",
+        "passes",
+        "pipeline",
+        "runtime",
+        "NAMED_AXES",
+    }
     assert not internal & shown
     assert not [name for name in shown if name.startswith("_") and not name.startswith("__")]
     assert set(ti.__all__) == {name for name in shown if not name.startswith("_")}

@@ -1,4 +1,6 @@
-"""Python objects and values in kernels: what depends on run time is refused, with the lines that disagree."""
+"""Python objects and values in kernels: what depends on run time is refused, with the lines that
+disagree."""
+
 from __future__ import annotations
 
 from collections import deque
@@ -57,7 +59,9 @@ def marked(kernel: Any, mark: str) -> str:
     """The place that a message gives for the line of a kernel with a mark, without the column."""
     start = kernel.function.__code__.co_firstlineno
     lines = Path(HERE).read_text().splitlines()
-    return f"{HERE}:{next(k + 1 for k in range(start, len(lines)) if lines[k].endswith('# ' + mark))}:"
+    return (
+        f"{HERE}:{next(k + 1 for k in range(start, len(lines)) if lines[k].endswith('# ' + mark))}:"
+    )
 
 
 def refused(kernel: Any, message: str, *arguments: Any, marks: tuple[str, ...] = ("here",)) -> None:
@@ -69,7 +73,8 @@ def refused(kernel: Any, message: str, *arguments: Any, marks: tuple[str, ...] =
 
 
 def changed_by(change: Any) -> list[Any]:
-    """Kernels that call a function in a branch, a serial loop, a parallel loop, a while loop, and behind a return."""
+    """Kernels that call a function in a branch, a serial loop, a parallel loop, a while loop, and
+    behind a return."""
     x = ti.field(ti.f64, shape=4)
 
     @ti.kernel
@@ -103,12 +108,26 @@ def changed_by(change: Any) -> list[Any]:
 
 
 class TestChanges:
-    """An object from outside is changed where a condition or a loop of run time decides how often."""
+    """An object from outside is changed where a condition or a loop of run time decides how
+    often."""
 
-    @pytest.mark.parametrize("make", [
-        lambda: [].append, lambda: {"a": 1}.clear, lambda: set().add, lambda: deque([1]).popleft, lambda: [3, 1].sort,
-        lambda: Holder().step, lambda: Holder().grow, lambda: np.ones(3).fill, lambda: keep, lambda: step_global,
-        lambda: bytearray(b"a").append, lambda: share])
+    @pytest.mark.parametrize(
+        "make",
+        [
+            lambda: [].append,
+            lambda: {"a": 1}.clear,
+            lambda: set().add,
+            lambda: deque([1]).popleft,
+            lambda: [3, 1].sort,
+            lambda: Holder().step,
+            lambda: Holder().grow,
+            lambda: np.ones(3).fill,
+            lambda: keep,
+            lambda: step_global,
+            lambda: bytearray(b"a").append,
+            lambda: share,
+        ],
+    )
     def test_is_refused(self, make: Any) -> None:
         takes = {"append": 1, "add": 1, "grow": 2.0, "fill": 3, "keep": 1.0}
         function = make()
@@ -119,7 +138,12 @@ class TestChanges:
 
         for kernel in changed_by(change):
             marks = ("here",) if kernel.__name__ == "conditional" else ("here", "outer")
-            refused(kernel, "is changed in a (branch|loop), which is known only at run time", 1, marks=marks)
+            refused(
+                kernel,
+                "is changed in a (branch|loop), which is known only at run time",
+                1,
+                marks=marks,
+            )
             function = make()
 
     def test_of_a_method_is_refused_at_its_line(self) -> None:
@@ -261,7 +285,13 @@ class TestAllowed:
                 pair = make()
                 pair[1].append(3.0)
                 pair[0].grow(4.0)
-                x[i] = holder.items[0] + holder.items[1] + holder.number + pair[1][0] + pair[0].items[0]
+                x[i] = (
+                    holder.items[0]
+                    + holder.items[1]
+                    + holder.number
+                    + pair[1][0]
+                    + pair[0].items[0]
+                )
 
         run()
         np.testing.assert_array_equal(x.to_numpy(), 2 * np.arange(5) + 9)
@@ -366,8 +396,12 @@ class TestValues:
                 put(x[k])  # made
             return kept[0]  # here
 
-        refused(locals()[where], "was made in (a branch|the condition of a loop|a loop), and is used outside it", 3,
-                marks=("here", "made"))
+        refused(
+            locals()[where],
+            "was made in (a branch|the condition of a loop|a loop), and is used outside it",
+            3,
+            marks=("here", "made"),
+        )
 
     def test_from_outside_a_function_with_derivatives_of_its_own_is_refused(self) -> None:
         @ti.func
@@ -383,5 +417,8 @@ class TestValues:
             keep(n * 2.0)
             return f(n)
 
-        with pytest.raises(ti.TaichiCompilationError, match="was made outside 'f', which has derivatives of its own"):
+        with pytest.raises(
+            ti.TaichiCompilationError,
+            match="was made outside 'f', which has derivatives of its own",
+        ):
             run(3.0)

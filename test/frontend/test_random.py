@@ -1,4 +1,5 @@
 """Random draws: uniform, independent, the same for the same seed and any number of threads."""
+
 from __future__ import annotations
 
 from typing import Any

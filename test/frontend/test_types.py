@@ -1,4 +1,5 @@
 """Scalar types: promotion, division, casts, powers, functions of floats."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -34,7 +35,10 @@ def samples(dtype: Any) -> list[Any]:
     if dtype.is_float:
         return [dtype.numpy.type(v) for v in (-3.75, -1.0, 0.5, 2.0, 7.25)]
     low = -(1 << (dtype.bits - 1)) if dtype.is_signed else 0
-    return [dtype.numpy.type(v) for v in (low, low + 1, 1, 3, 100, (1 << (dtype.bits - dtype.is_signed)) - 1)]
+    return [
+        dtype.numpy.type(v)
+        for v in (low, low + 1, 1, 3, 100, (1 << (dtype.bits - dtype.is_signed)) - 1)
+    ]
 
 
 @pytest.mark.parametrize("right", INTEGERS + FLOATS, ids=str)
@@ -97,21 +101,50 @@ def test_floor_division_and_remainder(dtype: Any) -> None:
 
 @ti.kernel
 def integer_operators(x: ti.i32, y: ti.i32, s: ti.i32) -> ti.types.vector(14, ti.i64):
-    return ti.Vector([ti.i64(x + y), ti.i64(x - y), ti.i64(x * y), ti.i64(-x), ti.i64(x & y), ti.i64(x | y),
-                      ti.i64(x ^ y), ti.i64(~x), ti.i64(x << s), ti.i64(x >> s), ti.i64(ti.u32(ti.bit_shr(x, s))),
-                      ti.i64(abs(x)), ti.i64(min(x, y)), ti.i64(max(x, y))])
+    return ti.Vector(
+        [
+            ti.i64(x + y),
+            ti.i64(x - y),
+            ti.i64(x * y),
+            ti.i64(-x),
+            ti.i64(x & y),
+            ti.i64(x | y),
+            ti.i64(x ^ y),
+            ti.i64(~x),
+            ti.i64(x << s),
+            ti.i64(x >> s),
+            ti.i64(ti.u32(ti.bit_shr(x, s))),
+            ti.i64(abs(x)),
+            ti.i64(min(x, y)),
+            ti.i64(max(x, y)),
+        ]
+    )
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_integer_expressions_wrap_as_numpy_does(data: Any) -> None:
-    a, b = (data.draw(st.integers(-2 ** 31, 2 ** 31 - 1)) for _ in range(2))
+    a, b = (data.draw(st.integers(-(2**31), 2**31 - 1)) for _ in range(2))
     shift = data.draw(st.integers(0, 31))
     got = integer_operators(a, b, shift).to_list()
     x, y = np.int32(a), np.int32(b)
     with np.errstate(over="ignore"):
-        expected = [x + y, x - y, x * y, -x, x & y, x | y, x ^ y, ~x, x << np.int32(shift), x >> np.int32(shift),
-                    np.array([x]).view(np.uint32)[0] >> np.uint32(shift), abs(x), min(x, y), max(x, y)]
+        expected = [
+            x + y,
+            x - y,
+            x * y,
+            -x,
+            x & y,
+            x | y,
+            x ^ y,
+            ~x,
+            x << np.int32(shift),
+            x >> np.int32(shift),
+            np.array([x]).view(np.uint32)[0] >> np.uint32(shift),
+            abs(x),
+            min(x, y),
+            max(x, y),
+        ]
     assert got == [int(np.array([e]).astype(np.int64)[0]) for e in expected]
 
 
@@ -119,10 +152,10 @@ def test_integer_expressions_wrap_as_numpy_does(data: Any) -> None:
 def test_powers_with_constant_exponents(exponent: float) -> None:
     @ti.kernel
     def run(x: ti.f64) -> ti.f64:
-        return x ** exponent
+        return x**exponent
 
     for x in (0.5, 1.5, 3.0):
-        assert run(x) == pytest.approx(x ** exponent, rel=1e-12)
+        assert run(x) == pytest.approx(x**exponent, rel=1e-12)
     if exponent == int(exponent):
         assert run(-2.0) == pytest.approx((-2.0) ** exponent, rel=1e-12)
 
@@ -130,21 +163,33 @@ def test_powers_with_constant_exponents(exponent: float) -> None:
 def test_powers_with_variable_exponents() -> None:
     @ti.kernel
     def floats(x: ti.f64, n: ti.i32) -> ti.f64:
-        return x ** n
+        return x**n
 
     @ti.kernel
     def integers(x: ti.i64, n: ti.i32) -> ti.i64:
-        return x ** n
+        return x**n
 
     for x in (-1.5, 2.0):
         for n in range(-4, 5):
-            assert floats(x, n) == pytest.approx(x ** n, rel=1e-12)
+            assert floats(x, n) == pytest.approx(x**n, rel=1e-12)
     assert [integers(-3, n) for n in range(5)] == [1, -3, 9, -27, 81]
 
 
-UNARY = {"sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "tanh": np.tanh,
-         "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "rsqrt": lambda x: 1 / np.sqrt(x), "floor": np.floor,
-         "ceil": np.ceil, "abs": np.abs}
+UNARY = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "tanh": np.tanh,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "abs": np.abs,
+}
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -165,7 +210,9 @@ def test_functions_of_floats(name: str, dtype: Any) -> None:
 def test_rounding_takes_a_type() -> None:
     @ti.kernel
     def run(x: ti.f64) -> ti.types.vector(4, ti.f64):
-        return ti.Vector([ti.floor(x, ti.i32) / 2, ti.ceil(x, ti.i32) / 2, ti.round(x), ti.atan2(x, 2.0)])
+        return ti.Vector(
+            [ti.floor(x, ti.i32) / 2, ti.ceil(x, ti.i32) / 2, ti.round(x), ti.atan2(x, 2.0)]
+        )
 
     assert run(-1.5).to_list() == pytest.approx([-1, -0.5, -2, np.arctan2(-1.5, 2)])
 
@@ -179,8 +226,17 @@ def test_functions_of_integers_give_floats() -> None:
     assert run(4) == 2.0
 
 
-@pytest.mark.parametrize("value, dtype, expected", [
-    (3.9, ti.i32, 3), (-3.9, ti.i32, -3), (300.0, ti.u16, 300), (2.5, ti.u1, 1), (0.0, ti.u1, 0), (-1.0, ti.i8, -1)])
+@pytest.mark.parametrize(
+    "value, dtype, expected",
+    [
+        (3.9, ti.i32, 3),
+        (-3.9, ti.i32, -3),
+        (300.0, ti.u16, 300),
+        (2.5, ti.u1, 1),
+        (0.0, ti.u1, 0),
+        (-1.0, ti.i8, -1),
+    ],
+)
 def test_casts_from_floats(value: float, dtype: Any, expected: int) -> None:
     @ti.kernel
     def run(x: ti.f64) -> ti.i64:

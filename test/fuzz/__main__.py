@@ -1,4 +1,6 @@
-"""`python -m fuzz FIRST COUNT`, in `test/`: run that many inputs, and show each kind of failure once."""
+"""`python -m fuzz FIRST COUNT`, in `test/`: run that many inputs, and show each kind of failure
+once."""
+
 from __future__ import annotations
 
 import sys
@@ -21,7 +23,10 @@ def main() -> int:
     for _, failures in sorted(kinds.items()) if "-v" in sys.argv else ():
         text, options = made(corpus, failures[0].number)
         print("=" * 100, *failures[0].__dict__.values(), *options, "-" * 100, text, sep="\n")
-    print(f"{count} inputs, {sum(map(len, kinds.values()))} failures, {time.perf_counter() - start:.0f} s")
+    print(
+        f"{count} inputs, {sum(map(len, kinds.values()))} failures, "
+        f"{time.perf_counter() - start:.0f} s"
+    )
     return 1 if kinds else 0
 
 

@@ -1,4 +1,6 @@
-"""The programs that are mutated: every chunk of every lit test, and dumps of kernels at every stage."""
+"""The programs that are mutated: every chunk of every lit test, and dumps of kernels at every
+stage."""
+
 from __future__ import annotations
 
 import random
@@ -32,9 +34,15 @@ class Corpus:
 
 def programs() -> Corpus:
     """All programs, without their comments, in a fixed order."""
-    texts = [part for path in sorted(TESTS.rglob("*.mlir")) for part in chunks(path.read_text(), SEPARATOR)]
+    texts = [
+        part
+        for path in sorted(TESTS.rglob("*.mlir"))
+        for part in chunks(path.read_text(), SEPARATOR)
+    ]
     bare = [text for text in map(_without_comments, [*texts, *dumps()]) if text.strip()]
-    return Corpus([text for text in bare if is_program(text)], [text for text in bare if not is_program(text)])
+    return Corpus(
+        [text for text in bare if is_program(text)], [text for text in bare if not is_program(text)]
+    )
 
 
 def is_program(text: str) -> bool:
@@ -80,8 +88,12 @@ def dumps() -> list[str]:
             stages = [stage for stage in STAGES if stage != "derived" or mode == "reverse"]
             found += [kernel.ir(*arguments, stage=stage, mode=mode) for stage in stages]
     ti.reset()
-    return found + [text for reverse in (False, True) for stages in (cpu_stages(reverse=reverse, threads=2),
-                                                                     cuda_stages(reverse=reverse)) for text in _steps(stages)]
+    return found + [
+        text
+        for reverse in (False, True)
+        for stages in (cpu_stages(reverse=reverse, threads=2), cuda_stages(reverse=reverse))
+        for text in _steps(stages)
+    ]
 
 
 def _steps(stages: list[tuple[str, str]]) -> list[str]:
@@ -102,10 +114,12 @@ def _steps(stages: list[tuple[str, str]]) -> list[str]:
 KERNEL = """
 "snode.root"() ({
   "snode.dense"() ({
-    "snode.place"() {sym_name = "x", element = f32, component_shape = [2], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [2],
+                    adjoint = @x.grad} : () -> ()
     "snode.place"() {sym_name = "x.grad", element = f32, component_shape = [2]} : () -> ()
   }) {axes = [0], extents = [4096]} : () -> ()
-  "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
+  "snode.place"() {sym_name = "y", element = f32, component_shape = [],
+                  adjoint = @y.grad} : () -> ()
   "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 func.func @f(%n: index, %a: !field.array<f32, [-1]>) {
@@ -134,5 +148,7 @@ func.func @f(%n: index, %a: !field.array<f32, [-1]>) {
 
 
 def _without_comments(text: str) -> str:
-    lines = [line.partition(" //")[0] for line in text.splitlines() if not line.lstrip().startswith("//")]
+    lines = [
+        line.partition(" //")[0] for line in text.splitlines() if not line.lstrip().startswith("//")
+    ]
     return "\n".join(line for line in lines if line.strip()) + "\n"

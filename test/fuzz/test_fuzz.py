@@ -1,4 +1,5 @@
 """No text ends `mlirad-opt` in a traceback, a death or a hang, and every diagnostic has a line."""
+
 from __future__ import annotations
 
 import subprocess
@@ -13,8 +14,13 @@ INPUTS = 1000
 @pytest.mark.parametrize("shard", range(2))
 def test_mutated_programs(shard: int) -> None:
     """Inputs that one number makes again: `python -m fuzz NUMBER 1 -v`."""
-    done = subprocess.run([sys.executable, "-m", "fuzz", str(shard * INPUTS), str(INPUTS), "-v"], capture_output=True,
-                          text=True, check=False, cwd=Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz", str(shard * INPUTS), str(INPUTS), "-v"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[1],
+    )
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
     assert f"{INPUTS} inputs, 0 failures" in done.stdout
 
@@ -23,9 +29,15 @@ def test_nested_branches(tmp_path: Path) -> None:
     """What nests too deep for the parser, or for an analysis, is refused with its line."""
     for depth, option in ((2500, "--cse"), (120, "--mark-needed")):
         file = tmp_path / "nested.mlir"
-        file.write_text("func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "return\n}\n")
-        done = subprocess.run([sys.executable, "-m", "mlirad_opt", str(file), option], capture_output=True, text=True,
-                              check=False)
+        file.write_text(
+            "func.func @f(%c: i1) {\n" + "scf.if %c {\n" * depth + "}\n" * depth + "return\n}\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-m", "mlirad_opt", str(file), option],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 1
         assert f"{file}:{501 if depth == 2500 else 102}:" in done.stderr
         assert "nest deeper than" in done.stderr

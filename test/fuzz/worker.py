@@ -1,4 +1,6 @@
-"""Run inputs in forks, one after another, so that a death, a hang or a traceback is seen and named."""
+"""Run inputs in forks, one after another, so that a death, a hang or a traceback is seen and
+named."""
+
 from __future__ import annotations
 
 import contextlib
@@ -28,8 +30,11 @@ SECONDS = 20  # that one input may take
 A_PROCESS = 500  # inputs
 _LOCATED = re.compile(r"^\S.*:\d+:\d+: (error|warning|remark|note): ", re.MULTILINE)
 _BARE = re.compile(r"^mlirad-opt: (error|warning|remark|note): (.*)", re.MULTILINE)
-_ABOUT_OPTIONS = re.compile(r"option '|has no option|no such option|is not the name of an operation|runs on 'builtin.module'"
-                            r"|unknown chip|pipeline, character|value invalid|is in CUDA's libdevice")
+_ABOUT_OPTIONS = re.compile(
+    r"option '|has no option|no such option|is not the name of an operation|runs on "
+    r"'builtin.module'"
+    r"|unknown chip|pipeline, character|value invalid|is in CUDA's libdevice"
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,5 @@
 """Decompositions of small matrices, singular and defective ones among them, against NumPy."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -19,9 +20,16 @@ def program() -> Any:
     ti.reset()
 
 
-DECOMPOSED = [np.array([[2.0, 1.0], [-1.0, 3.0]]), np.array([[1.0, 1.0, 3.0], [9.0, -3.0, 2.0], [-3.0, 4.0, 2.0]]),
-              np.array([[0.0, 1.0], [1.0, 0.0]]), np.eye(2), np.diag([1.0, -2.0, 3.0]), np.zeros((3, 3)), np.zeros((2, 2)),
-              np.outer([1.0, 2.0, 3.0], [1.0, 0.0, -1.0])]
+DECOMPOSED = [
+    np.array([[2.0, 1.0], [-1.0, 3.0]]),
+    np.array([[1.0, 1.0, 3.0], [9.0, -3.0, 2.0], [-3.0, 4.0, 2.0]]),
+    np.array([[0.0, 1.0], [1.0, 0.0]]),
+    np.eye(2),
+    np.diag([1.0, -2.0, 3.0]),
+    np.zeros((3, 3)),
+    np.zeros((2, 2)),
+    np.outer([1.0, 2.0, 3.0], [1.0, 0.0, -1.0]),
+]
 
 
 @pytest.mark.parametrize("a", DECOMPOSED, ids=range(len(DECOMPOSED)))
@@ -67,7 +75,9 @@ def test_linear_systems(n: int) -> None:
     np.testing.assert_allclose(run(a, b).to_numpy(), np.linalg.solve(a, b), rtol=1e-10)
 
 
-@pytest.mark.parametrize("a", [[[2.0, 1.0], [1.0, 3.0]], [[1.0, -1.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]]])
+@pytest.mark.parametrize(
+    "a", [[[2.0, 1.0], [1.0, 3.0]], [[1.0, -1.0], [1.0, 1.0]], [[1.0, 0.0], [0.0, 2.0]]]
+)
 def test_eigenvalues_of_any_matrix(a: list[list[float]]) -> None:
     A, values, vectors = (ti.Matrix.field(n, 2, ti.f64, shape=()) for n in (2, 2, 4))
     A.from_numpy(np.array(a))
@@ -79,12 +89,15 @@ def test_eigenvalues_of_any_matrix(a: list[list[float]]) -> None:
     run()
     w = values.to_numpy() @ [1, 1j]
     v = vectors.to_numpy()[::2] + 1j * vectors.to_numpy()[1::2]
-    np.testing.assert_allclose(np.sort_complex(w), np.sort_complex(np.linalg.eigvals(np.array(a))), atol=1e-12)
+    np.testing.assert_allclose(
+        np.sort_complex(w), np.sort_complex(np.linalg.eigvals(np.array(a))), atol=1e-12
+    )
     np.testing.assert_allclose(np.array(a) @ v, v * w, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(v, axis=0), 1)
 
 
 # Derivatives.
+
 
 def field_of(a: np.ndarray) -> Any:
     """A 0-D field of a matrix, with a gradient."""
@@ -123,7 +136,9 @@ def slopes(a: np.ndarray, loss_of: Any) -> np.ndarray:
     for place in np.ndindex(a.shape):
         unit = np.zeros_like(a)
         unit[place] = h
-        found[place] = (8 * (value(unit) - value(-unit)) - value(2 * unit) + value(-2 * unit)) / (12 * h)
+        found[place] = (8 * (value(unit) - value(-unit)) - value(2 * unit) + value(-2 * unit)) / (
+            12 * h
+        )
     return found
 
 
@@ -136,7 +151,15 @@ def stretched(n: int, values: list[float], seed: int = 0) -> np.ndarray:
     return u @ np.diag(values) @ v.T
 
 
-SPECTRA = [[2.0, 0.5], [1.5, -0.5], [1.0, 0.99], [3.0, 1.2, 0.4], [2.0, 1.5, -0.7], [1.1, 1.09, 1.08], [2.0, 1.0, -0.9]]
+SPECTRA = [
+    [2.0, 0.5],
+    [1.5, -0.5],
+    [1.0, 0.99],
+    [3.0, 1.2, 0.4],
+    [2.0, 1.5, -0.7],
+    [1.1, 1.09, 1.08],
+    [2.0, 1.0, -0.9],
+]
 
 
 @pytest.mark.parametrize("values", SPECTRA, ids=str)
@@ -144,8 +167,11 @@ def test_derivatives_of_the_factors(values: list[float]) -> None:
     """By rows of the Jacobian, and by columns, against finite differences of every factor."""
     n = len(values)
     a = stretched(n, values)
-    svd, polar = (linear_algebra._svd2, linear_algebra._polar2) if n == 2 else \
-        (linear_algebra._svd3, linear_algebra._polar3)
+    svd, polar = (
+        (linear_algebra._svd2, linear_algebra._polar2)
+        if n == 2
+        else (linear_algebra._svd3, linear_algebra._polar3)
+    )
     if min(np.diff(sorted(values))) > 0.05:
         ti.ad.check_custom(svd, a)
     ti.ad.check_custom(polar, a)
@@ -188,7 +214,9 @@ def rebuilt(F):
 
 
 @pytest.mark.parametrize("energy", [corotated, corotated_by_svd], ids=["polar", "svd"])
-@pytest.mark.parametrize("values", [*SPECTRA, [1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.5], [2.0, 0.5, 0.5]], ids=str)
+@pytest.mark.parametrize(
+    "values", [*SPECTRA, [1.0, 1.0], [1.0, 1.0, 1.0], [2.0, 2.0, 0.5], [2.0, 0.5, 0.5]], ids=str
+)
 def test_corotated_energy(energy: Any, values: list[float]) -> None:
     """Its gradient is 2 (F - R) (Chao et al. 2010), at equal singular values too."""
     a = stretched(len(values), values)
@@ -209,9 +237,23 @@ def test_at_the_identity(n: int) -> None:
     ti.ad.check_custom(linear_algebra_polar, np.eye(n))
 
 
-@pytest.mark.parametrize("values", [*SPECTRA, [1.0, 1.0], [1.0, -1.0], [0.0, 0.0], [1.0, 1.0, 1.0], [2.0, 0.5, 0.5],
-                                    [2.0, 0.5, -0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0 - 1e-9, 0.5],
-                                    [1.0, 1.0 - 1e-15, 1.0 - 2e-15]], ids=str)
+@pytest.mark.parametrize(
+    "values",
+    [
+        *SPECTRA,
+        [1.0, 1.0],
+        [1.0, -1.0],
+        [0.0, 0.0],
+        [1.0, 1.0, 1.0],
+        [2.0, 0.5, 0.5],
+        [2.0, 0.5, -0.5],
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [1.0, 1.0 - 1e-9, 0.5],
+        [1.0, 1.0 - 1e-15, 1.0 - 2e-15],
+    ],
+    ids=str,
+)
 def test_what_is_put_together_again_moves_with_the_matrix(values: list[float]) -> None:
     """U S Vᵀ is A, whatever the factors do."""
     n = len(values)
@@ -227,7 +269,9 @@ def test_functions_of_singular_values(values: list[float]) -> None:
 
 @pytest.mark.parametrize("n", [2, 3])
 def test_equal_singular_values_give_finite_numbers(n: int) -> None:
-    """U alone has no derivative there; what stands for it is the solution of least norm (see decomposition_rules)."""
+    """U alone has no derivative there; what stands for it is the solution of least norm (see
+    decomposition_rules)."""
+
     @ti.func
     def corner(F):
         U, _, _ = ti.svd(F)
@@ -238,6 +282,7 @@ def test_equal_singular_values_give_finite_numbers(n: int) -> None:
 
 def test_two_values_that_add_up_to_zero() -> None:
     """The rotation jumps there."""
+
     def is_finite(a: list[list[float]]) -> bool:
         @ti.func
         def corner(F):
@@ -252,9 +297,12 @@ def test_two_values_that_add_up_to_zero() -> None:
     assert not is_finite([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])
 
 
-@pytest.mark.parametrize("function", [corotated, corotated_by_svd, hencky], ids=["polar", "svd", "log"])
+@pytest.mark.parametrize(
+    "function", [corotated, corotated_by_svd, hencky], ids=["polar", "svd", "log"]
+)
 def test_tangents_and_second_derivatives(function: Any) -> None:
-    """Forward mode, and forward over the rules of reverse mode, against differences of the gradient."""
+    """Forward mode, and forward over the rules of reverse mode, against differences of the
+    gradient."""
     a = stretched(3, [2.0, 1.2, 0.5])
     move = np.random.default_rng(4).uniform(-1, 1, (3, 3))
     _, slope = ti.ad.jvp(function)(a, move)

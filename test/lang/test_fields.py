@@ -1,4 +1,6 @@
-"""Fields: how they are laid out and asked for gradients, in every mixture, and what Python reads and writes."""
+"""Fields: how they are laid out and asked for gradients, in every mixture, and what Python reads
+and writes."""
+
 from __future__ import annotations
 
 import gc
@@ -219,8 +221,10 @@ def test_gradients_take_the_offset_of_their_field() -> None:
     np.testing.assert_array_equal([x.grad[i] for i in range(-1, 3)], [-1, 0, 1, 2])
 
 
-@pytest.mark.parametrize("dtype", [ti.i8, ti.i16, ti.i32, ti.i64, ti.u1, ti.u8, ti.u16, ti.u32, ti.u64, ti.f16, ti.f32,
-                                   ti.f64])
+@pytest.mark.parametrize(
+    "dtype",
+    [ti.i8, ti.i16, ti.i32, ti.i64, ti.u1, ti.u8, ti.u16, ti.u32, ti.u64, ti.f16, ti.f32, ti.f64],
+)
 def test_every_element_type_goes_to_numpy_and_back(dtype: Any) -> None:
     x = ti.field(dtype, shape=(2, 3))
     values = np.arange(6).reshape(2, 3).astype(dtype.numpy)
@@ -329,7 +333,9 @@ def test_fill_in_a_kernel() -> None:
 def test_scalars_out_of_range_are_refused() -> None:
     x = ti.field(ti.u8, shape=())
     x[None] = 255
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="-1 does not fit into field 'x' of type u8"):
+    with pytest.raises(
+        ti.TaichiRuntimeTypeError, match="-1 does not fit into field 'x' of type u8"
+    ):
         x[None] = -1
     assert x[None] == 255
 
@@ -447,10 +453,16 @@ def test_a_new_program_frees_the_code_of_the_last() -> None:
 
     with ti.ad.Tape(loss) as tape:
         total()
-    found = [weakref.ref(code) for variant in current.program().compiled for code in variant.compiled.values()]
+    found = [
+        weakref.ref(code)
+        for variant in current.program().compiled
+        for code in variant.compiled.values()
+    ]
     assert len(found) == 2
     ti.init(default_fp=ti.f64)
-    with pytest.raises(ti.TaichiRuntimeError, match=r"a program that ti\.init\(\) or ti\.reset\(\) ended"):
+    with pytest.raises(
+        ti.TaichiRuntimeError, match=r"a program that ti\.init\(\) or ti\.reset\(\) ended"
+    ):
         tape.grad()
     del tape
     gc.collect()

@@ -1,4 +1,6 @@
-"""Fields and arrays that the machine has no memory for are refused where they are declared, by name."""
+"""Fields and arrays that the machine has no memory for are refused where they are declared, by
+name."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +12,7 @@ import pytest
 import mlirad as ti
 from mlirad.runtime import capacity
 
-HUGE = 10 ** 11
+HUGE = 10**11
 MIB = 1 << 20
 
 
@@ -50,20 +52,34 @@ def plain() -> None:
     assert w is None
 
 
-@pytest.mark.parametrize(("declare", "words"), [
-    (plain, ["field 'w' of shape (100000000000,) of f32", "400000000000 bytes (372.5 GiB)"]),
-    (by_hand, ["field 'w' of shape (100000000000,) of f32", "400000000000 bytes"]),
-    (of_vectors, ["field 'w' of shape (1000000000, 100) of f64[3]", "2400000000000 bytes"]),
-    (with_gradient, ["field 'w' and 'w.grad' of shape (100000000000,) of f64", "1600000000000 bytes"]),
-    (lambda: ti.ndarray(ti.i32, (HUGE // 1000, 1000)), ["an ndarray of shape (100000000, 1000) of i32", "400000000000 bytes"]),
-    (lambda: ti.Matrix.ndarray(2, 2, ti.f32, 2 * MIB * 1000), ["an ndarray of shape (2097152000,) of f32[2, 2]"]),
-])
-def test_what_never_fits_is_refused_where_it_is_declared(declare: Callable[[], Any], words: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("declare", "words"),
+    [
+        (plain, ["field 'w' of shape (100000000000,) of f32", "400000000000 bytes (372.5 GiB)"]),
+        (by_hand, ["field 'w' of shape (100000000000,) of f32", "400000000000 bytes"]),
+        (of_vectors, ["field 'w' of shape (1000000000, 100) of f64[3]", "2400000000000 bytes"]),
+        (
+            with_gradient,
+            ["field 'w' and 'w.grad' of shape (100000000000,) of f64", "1600000000000 bytes"],
+        ),
+        (
+            lambda: ti.ndarray(ti.i32, (HUGE // 1000, 1000)),
+            ["an ndarray of shape (100000000, 1000) of i32", "400000000000 bytes"],
+        ),
+        (
+            lambda: ti.Matrix.ndarray(2, 2, ti.f32, 2 * MIB * 1000),
+            ["an ndarray of shape (2097152000,) of f32[2, 2]"],
+        ),
+    ],
+)
+def test_what_never_fits_is_refused_where_it_is_declared(
+    declare: Callable[[], Any], words: list[str]
+) -> None:
     """With name, shape, bytes, and what the machine has."""
     with pytest.raises(ti.TaichiMemoryError) as raised:
         declare()
     assert isinstance(raised.value, MemoryError)
-    for word in [*words, f"{capacity.machine_memory() / 2 ** 30:.1f} GiB", "are available"]:
+    for word in [*words, f"{capacity.machine_memory() / 2**30:.1f} GiB", "are available"]:
         assert word in str(raised.value)
 
 
@@ -100,7 +116,10 @@ def test_fields_are_added_up() -> None:
     builder.dense(ti.i, MIB).place(x)
     trees = builder.finalize()
     y = ti.field(ti.f32, MIB // 2)
-    with pytest.raises(ti.TaichiMemoryError, match=r"field 'late' of shape .* beside 6.0 MiB that the program asked for"):
+    with pytest.raises(
+        ti.TaichiMemoryError,
+        match=r"field 'late' of shape .* beside 6.0 MiB that the program asked for",
+    ):
         ti.field(ti.f32, MIB, name="late")
     trees.destroy()
     ti.field(ti.f32, MIB, name="late").fill(1.0)
@@ -113,7 +132,10 @@ def test_derivatives_count() -> None:
     x = ti.field(ti.f32, MIB, name="x")
     with pytest.raises(ti.TaichiMemoryError, match=r"field 'z' and 'z\.grad'"):
         ti.field(ti.f32, MIB, name="z", needs_grad=True)
-    with pytest.raises(ti.TaichiMemoryError, match=r"field 'x\.dual1'"), ti.ad.FwdMode(x, x, seed=np.ones((2, MIB))):
+    with (
+        pytest.raises(ti.TaichiMemoryError, match=r"field 'x\.dual1'"),
+        ti.ad.FwdMode(x, x, seed=np.ones((2, MIB))),
+    ):
         pass
     with pytest.raises(ti.TaichiMemoryError, match=r"field 'x\.grad'"):
         ti.root.lazy_grad()
@@ -150,7 +172,8 @@ def test_ndarrays_give_back() -> None:
 
 @pytest.mark.usefixtures("small")
 def test_what_tapes_keep_counts() -> None:
-    """Many steps in place: the tape names the field, and the cure; the next one has its memory again."""
+    """Many steps in place: the tape names the field, and the cure; the next one has its memory
+    again."""
     x = ti.field(ti.f64, MIB // 64, needs_grad=True, name="x")
     loss = ti.field(ti.f64, (), needs_grad=True)
 
@@ -173,7 +196,9 @@ def test_what_tapes_keep_counts() -> None:
 
     for _ in range(4):
         run(20)
-    with pytest.raises(ti.TaichiMemoryError, match=r"what a tape keeps of 'x'.*checkpointed keeps less"):
+    with pytest.raises(
+        ti.TaichiMemoryError, match=r"what a tape keeps of 'x'.*checkpointed keeps less"
+    ):
         run(200)
     run(3)
     assert x.grad[5] == 8.0
@@ -190,6 +215,9 @@ def test_snapshots_count() -> None:
         for i in x:
             x[i] = x[i] * x[i]
 
-    with pytest.raises(ti.TaichiMemoryError, match="a snapshot of the state of a checkpointed loop"), ti.ad.Tape(loss):
+    with (
+        pytest.raises(ti.TaichiMemoryError, match="a snapshot of the state of a checkpointed loop"),
+        ti.ad.Tape(loss),
+    ):
         for _ in ti.ad.checkpointed(range(100), state=[x], snapshots=50):
             square()

@@ -1,4 +1,5 @@
 """Arrays as kernel arguments: ndarrays and NumPy arrays."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -52,7 +53,10 @@ def test_ndarrays_of_vectors_and_matrices() -> None:
     m[2][0, 1] = 7
 
     @ti.kernel
-    def run(a: ti.types.ndarray(dtype=ti.math.vec2, ndim=1), b: ti.types.ndarray(dtype=ti.types.matrix(2, 2, ti.f64))):
+    def run(
+        a: ti.types.ndarray(dtype=ti.math.vec2, ndim=1),
+        b: ti.types.ndarray(dtype=ti.types.matrix(2, 2, ti.f64)),
+    ):
         for i in a:
             a[i].y += i
             b[i] = b[i] @ ti.Matrix([[0.0, 1.0], [1.0, 0.0]]) + a[i][1]
@@ -64,7 +68,9 @@ def test_ndarrays_of_vectors_and_matrices() -> None:
     assert (v.n, m.n, m.m, v.element_shape) == (2, 2, 2, (2,))
 
 
-@pytest.mark.parametrize("dtype", [ti.i8, ti.u8, ti.i16, ti.u16, ti.i32, ti.u32, ti.i64, ti.u64, ti.f16, ti.f32, ti.f64])
+@pytest.mark.parametrize(
+    "dtype", [ti.i8, ti.u8, ti.i16, ti.u16, ti.i32, ti.u32, ti.i64, ti.u64, ti.f16, ti.f32, ti.f64]
+)
 def test_numpy_arrays_of_every_type(dtype: Any) -> None:
     @ti.kernel
     def run(x: ti.types.ndarray(), y: ti.types.ndarray(dtype=dtype, ndim=1)):
@@ -99,7 +105,9 @@ def test_sizes_are_known_at_launch_only() -> None:
     assert compiled() == start + 1
 
 
-@pytest.mark.parametrize("view", [lambda a: a[::2], lambda a: a.T, lambda a: a[:, 1:], lambda a: a[::-1, ::-1]])
+@pytest.mark.parametrize(
+    "view", [lambda a: a[::2], lambda a: a.T, lambda a: a[:, 1:], lambda a: a[::-1, ::-1]]
+)
 def test_views_are_written_through(view: Any) -> None:
     whole = np.arange(24.0).reshape(4, 6)
     expected = whole.copy()
@@ -158,8 +166,18 @@ def test_gradients_of_ndarrays() -> None:
     assert y.grad is None and loss[None] == sum(i * i * (i + 2) for i in range(5))
 
 
-@pytest.mark.parametrize("bad", [3.5, [1.0, 2.0], "x", None, np.zeros(3, np.complex128), np.zeros((3, 3)),
-                                 np.zeros(3, np.int32)])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        3.5,
+        [1.0, 2.0],
+        "x",
+        None,
+        np.zeros(3, np.complex128),
+        np.zeros((3, 3)),
+        np.zeros(3, np.int32),
+    ],
+)
 def test_arguments_that_are_refused(bad: Any) -> None:
     ran = ti.field(ti.i32, shape=())
 
@@ -174,20 +192,30 @@ def test_arguments_that_are_refused(bad: Any) -> None:
     assert ran[None] == 0
 
 
-@pytest.mark.parametrize("declared, given", [
-    (ti.types.vector(2, ti.f32), (3,)), (ti.types.vector(2, ti.f32), (2, 1)), (ti.types.matrix(2, 2, ti.f32), (2,)),
-    (ti.f32, (2,)), (ti.types.vector(2, ti.i32), (2,)), (ti.types.vector(), (2, 2))])
+@pytest.mark.parametrize(
+    "declared, given",
+    [
+        (ti.types.vector(2, ti.f32), (3,)),
+        (ti.types.vector(2, ti.f32), (2, 1)),
+        (ti.types.matrix(2, 2, ti.f32), (2,)),
+        (ti.f32, (2,)),
+        (ti.types.vector(2, ti.i32), (2,)),
+        (ti.types.vector(), (2, 2)),
+    ],
+)
 def test_element_types_that_are_refused(declared: Any, given: tuple[int, ...]) -> None:
     @ti.kernel
     def run(x: ti.types.ndarray(dtype=declared)):
         pass
 
-    array = ti.ndarray((ti.types.vector if len(given) == 1 else ti.types.matrix)(*given, ti.f32), shape=4)
+    array = ti.ndarray(
+        (ti.types.vector if len(given) == 1 else ti.types.matrix)(*given, ti.f32), shape=4
+    )
     with pytest.raises(ti.TaichiRuntimeTypeError, match="argument x"):
         run(array)
 
 
-@pytest.mark.parametrize("shape", [0, -1, 1.5, (2, 0), 2 ** 31])
+@pytest.mark.parametrize("shape", [0, -1, 1.5, (2, 0), 2**31])
 def test_shapes_that_are_refused(shape: Any) -> None:
     with pytest.raises(ti.TaichiRuntimeError, match="valid shape"):
         ti.ndarray(ti.f32, shape)

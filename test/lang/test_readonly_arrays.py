@@ -1,4 +1,6 @@
-"""Arrays that may not be written: a kernel that writes one is refused before anything runs, one that reads is served."""
+"""Arrays that may not be written: a kernel that writes one is refused before anything runs, one
+that reads is served."""
+
 from __future__ import annotations
 
 import mmap
@@ -87,13 +89,18 @@ KINDS = [flagged, mapped, strided, broadcast, buffered]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("kernel", [add_one, lambda v: fill_second(np.ones(4), v), lambda v: put_by_function(v, 4)])
-def test_a_kernel_that_writes_is_refused(kernel: Callable[[Array], None], kind: Callable[[Path], Array],
-                                         tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kernel", [add_one, lambda v: fill_second(np.ones(4), v), lambda v: put_by_function(v, 4)]
+)
+def test_a_kernel_that_writes_is_refused(
+    kernel: Callable[[Array], None], kind: Callable[[Path], Array], tmp_path: Path
+) -> None:
     """Naming kernel, parameter and the line of the write."""
     array = kind(tmp_path)
     before = array.copy()
-    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"argument v of kernel '\w+' is a read-only array") as raised:
+    with pytest.raises(
+        ti.TaichiRuntimeTypeError, match=r"argument v of kernel '\w+' is a read-only array"
+    ) as raised:
         kernel(array)
     assert "test_readonly_arrays.py:" in str(raised.value)
     assert "v[i]" in str(raised.value)
@@ -126,6 +133,7 @@ def test_one_variant_serves_both() -> None:
 
 def test_what_is_only_read_is_not_copied_back() -> None:
     """A part of an array that is given twice, read and written, holds what was written."""
+
     @ti.kernel
     def fill_first(v: ti.types.ndarray(), u: ti.types.ndarray()):  # type: ignore[valid-type]
         for i in range(4):
@@ -140,6 +148,7 @@ def test_what_is_only_read_is_not_copied_back() -> None:
 
 def test_tapes_take_read_only_arrays(tmp_path: Path) -> None:
     """As constants; a launch that writes one is refused and leaves nothing on the tape."""
+
     @ti.kernel
     def weigh(v: ti.types.ndarray()):  # type: ignore[valid-type]
         for i in x:
@@ -187,7 +196,10 @@ def test_a_read_only_gradient_is_refused() -> None:
     fixed = np.zeros(4)
     fixed.flags.writeable = False
     total(Tensor(np.ones(4), Tensor(fixed)), 4)
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="gradient of argument v of kernel 'total' is a read-only array"):
+    with pytest.raises(
+        ti.TaichiRuntimeTypeError,
+        match="gradient of argument v of kernel 'total' is a read-only array",
+    ):
         total.grad(Tensor(np.ones(4), Tensor(fixed)), 4)
     x = ti.field(ti.f64, (), needs_grad=True)
 
@@ -196,7 +208,10 @@ def test_a_read_only_gradient_is_refused() -> None:
         for i in range(4):
             x[None] += v[i]
 
-    with pytest.raises(ti.TaichiRuntimeTypeError, match="gradient of argument v of kernel 'add_to'"), ti.ad.Tape(x):
+    with (
+        pytest.raises(ti.TaichiRuntimeTypeError, match="gradient of argument v of kernel 'add_to'"),
+        ti.ad.Tape(x),
+    ):
         add_to(Tensor(np.ones(4), Tensor(fixed)))
     assert x[None] == 0.0
     assert not fixed.any()

@@ -1,4 +1,6 @@
-"""torch tensors as arguments, as inputs of derivatives, and programs as functions of torch's autograd."""
+"""torch tensors as arguments, as inputs of derivatives, and programs as functions of torch's
+autograd."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -63,7 +65,8 @@ def test_programs() -> None:
     np.testing.assert_allclose(in_a.numpy(), by_hand, rtol=1e-14)
     assert in_b[0, 0].item() == pytest.approx(2 * np.sum(np.sin(a.numpy()) ** 2), rel=1e-14)
     value, tangent = ti.ad.jvp(run, inputs=[x, p], output=z)(
-        a, b, tangent=(torch.ones_like(a), torch.zeros_like(b)))
+        a, b, tangent=(torch.ones_like(a), torch.zeros_like(b))
+    )
     np.testing.assert_allclose(value.numpy(), np.sin(a.numpy()), rtol=1e-14)
     np.testing.assert_allclose(tangent.numpy(), np.cos(a.numpy()), rtol=1e-14)
 
@@ -79,7 +82,9 @@ def test_programs() -> None:
 
         @staticmethod
         def backward(context: Any, adjoint: Any) -> Any:
-            return tuple(adjoint * part for part in gradient(*(t.detach() for t in context.saved_tensors)))
+            return tuple(
+                adjoint * part for part in gradient(*(t.detach() for t in context.saved_tensors))
+            )
 
     a.requires_grad_(True)
     (3.0 * Run.apply(a, b)).backward()
@@ -113,7 +118,10 @@ def test_tensors_on_a_tape() -> None:
         assert weights.grad.tolist() == [epoch * k for k in (1, 2, 3, 4)]
         assert x.grad.to_numpy().tolist() == [1] * 4
     carrier = torch.zeros(4, dtype=torch.float64)
-    with pytest.warns(UserWarning, match="array argument 't' of kernel 'add_to' .* has no gradient"), ti.ad.Tape(loss):
+    with (
+        pytest.warns(UserWarning, match="array argument 't' of kernel 'add_to' .* has no gradient"),
+        ti.ad.Tape(loss),
+    ):
         add_to(carrier)
         weigh(carrier)
     assert x.grad.to_numpy().tolist() == [2, 4, 6, 8]

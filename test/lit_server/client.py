@@ -1,7 +1,10 @@
-"""One command of a test: hand it to the server with this process' folder and streams, and end as it ended.
+"""One command of a test: hand it to the server with this process' folder and streams, and end as it
+ended.
 
-It runs as `python -I -S client.py SOCKET COMMAND ARGUMENT...`, and imports next to nothing: it is started 200 times.
+It runs as `python -I -S client.py SOCKET COMMAND ARGUMENT...`, and imports next to nothing: it is
+started 200 times.
 """
+
 import _socket
 import os
 import sys

@@ -1,7 +1,9 @@
 """Run commands of tests, each in a fork of a process that has everything loaded.
 
-It is given a listening socket, and ends when its standard input does, which is when whoever started it is gone.
+It is given a listening socket, and ends when its standard input does, which is when whoever started
+it is gone.
 """
+
 from __future__ import annotations
 
 import os
@@ -34,7 +36,8 @@ def serve(listening: socket.socket, commands: dict[str, Command]) -> None:
 
 
 def answer(connection: socket.socket, commands: dict[str, Command]) -> None:
-    """Run what was asked for with the streams that came along, tell its status, and end this process."""
+    """Run what was asked for with the streams that came along, tell its status, and end this
+    process."""
     request, streams, _, _ = socket.recv_fds(connection, 1 << 18, 3)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
@@ -72,7 +75,10 @@ def commands_of_tests() -> dict[str, Command]:
     for name in pass_names():
         find_pass(name)
     context()
-    return {"mlirad-opt": opt.main, "filecheck": lambda arguments: filecheck(["filecheck", *arguments]) or 0}
+    return {
+        "mlirad-opt": opt.main,
+        "filecheck": lambda arguments: filecheck(["filecheck", *arguments]) or 0,
+    }
 
 
 if __name__ == "__main__":

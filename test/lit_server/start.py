@@ -1,4 +1,5 @@
 """Start the server that runs the commands of tests, for as long as this process lives."""
+
 from __future__ import annotations
 
 import atexit
@@ -21,8 +22,12 @@ def start() -> str:
         listening.listen(64)
         number = listening.fileno()
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(ROOT)]))
-        server = subprocess.Popen([sys.executable, str(Path(__file__).with_name("server.py")), str(number)],
-                                  stdin=subprocess.PIPE, pass_fds=[number], env={**os.environ, "PYTHONPATH": path})
+        server = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("server.py")), str(number)],
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+            env={**os.environ, "PYTHONPATH": path},
+        )
     atexit.register(_stop, server, folder, os.getpid())
     return str(folder / "socket")
 

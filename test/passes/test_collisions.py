@@ -1,4 +1,6 @@
-"""Iterations that meet through indices that only the run knows: right, or refused before the reverse."""
+"""Iterations that meet through indices that only the run knows: right, or refused before the
+reverse."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -25,7 +27,9 @@ class Programs:
         program().config.opt_level = 1  # which compiles faster
         self.random = Random(seed)
         self.writers = [Writer(self.random) for _ in range(count)]
-        self.source = HEADER + "".join([writer.kernels(number) for number, writer in enumerate(self.writers)])
+        self.source = HEADER + "".join(
+            [writer.kernels(number) for number, writer in enumerate(self.writers)]
+        )
         self.module = load(self.source, folder)
         self.a = ti.ndarray(ti.f64, 16, needs_grad=True)
         self.inputs = [self.module.x, self.module.y, self.module.z, self.module.u, self.a]
@@ -44,7 +48,9 @@ class Programs:
         whole = {name: indices(self.random) for name in ("k", "m", "q")}
         n = self.random.choice([3, 4, 4, 4])
         self._reset(start, whole)
-        met = self.writers[number].meetings(n, {**dict(zip(("x", "y", "z", "u", "a"), start)), **whole})
+        met = self.writers[number].meetings(
+            n, {**dict(zip(("x", "y", "z", "u", "a"), start)), **whole}
+        )
         text = "\n".join(self.writers[number].kernel)
         try:
             with ti.ad.Tape(self.module.loss):
@@ -58,9 +64,15 @@ class Programs:
             assert "of a parallel loop" in str(error), error
             assert met or "does both again" in str(error), f"{error}\n{text}"
             return
-        found = sum(float((one.grad.to_numpy() * d).sum()) for one, d in zip(self.inputs, direction))
-        expected = slope(lambda h: self._loss(number, n, [s + h * d for s, d in zip(start, direction)], whole))
-        assert abs(found - expected) <= 1e-6 * abs(expected) + 1e-7, f"{found} {expected} {met} {n} {whole}\n{text}"
+        found = sum(
+            float((one.grad.to_numpy() * d).sum()) for one, d in zip(self.inputs, direction)
+        )
+        expected = slope(
+            lambda h: self._loss(number, n, [s + h * d for s, d in zip(start, direction)], whole)
+        )
+        assert abs(found - expected) <= 1e-6 * abs(expected) + 1e-7, (
+            f"{found} {expected} {met} {n} {whole}\n{text}"
+        )
         self.outcomes["right"] += 1
 
     def _reset(self, start: list[Any], whole: dict[str, Any]) -> None:
@@ -116,8 +128,14 @@ def test_stores_through_an_index_from_memory() -> None:
         for i in y:
             loss[None] += (i + 1) * y[i]
 
-    check_both(run, k, [x, y], loss, r"test_collisions.py:\d+:13: 'x_1'\[3\] is written here in iteration (0 of a parallel "
-                                     r"loop, and written in iteration 3|3 .* 0),.*serialize=True.*\n *y\[k\[i\]\] = x")
+    check_both(
+        run,
+        k,
+        [x, y],
+        loss,
+        r"test_collisions.py:\d+:13: 'x_1'\[3\] is written here in iteration (0 of a parallel "
+        r"loop, and written in iteration 3|3 .* 0),.*serialize=True.*\n *y\[k\[i\]\] = x",
+    )
 
 
 def test_a_serial_loop_may_store_twice() -> None:
@@ -152,8 +170,13 @@ def test_linear_reads_through_an_index_from_memory() -> None:
         for i in x:
             loss[None] += (i + 1) * x[i]
 
-    with pytest.raises(ti.TaichiRuntimeError, match=r"\[0\] is read here in iteration 3 .* written in iteration 0 at .*:13"), \
-            ti.ad.Tape(loss):
+    with (
+        pytest.raises(
+            ti.TaichiRuntimeError,
+            match=r"\[0\] is read here in iteration 3 .* written in iteration 0 at .*:13",
+        ),
+        ti.ad.Tape(loss),
+    ):
         run()
     k.from_numpy(np.arange(8, 16, dtype=np.int32))
     check(run, [x], loss)
@@ -195,15 +218,23 @@ def test_factors_that_are_arguments_and_iterations_in_the_middle() -> None:
         add()
 
     check(all_of_them, [x, y], loss)
-    for kernel, arguments, message in ((rows, (4,), r"iteration \(\d, \d\) of"), (met, (), r"'x_1'\[501\] .* iteration 50[01]"),
-                                       (shifted, (4,), r"'x'\[\d+\] is read here in iteration \(\d, \d\) .* in")):
+    for kernel, arguments, message in (
+        (rows, (4,), r"iteration \(\d, \d\) of"),
+        (met, (), r"'x_1'\[501\] .* iteration 50[01]"),
+        (shifted, (4,), r"'x'\[\d+\] is read here in iteration \(\d, \d\) .* in"),
+    ):
         with pytest.raises(ti.TaichiRuntimeError, match=message), ti.ad.Tape(loss):
             kernel(*arguments)
             add()
 
 
 def test_vectors_matrices_and_inner_loops() -> None:
-    u, v, k, loss = ti.Vector.field(3, ti.f64, N, needs_grad=True), variable(N, 3), index(), scalar()
+    u, v, k, loss = (
+        ti.Vector.field(3, ti.f64, N, needs_grad=True),
+        variable(N, 3),
+        index(),
+        scalar(),
+    )
     w = ti.Matrix.field(2, 2, ti.f64, (N, 2), needs_grad=True)
 
     @ti.kernel
@@ -215,7 +246,9 @@ def test_vectors_matrices_and_inner_loops() -> None:
         for i in range(N):
             loss[None] += u[i].norm_sqr() * (i + 1) + w[i, 0][0, 1] * w[i, 1][0, 1]
 
-    check_both(run, k, [v, u, w], loss, r"'(u|w)'\[3, \d(, 0, 1)?\] is written here in iteration [03] ")
+    check_both(
+        run, k, [v, u, w], loss, r"'(u|w)'\[3, \d(, 0, 1)?\] is written here in iteration [03] "
+    )
 
 
 def test_array_arguments() -> None:
@@ -225,13 +258,20 @@ def test_array_arguments() -> None:
         scatter(one)
 
     @ti.kernel
-    def run(x: ti.types.ndarray(ti.f64, 1), y: ti.types.ndarray(ti.f64, 1), index: ti.types.ndarray(ti.i32, 1)):
+    def run(
+        x: ti.types.ndarray(ti.f64, 1),
+        y: ti.types.ndarray(ti.f64, 1),
+        index: ti.types.ndarray(ti.i32, 1),
+    ):
         for i in range(x.shape[0]):
             y[index[i]] = x[i] ** 2
         for i in range(x.shape[0]):
             loss[None] += (i + 1) * y[i]
 
-    with pytest.raises(ti.TaichiRuntimeError, match=r"an array argument\[3\] is written"), ti.ad.Tape(loss):
+    with (
+        pytest.raises(ti.TaichiRuntimeError, match=r"an array argument\[3\] is written"),
+        ti.ad.Tape(loss),
+    ):
         run(a, c, k)
     k[:] = DISTINCT
     check(lambda: run(a, c, k), [a, c], loss)
@@ -259,7 +299,13 @@ def test_products_and_values_that_atomics_return() -> None:
 
 def test_sums_that_other_iterations_read() -> None:
     """Several iterations add to an element: whoever reads it meets another one."""
-    x, y, k, m, loss = variable(N), variable(2 * N), index([1, 1, 2, 2, 3, 3, 4, 4]), index(), scalar()
+    x, y, k, m, loss = (
+        variable(N),
+        variable(2 * N),
+        index([1, 1, 2, 2, 3, 3, 4, 4]),
+        index(),
+        scalar(),
+    )
     far = np.arange(8, 16, dtype=np.int32)
 
     @ti.kernel
@@ -270,8 +316,13 @@ def test_sums_that_other_iterations_read() -> None:
 
     for alone in ([1, *far[1:]], [*far[:7], 4]):
         m.from_numpy(np.array(alone, np.int32))
-        with pytest.raises(ti.TaichiRuntimeError, match=r"'x_1'\[[14]\] is read here in iteration [07] .* updated in"), \
-                ti.ad.Tape(loss):
+        with (
+            pytest.raises(
+                ti.TaichiRuntimeError,
+                match=r"'x_1'\[[14]\] is read here in iteration [07] .* updated in",
+            ),
+            ti.ad.Tape(loss),
+        ):
             run()
     m.from_numpy(far)
     check(run, [x, y], loss)
@@ -375,7 +426,9 @@ def test_other_ways_to_a_derivative() -> None:
             way()
     k.from_numpy(np.array(DISTINCT, np.int32))
     values, weights = x.to_numpy(), np.array(DISTINCT) + 1
-    for way, expected in zip(ways, ((4 * weights * values ** 3).sum(), 2 * values, 12 * weights * values ** 2)):
+    for way, expected in zip(
+        ways, ((4 * weights * values**3).sum(), 2 * values, 12 * weights * values**2)
+    ):
         assert way() == pytest.approx(expected)
 
 
@@ -389,7 +442,13 @@ def test_sums_that_the_reverse_does_again() -> None:
         for i in x:
             loss[None] += (i + 1) * x[i] ** 2
 
-    check_both(run, k, [x], loss, r"'x'\[3\] is updated here in iteration [03] .*, so the reverse, which does both again")
+    check_both(
+        run,
+        k,
+        [x],
+        loss,
+        r"'x'\[3\] is updated here in iteration [03] .*, so the reverse, which does both again",
+    )
 
 
 def has_check(kernel: Any, *arguments: Any) -> bool:
@@ -445,7 +504,14 @@ def test_what_is_proven_or_does_not_matter_is_not_checked() -> None:
             for j in range(N):
                 y[i, k[j]] = y[i, k[j]] * x[j]
 
-    for kernel, arguments in ((scattered, ()), (gathered, ()), (stencil, ()), (digits, ()), (by_time, ()), (toggled, (1,)),
-                              (rows, ())):
+    for kernel, arguments in (
+        (scattered, ()),
+        (gathered, ()),
+        (stencil, ()),
+        (digits, ()),
+        (by_time, ()),
+        (toggled, (1,)),
+        (rows, ()),
+    ):
         assert not has_check(kernel, *arguments), kernel.__name__
     assert has_check(particles)

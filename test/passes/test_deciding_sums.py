@@ -1,4 +1,6 @@
-"""Sums over loops that decisions are made of: in lanes, the same in every mode, whatever else the loop holds."""
+"""Sums over loops that decisions are made of: in lanes, the same in every mode, whatever else the
+loop holds."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -17,7 +19,8 @@ def dtype(request: pytest.FixtureRequest) -> Any:
 
 
 def cancelling(count: int) -> np.ndarray[Any, Any]:
-    """Rows of numbers that add up to about nothing: their sign is a matter of how the sum is rounded."""
+    """Rows of numbers that add up to about nothing: their sign is a matter of how the sum is
+    rounded."""
     random = np.random.default_rng(count)
     half = random.uniform(0.1, 1.0, (ROWS, (count + 1) // 2))
     rows = np.concatenate([half, -half[:, : count // 2]], axis=1)
@@ -31,7 +34,10 @@ def cancelling(count: int) -> np.ndarray[Any, Any]:
 def test_rectified_sums(count: int, threads: int, dtype: Any) -> None:
     """A unit that is on in the primal is on in its gradient, and only such a one."""
     ti.init(default_fp=dtype, cpu_max_num_threads=threads)
-    x, scale = ti.field(float, (ROWS, count), needs_grad=True), ti.field(float, count, needs_grad=True)
+    x, scale = (
+        ti.field(float, (ROWS, count), needs_grad=True),
+        ti.field(float, count, needs_grad=True),
+    )
     y, loss = ti.field(float, ROWS, needs_grad=True), ti.field(float, (), needs_grad=True)
 
     @ti.kernel
@@ -56,7 +62,11 @@ def test_rectified_sums(count: int, threads: int, dtype: Any) -> None:
     assert 0 < on.sum() < ROWS
     expected = np.where(on, 2.0 / 3.0, 0.0)[:, None].repeat(count, 1)
     np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-6)
-    np.testing.assert_allclose(y.to_numpy(), np.maximum(x.to_numpy().sum(1) / 3.0, 0), atol=1e-5 if dtype is ti.f32 else 1e-13)
+    np.testing.assert_allclose(
+        y.to_numpy(),
+        np.maximum(x.to_numpy().sum(1) / 3.0, 0),
+        atol=1e-5 if dtype is ti.f32 else 1e-13,
+    )
     with ti.ad.FwdMode(loss, x, seed=np.ones((ROWS, count))):
         rectify()
         add()
@@ -67,7 +77,10 @@ def test_rectified_sums(count: int, threads: int, dtype: Any) -> None:
 def test_loops_that_hold_more_in_one_mode_than_in_another(count: int, dtype: Any) -> None:
     """The reverse computes only one of the sums again, by strides, and between branches."""
     ti.init(default_fp=dtype, cpu_max_num_threads=1)
-    x, w = ti.field(float, (ROWS, 2 * count), needs_grad=True), ti.field(float, ROWS, needs_grad=True)
+    x, w = (
+        ti.field(float, (ROWS, 2 * count), needs_grad=True),
+        ti.field(float, ROWS, needs_grad=True),
+    )
     other, loss = ti.field(float, ROWS), ti.field(float, (), needs_grad=True)
 
     @ti.kernel

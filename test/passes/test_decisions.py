@@ -1,4 +1,6 @@
-"""A decision comes out the same in the primal, the reverse and the tangents of a launch, also with `fast_math`."""
+"""A decision comes out the same in the primal, the reverse and the tangents of a launch, also with
+`fast_math`."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +27,9 @@ def dtype(request: pytest.FixtureRequest) -> Iterator[Any]:
     ti.reset()
 
 
-def write(seed: int, folder: Path, dtype: Any, *, fast_math: bool = True, longest_sum: int = 3) -> ModuleType:
+def write(
+    seed: int, folder: Path, dtype: Any, *, fast_math: bool = True, longest_sum: int = 3
+) -> ModuleType:
     """A tied program, in a program of its own."""
     ti.init(default_fp=dtype, fast_math=fast_math, cpu_max_num_threads=1)
     return load(TiedWriter(Random(seed), longest_sum).program(), folder)
@@ -57,9 +61,16 @@ def compare(seed: int, folder: Path, dtype: Any) -> None:
     found = gradients(program, seed)
     for name, expected in plain.items():
         size = 1.0 + np.abs(expected).max()
-        np.testing.assert_allclose(found[name], expected, rtol=0, atol=tolerance * size, err_msg=f"{seed}: {name}")
-    along = sum((found[f"{name}.grad"] * direction).sum() for name, direction in
-                (("x", np.cos(np.arange(SIZE))), ("y", np.sin(np.arange(SIZE) + 0.5))))
+        np.testing.assert_allclose(
+            found[name], expected, rtol=0, atol=tolerance * size, err_msg=f"{seed}: {name}"
+        )
+    along = sum(
+        (found[f"{name}.grad"] * direction).sum()
+        for name, direction in (
+            ("x", np.cos(np.arange(SIZE))),
+            ("y", np.sin(np.arange(SIZE) + 0.5)),
+        )
+    )
     sizes = 1.0 + sum(np.abs(found[f"{name}.grad"]).sum() for name in "xy")
     assert abs(tangent(program, seed) - along) <= tolerance * sizes, seed
 
@@ -78,8 +89,13 @@ def decisions(capfd: pytest.CaptureFixture[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("seed", range(1000, 1000 + RECORDED))
-def test_decisions_of_all_modes(seed: int, tmp_path: Path, dtype: Any, monkeypatch: pytest.MonkeyPatch,
-                                capfd: pytest.CaptureFixture[str]) -> None:
+def test_decisions_of_all_modes(
+    seed: int,
+    tmp_path: Path,
+    dtype: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """A decision has the same operands, to the bit, in every mode that makes it."""
     monkeypatch.setattr(pipelines, "LOWER_CPU", f"insert-decision-prints,{pipelines.LOWER_CPU}")
     program = write(seed, tmp_path, dtype, longest_sum=20)
@@ -91,7 +107,9 @@ def test_decisions_of_all_modes(seed: int, tmp_path: Path, dtype: Any, monkeypat
     with ti.ad.Tape(program.loss):
         program.run()
         assert decisions(capfd) == primal
-    assert decisions(capfd) <= primal  # of the reverse, which makes those that a derivative depends on
+    assert (
+        decisions(capfd) <= primal
+    )  # of the reverse, which makes those that a derivative depends on
     tangent(program, seed)
     assert decisions(capfd) == primal
     fill(program, seed)
@@ -144,8 +162,11 @@ def test_a_sum_that_decides(dtype: Any, threads: int) -> None:
     """Elements above their own mean, which the kernel adds up before."""
     count = 40_000
     ti.init(default_fp=dtype, cpu_max_num_threads=threads)
-    x, w, loss = ti.field(float, count, needs_grad=True), ti.field(float, count, needs_grad=True), \
-        ti.field(float, (), needs_grad=True)
+    x, w, loss = (
+        ti.field(float, count, needs_grad=True),
+        ti.field(float, count, needs_grad=True),
+        ti.field(float, (), needs_grad=True),
+    )
 
     @ti.kernel
     def above():
@@ -166,7 +187,8 @@ def test_a_sum_that_decides(dtype: Any, threads: int) -> None:
 
 
 def test_the_iteration_that_supplied_a_maximum(dtype: Any) -> None:
-    """Found by comparing with what is in memory, so what is computed again must be what was stored."""
+    """Found by comparing with what is in memory, so what is computed again must be what was
+    stored."""
     count = 1000
     ti.init(default_fp=dtype)
     x, y, loss = (ti.field(float, shape, needs_grad=True) for shape in (count, count, ()))

@@ -1,4 +1,6 @@
-"""An adjoint of exactly 0 contributes 0, also beside infinite numbers in memory, whoever put them there."""
+"""An adjoint of exactly 0 contributes 0, also beside infinite numbers in memory, whoever put them
+there."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -60,7 +62,9 @@ def test_a_division_by_zero_in_another_kernel(f64: int) -> None:
             for kernel in kernels:
                 kernel()
         given = np.arange(1, SIZE)
-        np.testing.assert_allclose(z.grad.to_numpy(), [0.0, *(1.0 / given)], err_msg=f"epoch {epoch}")
+        np.testing.assert_allclose(
+            z.grad.to_numpy(), [0.0, *(1.0 / given)], err_msg=f"epoch {epoch}"
+        )
         np.testing.assert_allclose(x.grad.to_numpy(), [0.0, *(-2.0 / given**2)])
 
 

@@ -1,4 +1,6 @@
-"""Ordinary programs, those of the benchmarks and the examples, run no check for iterations that meet."""
+"""Ordinary programs, those of the benchmarks and the examples, run no check for iterations that
+meet."""
+
 from __future__ import annotations
 
 import importlib
@@ -39,10 +41,18 @@ def test_benchmarks(name: str, asked: dict[str, CompiledKernel | None]) -> None:
 
 
 def test_throw(asked: dict[str, CompiledKernel | None]) -> None:
-    assert throw.main(["--particles", "60", "--steps", "256", "--iterations", "1", "--memory", "500kB"]) == 0
+    assert (
+        throw.main(
+            ["--particles", "60", "--steps", "256", "--iterations", "1", "--memory", "500kB"]
+        )
+        == 0
+    )
     assert asked and set(asked.values()) == {None}, asked
 
 
 def test_gravity(asked: dict[str, CompiledKernel | None], tmp_path: Path) -> None:
-    assert gravity.main(["--bodies", "8", "--steps", "6", "--output", str(tmp_path / "orbits.png")]) == 0
+    assert (
+        gravity.main(["--bodies", "8", "--steps", "6", "--output", str(tmp_path / "orbits.png")])
+        == 0
+    )
     assert asked and set(asked.values()) == {None}, asked

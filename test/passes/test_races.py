@@ -1,4 +1,6 @@
-"""Parallel iterations that feed one another, or overwrite each other's results: refused where a derivative passes."""
+"""Parallel iterations that feed one another, or overwrite each other's results: refused where a
+derivative passes."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -31,7 +33,10 @@ def test_a_recurrence_is_refused_and_serial_it_is_right() -> None:
             a[i + 1] = a[i] + x[i]
         loss[None] = a[8]
 
-    with pytest.raises(ti.TaichiCompilationError, match=r"serialize=True") as caught, ti.ad.Tape(loss):
+    with (
+        pytest.raises(ti.TaichiCompilationError, match=r"serialize=True") as caught,
+        ti.ad.Tape(loss),
+    ):
         racing()
     names_both(caught.value, "a[i + 1] = a[i] + x[i]")
     racing()
@@ -75,11 +80,19 @@ def test_constants_guards_and_single_iterations_pass() -> None:
 
 
 def fields() -> dict[str, Any]:
-    return {"x": variable(N), "y": variable(N), "u": variable(N, N), "m": ti.field(ti.i32, shape=N), "loss": scalar()}
+    return {
+        "x": variable(N),
+        "y": variable(N),
+        "u": variable(N, N),
+        "m": ti.field(ti.i32, shape=N),
+        "loss": scalar(),
+    }
 
 
 def test_conditions_that_exclude_one_another_pass() -> None:
-    for function in apart(**fields(), solid=ti.field(ti.i32, shape=(N, N)), chosen=ti.field(ti.i32, shape=())):
+    for function in apart(
+        **fields(), solid=ti.field(ti.i32, shape=(N, N)), chosen=ti.field(ti.i32, shape=())
+    ):
         ti.kernel(function).ir(1, stage="derived", mode="reverse")
 
 
@@ -96,7 +109,9 @@ def test_updates_in_red_and_black() -> None:
     def relax(colour: ti.i32):
         for i, j in ti.ndrange((1, 5), (1, 5)):
             if (i + j) % 2 == colour:
-                u[i, j] = ti.sin(0.25 * (u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1]) * f[i, j])
+                u[i, j] = ti.sin(
+                    0.25 * (u[i + 1, j] + u[i - 1, j] + u[i, j + 1] + u[i, j - 1]) * f[i, j]
+                )
 
     @ti.kernel
     def total():
@@ -118,20 +133,36 @@ def random_condition(random: Random, depth: int = 2) -> str:
         return random.choice(["({} and {})", "({} or {})", "(not {0})"]).format(*parts)
     number = random.randrange(7)
     index = random.choice(["i", f"(i + {number})", f"({number} - i)", "2 * i", "(i + k)"])
-    return random.choice([f"{index} % {random.randint(2, 4)} {random.choice(['==', '!='])} {random.randrange(3)}",
-                          f"{index} % 2", f"({index} & {random.choice([1, 3])}) == {random.randrange(3)}",
-                          f"{index} {random.choice(['<', '>', '<=', '>=', '==', '!='])} {number}",
-                          f"{index} // 2 == {number}", f"m[i + {random.randrange(3)}] == {random.randrange(2)}"])
+    return random.choice(
+        [
+            f"{index} % {random.randint(2, 4)} {random.choice(['==', '!='])} {random.randrange(3)}",
+            f"{index} % 2",
+            f"({index} & {random.choice([1, 3])}) == {random.randrange(3)}",
+            f"{index} {random.choice(['<', '>', '<=', '>=', '==', '!='])} {number}",
+            f"{index} // 2 == {number}",
+            f"m[i + {random.randrange(3)}] == {random.randrange(2)}",
+        ]
+    )
 
 
 def test_what_passes_never_meets(tmp_path: Path) -> None:
-    """Random conditions: a loop that is not refused is one in which no iteration meets another, as Python counts."""
+    """Random conditions: a loop that is not refused is one in which no iteration meets another, as
+    Python counts."""
     random = Random(7)
     cases = [(random_condition(random), random.randint(1, 4)) for _ in range(150)]
-    source = ["import mlirad as ti", "x = ti.field(ti.f64, shape=16, needs_grad=True)", "m = ti.field(ti.i32, shape=16)"]
+    source = [
+        "import mlirad as ti",
+        "x = ti.field(ti.f64, shape=16, needs_grad=True)",
+        "m = ti.field(ti.i32, shape=16)",
+    ]
     for number, (condition, distance) in enumerate(cases):
-        source += ["@ti.kernel", f"def run{number}(k: ti.i32):", "    for i in range(8):", f"        if {condition}:",
-                   f"            x[i + {distance}] = 2.0 * x[i]"]
+        source += [
+            "@ti.kernel",
+            f"def run{number}(k: ti.i32):",
+            "    for i in range(8):",
+            f"        if {condition}:",
+            f"            x[i + {distance}] = 2.0 * x[i]",
+        ]
     module = load("\n".join(source), tmp_path)
     passed = possible = 0
     for number, (condition, distance) in enumerate(cases):

@@ -1,4 +1,5 @@
 """What the options of passes may be is part of their signatures."""
+
 from __future__ import annotations
 
 from typing import Annotated
@@ -20,25 +21,38 @@ def test_every_option_has_limits(name: str) -> None:
         assert option.limit is None or option.limit.admits(option.default)
 
 
-def _pass(module: object, *, count: Annotated[int, Range(1, 4)] = 1, way: Annotated[str, OneOf(("up", "down"))] = "up",
-          flags: Annotated[str, SomeOf(("a", "b"))] = "a", loud: bool = False) -> None:
+def _pass(
+    module: object,
+    *,
+    count: Annotated[int, Range(1, 4)] = 1,
+    way: Annotated[str, OneOf(("up", "down"))] = "up",
+    flags: Annotated[str, SomeOf(("a", "b"))] = "a",
+    loud: bool = False,
+) -> None:
     """Do nothing."""
 
 
 def test_values_are_typed() -> None:
     """Dashes are as good as underscores; a boolean that is named is true."""
-    assert parse_options(_pass, "p", "count=4 way=down flags=a+b loud") == {"count": 4, "way": "down", "flags": "a+b",
-                                                                           "loud": True}
+    assert parse_options(_pass, "p", "count=4 way=down flags=a+b loud") == {
+        "count": 4,
+        "way": "down",
+        "flags": "a+b",
+        "loud": True,
+    }
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("count=5", "option 'count' of 'p' is 1 to 4, not 5"),
-    ("count=" + "9" * 5000, "has values of type int"),
-    ("way=left", "option 'way' of 'p' is one of up, down, not 'left'"),
-    ("flags=a+c", "option 'flags' of 'p' is some of a, b, joined by '\\+', not 'a\\+c'"),
-    ("loud=1", "option 'loud' of 'p' is true or false, not '1'"),
-    ("size=1", "'p' has no option 'size' \\(options: count, way, flags, loud\\)"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("count=5", "option 'count' of 'p' is 1 to 4, not 5"),
+        ("count=" + "9" * 5000, "has values of type int"),
+        ("way=left", "option 'way' of 'p' is one of up, down, not 'left'"),
+        ("flags=a+c", "option 'flags' of 'p' is some of a, b, joined by '\\+', not 'a\\+c'"),
+        ("loud=1", "option 'loud' of 'p' is true or false, not '1'"),
+        ("size=1", "'p' has no option 'size' \\(options: count, way, flags, loud\\)"),
+    ],
+)
 def test_other_values_are_refused(text: str, message: str) -> None:
     """By the name of the option."""
     with pytest.raises(PipelineError, match=message):
@@ -47,6 +61,7 @@ def test_other_values_are_refused(text: str, message: str) -> None:
 
 def test_an_integer_without_a_range_is_a_mistake_of_the_pass() -> None:
     """So that nobody forgets one."""
+
     def unlimited(module: object, *, count: int = 1) -> None:
         """Do nothing."""
 

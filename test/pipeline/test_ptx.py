@@ -1,4 +1,5 @@
 """Kernels as PTX: the entries and atomics one expects, and text that NVIDIA's assembler takes."""
+
 from __future__ import annotations
 
 import re
@@ -58,8 +59,12 @@ def assemble(tmp_path: Path) -> Callable[[str], None]:
         assert chip is not None
         source = tmp_path / "kernel.ptx"
         source.write_text(text)
-        run = subprocess.run([str(ptxas()), f"-arch={chip[1]}", "-c", str(source), "-o", "/dev/null"],
-                             capture_output=True, text=True, check=False)
+        run = subprocess.run(
+            [str(ptxas()), f"-arch={chip[1]}", "-c", str(source), "-o", "/dev/null"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert run.returncode == 0, run.stderr
 
     return check
@@ -67,7 +72,10 @@ def assemble(tmp_path: Path) -> Callable[[str], None]:
 
 def entries(text: str) -> dict[str, str]:
     """The body of every kernel by name."""
-    return {m[1]: m[2] for m in re.finditer(r"\.visible \.entry (\w+)\((.*?)^\}", text, re.MULTILINE | re.DOTALL)}
+    return {
+        m[1]: m[2]
+        for m in re.finditer(r"\.visible \.entry (\w+)\((.*?)^\}", text, re.MULTILINE | re.DOTALL)
+    }
 
 
 def atomics(text: str) -> list[str]:
@@ -103,11 +111,14 @@ def made(make: Make, **options: Any) -> str:
 def test_updates_of_own_cells_are_plain() -> None:
     """A reduction is atomic; an update of a cell that no other iteration touches is not."""
     assert atomics(made(saxpy)) == ["atom.global.add.f32"]
-    assert atomics(made(stencil)) == atomics(made(ndarrays)) == atomics(made(bounds_in_memory)) == []
+    assert (
+        atomics(made(stencil)) == atomics(made(ndarrays)) == atomics(made(bounds_in_memory)) == []
+    )
 
 
 def test_cells_shared_along_one_axis_are_atomic() -> None:
-    """A row's sum is one-to-one in the first axis only: with a thread an element it needs an atomic."""
+    """A row's sum is one-to-one in the first axis only: with a thread an element it needs an
+    atomic."""
     assert atomics(made(rows)) == ["atom.global.add.f32"]
 
 
@@ -259,7 +270,9 @@ def test_too_large_a_block_is_refused_at_its_line() -> None:
         for i in x:
             x[i] = 1.0
 
-    with pytest.raises(ti.TaichiCompilationError, match=r"test_ptx\.py:\d+:\d+: block_dim is 1 to 1024"):
+    with pytest.raises(
+        ti.TaichiCompilationError, match=r"test_ptx\.py:\d+:\d+: block_dim is 1 to 1024"
+    ):
         run.ptx()
 
 
@@ -267,17 +280,26 @@ def _float(value: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-@pytest.mark.parametrize(("line", "expected"), [
-    ("fmul float %51, f0x33800000", f"fmul float %51, {_float(2.0**-24)}"),
-    ("fadd double %1, 1.000000e-01", f"fadd double %1, {_float(0.1)}"),
-    ("call double @f(float 5.000000e-01, double 2.5)", f"call double @f(float {_float(0.5)}, double {_float(2.5)})"),
-    ("select i1 %c, float +inf, float -inf", f"select i1 %c, float {_float(np.inf)}, float {_float(-np.inf)}"),
-    ("store half 1.000000e+00, ptr %p", "store half 0xH3C00, ptr %p"),
-    ("store bfloat 1.000000e+00, ptr %p", "store bfloat 0xR3F80, ptr %p"),
-    ("phi float [ -0.000000e+00, %1 ]", f"phi float [ {_float(-0.0)}, %1 ]"),
-    ('@s = constant [9 x i8] c"float 1.0"', '@s = constant [9 x i8] c"float 1.0"'),
-    ("%x = add i32 %double, 1", "%x = add i32 %double, 1"),
-])
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("fmul float %51, f0x33800000", f"fmul float %51, {_float(2.0**-24)}"),
+        ("fadd double %1, 1.000000e-01", f"fadd double %1, {_float(0.1)}"),
+        (
+            "call double @f(float 5.000000e-01, double 2.5)",
+            f"call double @f(float {_float(0.5)}, double {_float(2.5)})",
+        ),
+        (
+            "select i1 %c, float +inf, float -inf",
+            f"select i1 %c, float {_float(np.inf)}, float {_float(-np.inf)}",
+        ),
+        ("store half 1.000000e+00, ptr %p", "store half 0xH3C00, ptr %p"),
+        ("store bfloat 1.000000e+00, ptr %p", "store bfloat 0xR3F80, ptr %p"),
+        ("phi float [ -0.000000e+00, %1 ]", f"phi float [ {_float(-0.0)}, %1 ]"),
+        ('@s = constant [9 x i8] c"float 1.0"', '@s = constant [9 x i8] c"float 1.0"'),
+        ("%x = add i32 %double, 1", "%x = add i32 %double, 1"),
+    ],
+)
 def test_floats_are_spelled_as_bits(line: str, expected: str) -> None:
     """Constants of every type, and nothing else."""
     assert spell_floats_as_bits(line) == expected

@@ -1,1 +1,2 @@
-"""Programs that tests write or take: random ones of several kinds, and kernels that every target compiles."""
+"""Programs that tests write or take: random ones of several kinds, and kernels that every target
+compiles."""

@@ -1,4 +1,6 @@
-"""Kernels that go to the GPU in the tests: one for each construct that its passes treat in a way of their own."""
+"""Kernels that go to the GPU in the tests: one for each construct that its passes treat in a way of
+their own."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -31,7 +33,9 @@ def stencil() -> tuple[Any, tuple[Any, ...]]:
     def run(c: ti.f32):
         for i, j in u:
             if 0 < i < 63 and 0 < j < 63:
-                v[i, j] = u[i, j] + c * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j])
+                v[i, j] = u[i, j] + c * (
+                    u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4 * u[i, j]
+                )
 
     return run, (0.1,)
 
@@ -81,8 +85,22 @@ def functions(dtype: Any) -> Make:
         def run():
             for i in x:
                 v = x[i]
-                y[i] = (ti.sin(v) + ti.exp(v) + ti.log(v) + v**2.5 + ti.tanh(v) + ti.atan2(v, 0.1) + ti.sqrt(v)
-                        + ti.floor(v) + abs(v) + ti.acos(v) + ti.rsqrt(v) + ti.round(v) + v**3 + ti.tan(v))
+                y[i] = (
+                    ti.sin(v)
+                    + ti.exp(v)
+                    + ti.log(v)
+                    + v**2.5
+                    + ti.tanh(v)
+                    + ti.atan2(v, 0.1)
+                    + ti.sqrt(v)
+                    + ti.floor(v)
+                    + abs(v)
+                    + ti.acos(v)
+                    + ti.rsqrt(v)
+                    + ti.round(v)
+                    + v**3
+                    + ti.tan(v)
+                )
 
         return run, ()
 
@@ -266,13 +284,39 @@ def printing() -> tuple[Any, tuple[Any, ...]]:
 
 UPDATES = (ti.atomic_add, ti.atomic_min, ti.atomic_max, ti.atomic_mul)
 KERNELS: dict[str, Make] = {
-    "saxpy": saxpy, "stencil": stencil, "scatter": scatter, "rows": rows, "vectors": vectors,
-    "functions-f32": functions(ti.f32), "functions-f64": functions(ti.f64), "functions-f16": functions(ti.f16),
-    "loops": loops, "draws": draws, "ndarrays": ndarrays, "integers": integers,
+    "saxpy": saxpy,
+    "stencil": stencil,
+    "scatter": scatter,
+    "rows": rows,
+    "vectors": vectors,
+    "functions-f32": functions(ti.f32),
+    "functions-f64": functions(ti.f64),
+    "functions-f16": functions(ti.f16),
+    "loops": loops,
+    "draws": draws,
+    "ndarrays": ndarrays,
+    "integers": integers,
     **{f"kinds-{t}": kinds(t, *UPDATES) for t in (ti.f16, ti.f32, ti.f64)},
-    **{f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or) for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)},
+    **{
+        f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or)
+        for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)
+    },
     "returned": returned,
-    "bounds-in-memory": bounds_in_memory, "serial": serial, "sweeps": sweeps, "averages": averages,
-    "halving": halving, "printing": printing}
-REVERSED = ("saxpy", "stencil", "scatter", "rows", "vectors", "functions-f32", "functions-f64", "sweeps",
-            "halving")
+    "bounds-in-memory": bounds_in_memory,
+    "serial": serial,
+    "sweeps": sweeps,
+    "averages": averages,
+    "halving": halving,
+    "printing": printing,
+}
+REVERSED = (
+    "saxpy",
+    "stencil",
+    "scatter",
+    "rows",
+    "vectors",
+    "functions-f32",
+    "functions-f64",
+    "sweeps",
+    "halving",
+)

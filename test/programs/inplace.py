@@ -1,8 +1,11 @@
-"""Random programs that overwrite what their gradients need: several kernels and host writes, as source text.
+"""Random programs that overwrite what their gradients need: several kernels and host writes, as
+source text.
 
-Indices, conditions and bounds are read from integer fields that are overwritten too. In a parallel loop, iteration i
-writes element i of some arrays, and reads of these nothing else; a serial loop goes anywhere.
+Indices, conditions and bounds are read from integer fields that are overwritten too. In a parallel
+loop, iteration i writes element i of some arrays, and reads of these nothing else; a serial loop
+goes anywhere.
 """
+
 from __future__ import annotations
 
 from random import Random
@@ -27,7 +30,8 @@ FINAL = f"""
 @ti.kernel
 def total():
     for i in range({SIZE}):
-        loss[None] += ti.sin(x[i] + 0.4 * i) * w[i] + y[i] * (i + 1) - g[i] * x[i] + p[i][0] * p[i][1] + s[None] * x[i]
+        part = ti.sin(x[i] + 0.4 * i) * w[i] + y[i] * (i + 1) - g[i] * x[i] + p[i][0] * p[i][1]
+        loss[None] += part + s[None] * x[i]
 """
 
 
@@ -60,21 +64,40 @@ class Writer:
     def driver(self, names: list[str], number: int) -> str:
         lines = ["", "", f"def run{number}():"]
         if self.random.random() < 0.4:
-            lines += [f"    for t in range({self.random.randint(2, 3)}):", *[f"        {n}(t)" for n in names]]
+            lines += [
+                f"    for t in range({self.random.randint(2, 3)}):",
+                *[f"        {n}(t)" for n in names],
+            ]
             if self.random.random() < 0.5:
                 lines.append("        " + self.host_write())
         for _ in range(self.random.randint(1, 4)):
-            lines.append("    " + (self.host_write() if self.random.random() < 0.3 else
-                                   f"{self.random.choice(names)}({self.random.randint(0, 3)})"))
+            lines.append(
+                "    "
+                + (
+                    self.host_write()
+                    if self.random.random() < 0.3
+                    else f"{self.random.choice(names)}({self.random.randint(0, 3)})"
+                )
+            )
         return "\n".join([*lines, "    total()", ""])
 
     def host_write(self) -> str:
         f, h = self.random.sample(FIELDS, 2)
         value = f"{self.random.uniform(0.3, 1.2):.2f}"
         element = self.random.randrange(SIZE)
-        return self.random.choice([
-            f"{f}[{element}] = {value}", f"{f}.fill({value})", f"{f}.copy_from({h})", f"p[{element}] = [{value}, 0.7]",
-            f"m[{element}] = {element}", "m.fill(2)", "k[None] = 1", "m.copy_from(n)", f"s[None] = {value}"])
+        return self.random.choice(
+            [
+                f"{f}[{element}] = {value}",
+                f"{f}.fill({value})",
+                f"{f}.copy_from({h})",
+                f"p[{element}] = [{value}, 0.7]",
+                f"m[{element}] = {element}",
+                "m.fill(2)",
+                "k[None] = 1",
+                "m.copy_from(n)",
+                f"s[None] = {value}",
+            ]
+        )
 
     def emit(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
@@ -92,7 +115,9 @@ class Writer:
         self.depth = 1
         for _ in range(self.random.choice([1, 1, 1, 2])):
             self.budget = 7
-            self.random.choice([self.parallel_loop, self.parallel_loop, self.serial_loop, self.straight])()
+            self.random.choice(
+                [self.parallel_loop, self.parallel_loop, self.serial_loop, self.straight]
+            )()
         self.depth = 0
         self.emit("")
 
@@ -136,18 +161,31 @@ class Writer:
 
     def integer(self) -> str:
         """An integer that is not negative."""
-        return self.random.choice([*self.fixed(), *self.fixed(), self.integer_element(), self.integer_element()])
+        return self.random.choice(
+            [*self.fixed(), *self.fixed(), self.integer_element(), self.integer_element()]
+        )
 
     def index(self) -> str:
-        return self.random.choice([str(self.random.randrange(SIZE)), f"{self.integer()} % {SIZE}",
-                                   f"({self.integer()} + {self.random.randint(1, 2)}) % {SIZE}",
-                                   *[self.variable] * (2 if self.variable else 0)])
+        return self.random.choice(
+            [
+                str(self.random.randrange(SIZE)),
+                f"{self.integer()} % {SIZE}",
+                f"({self.integer()} + {self.random.randint(1, 2)}) % {SIZE}",
+                *[self.variable] * (2 if self.variable else 0),
+            ]
+        )
 
     def place(self, name: str) -> str:
         """An element that may be read; written too, where the array is free or owned."""
         if name == "s" or name == "k":
             return f"{name}[None]"
-        index = self.variable if name in self.own else self.plain_index() if self.depth > 4 else self.index()
+        index = (
+            self.variable
+            if name in self.own
+            else self.plain_index()
+            if self.depth > 4
+            else self.index()
+        )
         return f"{name}[{index}][{self.random.randrange(2)}]" if name == "p" else f"{name}[{index}]"
 
     def plain_index(self) -> str:
@@ -157,13 +195,18 @@ class Writer:
         name = self.random.choice("mnk")
         if name == "k":
             return "k[None]"
-        index = self.variable if name in self.own or (self.variable and self.random.random() < 0.5) else \
-            str(self.random.randrange(SIZE))
+        index = (
+            self.variable
+            if name in self.own or (self.variable and self.random.random() < 0.5)
+            else str(self.random.randrange(SIZE))
+        )
         return f"{name}[{index}]"
 
     def targets(self) -> list[str]:
         """Float arrays that may be overwritten here."""
-        return [*FIELDS, "p", "s"] if self.is_serial else [n for n in (*FIELDS, "p") if n in self.own]
+        return (
+            [*FIELDS, "p", "s"] if self.is_serial else [n for n in (*FIELDS, "p") if n in self.own]
+        )
 
     def target(self) -> str:
         return self.place(self.random.choice(self.targets()))
@@ -174,7 +217,11 @@ class Writer:
         self.budget -= 1
         kinds = [self.define, self.assign]
         if self.targets():
-            kinds += [self.store] * 4 + [self.multiply] * 3 + [self.add, self.swap, self.returned, self.extreme]
+            kinds += (
+                [self.store] * 4
+                + [self.multiply] * 3
+                + [self.add, self.swap, self.returned, self.extreme]
+            )
         if self.sums:
             kinds += [self.sum] * 2
         if self.is_serial or self.own & {"m", "n"}:
@@ -194,20 +241,36 @@ class Writer:
 
     def assign(self) -> None:
         if self.floats:
-            self.emit(f"{self.random.choice(self.floats)} {self.random.choice(['=', '+=', '*='])} {self.bounded(1)}")
+            self.emit(
+                f"{self.random.choice(self.floats)} {self.random.choice(['=', '+=', '*='])} "
+                f"{self.bounded(1)}"
+            )
         else:
             self.define()
 
     def store(self) -> None:
         target, leaf = self.target(), self.leaf()
-        self.emit(f"{target} = " + self.random.choice([
-            self.bounded(2), f"ti.sin({target} * {leaf} + {target})", f"0.5 * {target} * {target}", leaf,
-            f"0.7 * {target} + 0.3 * {leaf}"]))
+        self.emit(
+            f"{target} = "
+            + self.random.choice(
+                [
+                    self.bounded(2),
+                    f"ti.sin({target} * {leaf} + {target})",
+                    f"0.5 * {target} * {target}",
+                    leaf,
+                    f"0.7 * {target} + 0.3 * {leaf}",
+                ]
+            )
+        )
 
     def multiply(self) -> None:
         factor = self.bounded(1)
-        self.emit(f"{self.target()} " + self.random.choice([f"*= 0.7 + 0.4 * {factor}", f"/= 1.3 + ({factor}) ** 2",
-                                                            "**= 2", f"*= {factor}"]))
+        self.emit(
+            f"{self.target()} "
+            + self.random.choice(
+                [f"*= 0.7 + 0.4 * {factor}", f"/= 1.3 + ({factor}) ** 2", "**= 2", f"*= {factor}"]
+            )
+        )
 
     def add(self) -> None:
         self.emit(f"{self.target()} {self.random.choice(['+=', '-='])} 0.3 * {self.bounded(1)}")
@@ -226,13 +289,23 @@ class Writer:
         self.floats.append(name)
 
     def extreme(self) -> None:
-        self.emit(f"ti.atomic_{self.random.choice(['max', 'min', 'mul'])}({self.target()}, 0.9 + 0.3 * {self.bounded(1)})")
+        self.emit(
+            f"ti.atomic_{self.random.choice(['max', 'min', 'mul'])}({self.target()}, 0.9 + 0.3 * "
+            f"{self.bounded(1)})"
+        )
 
     def count(self) -> None:
         names = ["m", "n", "k"] if self.is_serial else sorted(self.own & {"m", "n"})
         target = self.place(self.random.choice(names))
-        self.emit(self.random.choice([f"{target} += 1", f"{target} = ({target} * 3 + {self.integer()}) % 5",
-                                      f"{target} = {self.integer()} % 3"]))
+        self.emit(
+            self.random.choice(
+                [
+                    f"{target} += 1",
+                    f"{target} = ({target} * 3 + {self.integer()}) % 5",
+                    f"{target} = {self.integer()} % 3",
+                ]
+            )
+        )
 
     def branch(self) -> None:
         self.emit(f"if {self.condition()}:")
@@ -243,7 +316,9 @@ class Writer:
 
     def for_loop(self) -> None:
         j = self.fresh("j")
-        bound = self.random.choice(["2", "3", f"{self.integer()} % 4", f"{self.integer_element()} % 4"])
+        bound = self.random.choice(
+            ["2", "3", f"{self.integer()} % 4", f"{self.integer_element()} % 4"]
+        )
         self.emit(f"for {j} in range({bound}):")
         self.nest(j)
 
@@ -273,7 +348,14 @@ class Writer:
 
     def condition(self) -> str:
         k = self.integer()
-        return self.random.choice([f"{k} % 2 == 0", f"{k} > 1", f"{self.integer_element()} < 2", f"{self.readable()} > 0.8"])
+        return self.random.choice(
+            [
+                f"{k} % 2 == 0",
+                f"{k} > 1",
+                f"{self.integer_element()} < 2",
+                f"{self.readable()} > 0.8",
+            ]
+        )
 
     def bounded(self, depth: int) -> str:
         """An expression between -1 and 1."""
@@ -284,13 +366,30 @@ class Writer:
         return self.place(self.random.choice(names))
 
     def leaf(self) -> str:
-        return self.random.choice([self.readable(), self.readable(), self.readable(), *self.floats,
-                                   f"{self.random.uniform(-1.5, 1.5):.2f}", f"ti.cast({self.integer()} % 4, ti.f64) * 0.3"])
+        return self.random.choice(
+            [
+                self.readable(),
+                self.readable(),
+                self.readable(),
+                *self.floats,
+                f"{self.random.uniform(-1.5, 1.5):.2f}",
+                f"ti.cast({self.integer()} % 4, ti.f64) * 0.3",
+            ]
+        )
 
     def expression(self, depth: int) -> str:
         if depth <= 0 or self.random.random() < 0.2:
             return self.leaf()
         a, c = self.expression(depth - 1), self.expression(depth - 1)
-        return self.random.choice([f"({a} + {c})", f"({a} - {c})", f"{a} * {c}", f"{a} * {c}", f"({a}) ** 2",
-                                   f"ti.exp(-({a}) ** 2)", f"{a} / (({c}) ** 2 + 1.0)",
-                                   f"ti.select({self.condition()}, {a}, {c})"])
+        return self.random.choice(
+            [
+                f"({a} + {c})",
+                f"({a} - {c})",
+                f"{a} * {c}",
+                f"{a} * {c}",
+                f"({a}) ** 2",
+                f"ti.exp(-({a}) ** 2)",
+                f"{a} / (({c}) ** 2 + 1.0)",
+                f"ti.select({self.condition()}, {a}, {c})",
+            ]
+        )

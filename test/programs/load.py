@@ -1,4 +1,5 @@
 """Programs written by tests, as modules."""
+
 from __future__ import annotations
 
 import importlib.util

@@ -1,9 +1,12 @@
-"""Random programs of the scalar language, as source text: smooth in their inputs, and far from every kink.
+"""Random programs of the scalar language, as source text: smooth in their inputs, and far from
+every kink.
 
-Element i of the fields w and c belongs to iteration i, which overwrites it as it likes; where the outer loops are
-serial, iterations overwrite any element. Floats are kept small by `sin`
-and `tanh`; branches, trip counts and indices are integers, or compare inputs with a number that no input is near to.
+Element i of the fields w and c belongs to iteration i, which overwrites it as it likes; where the
+outer loops are serial, iterations overwrite any element. Floats are kept small by `sin` and `tanh`;
+branches, trip counts and indices are integers, or compare inputs with a number that no input is
+near to.
 """
+
 from __future__ import annotations
 
 from random import Random
@@ -138,7 +141,11 @@ class Writer:
     def statement(self) -> None:
         """One statement."""
         self.budget -= 1
-        kinds = [self.assign] * 4 + [self.update] * 2 + [self.assign_integer, self.add_to_field, self.define]
+        kinds = (
+            [self.assign] * 4
+            + [self.update] * 2
+            + [self.assign_integer, self.add_to_field, self.define]
+        )
         if self.in_place:
             kinds += [self.overwrite] * 3
         if self.floats[1:]:
@@ -171,7 +178,8 @@ class Writer:
 
     def assign_integer(self) -> None:
         k = self.random.choice(self.integers)
-        self.emit(f"{k} = {self.random.choice([f'({k} * 3 + {self.integer()}) % 7', f'{k} + 1', f'n[{k} % {SIZE}]'])}")
+        choices = [f"({k} * 3 + {self.integer()}) % 7", f"{k} + 1", f"n[{k} % {SIZE}]"]
+        self.emit(f"{k} = {self.random.choice(choices)}")
 
     def assign_component(self) -> None:
         index = self.random.choice(["0", "2", f"{self.integer()} % 3"])
@@ -189,10 +197,18 @@ class Writer:
 
     def overwrite(self) -> None:
         w, c = f"w[{self.own_index()}]", f"c[{self.own_index()}]"
-        self.emit(self.random.choice([
-            f"{w} = {self.bounded(2)}", f"{w} = ti.sin({self.own_float()} * {self.leaf()} + {self.own_float()})",
-            f"{w} *= {self.bounded(1)}", f"{w} += 0.3 * {self.bounded(1)}", f"{c} = ({c} + 1) % 7",
-            f"{c} = {self.integer()} % 5"]))
+        self.emit(
+            self.random.choice(
+                [
+                    f"{w} = {self.bounded(2)}",
+                    f"{w} = ti.sin({self.own_float()} * {self.leaf()} + {self.own_float()})",
+                    f"{w} *= {self.bounded(1)}",
+                    f"{w} += 0.3 * {self.bounded(1)}",
+                    f"{c} = ({c} + 1) % 7",
+                    f"{c} = {self.integer()} % 5",
+                ]
+            )
+        )
 
     def own_index(self) -> str:
         """An index of an element that this iteration may overwrite."""
@@ -200,9 +216,18 @@ class Writer:
             return "i"
         loops = [name for name in self.fixed if name[0] in "ij"]
         j, k = self.random.choice(loops), self.random.choice(loops)
-        return self.random.choice([j, f"{j} + {self.random.randrange(5)}", f"{j} + {k}", f"{j} - {k} + 5", f"7 - {j}",
-                                   f"2 * {j} + {self.random.randrange(3)}", f"{self.random.randrange(4)}",
-                                   f"{self.integer()} % {WIDTH}"])
+        return self.random.choice(
+            [
+                j,
+                f"{j} + {self.random.randrange(5)}",
+                f"{j} + {k}",
+                f"{j} - {k} + 5",
+                f"7 - {j}",
+                f"2 * {j} + {self.random.randrange(3)}",
+                f"{self.random.randrange(4)}",
+                f"{self.integer()} % {WIDTH}",
+            ]
+        )
 
     def own_float(self) -> str:
         """An element that this iteration may overwrite."""
@@ -220,7 +245,10 @@ class Writer:
 
     def for_loop(self) -> None:
         j = self.fresh("j")
-        self.emit(f"for {j} in range({self.random.choice(['2', '3', f'{self.integer()} % 4', 'n[i] % 5'])}):")
+        self.emit(
+            f"for {j} in "
+            f"range({self.random.choice(['2', '3', f'{self.integer()} % 4', 'n[i] % 5'])}):"
+        )
         self.fixed.append(j)
         self.loops.append("serial")
         self.block(self.random.randint(1, 3))
@@ -259,14 +287,28 @@ class Writer:
 
     def integer(self) -> str:
         """An integer that is not negative."""
-        own = [f"c[{self.random.choice(['i', '3', 'i + 2'] if self.serial else ['i'])}]"] if self.in_place else []
-        return self.random.choice([*self.fixed, *self.integers, f"({self.random.choice(self.fixed)} + 2)", *own])
+        own = (
+            [f"c[{self.random.choice(['i', '3', 'i + 2'] if self.serial else ['i'])}]"]
+            if self.in_place
+            else []
+        )
+        return self.random.choice(
+            [*self.fixed, *self.integers, f"({self.random.choice(self.fixed)} + 2)", *own]
+        )
 
     def condition(self) -> str:
         """A condition that no small change of the inputs turns."""
         k = self.integer()
-        return self.random.choice([f"{k} % 2 == 0", f"{k} > 2", f"n[{k} % {SIZE}] < 3", f"x[{k} % {SIZE}] > 1.0",
-                                   f"{k} % 3 == 1 or y[i][1] < 1.0", f"not ({k} < 4 and x[i] < 1.0)"])
+        return self.random.choice(
+            [
+                f"{k} % 2 == 0",
+                f"{k} > 2",
+                f"n[{k} % {SIZE}] < 3",
+                f"x[{k} % {SIZE}] > 1.0",
+                f"{k} % 3 == 1 or y[i][1] < 1.0",
+                f"not ({k} < 4 and x[i] < 1.0)",
+            ]
+        )
 
     def bounded(self, depth: int) -> str:
         """An expression between -1 and 1."""
@@ -274,10 +316,21 @@ class Writer:
 
     def leaf(self) -> str:
         """A variable, an element or a number."""
-        choices = [f"x[{self.random.randrange(SIZE)}]", f"{self.random.uniform(-2, 2):.2f}", *self.floats, *self.floats]
+        choices = [
+            f"x[{self.random.randrange(SIZE)}]",
+            f"{self.random.uniform(-2, 2):.2f}",
+            *self.floats,
+            *self.floats,
+        ]
         if self.fixed:
             k = self.integer()
-            choices += ["x[i]", f"x[{k} % {SIZE}]", f"y[i][{k} % 2]", "y[i].norm()", f"ti.cast({k} % 4, ti.f64) * 0.3"]
+            choices += [
+                "x[i]",
+                f"x[{k} % {SIZE}]",
+                f"y[i][{k} % 2]",
+                "y[i].norm()",
+                f"ti.cast({k} % 4, ti.f64) * 0.3",
+            ]
             if self.in_place:
                 choices += [self.own_float(), f"{self.own_float()} * 0.5"]
             if self.reads_z:
@@ -292,9 +345,22 @@ class Writer:
         if depth <= 0 or self.random.random() < 0.2:
             return self.leaf()
         a, b = self.expression(depth - 1), self.expression(depth - 1)
-        forms = [f"({a} + {b})", f"({a} - {b})", f"{a} * {b}", f"({a}) ** 2", f"ti.exp(-({a}) ** 2)", f"ti.sin({a})",
-                 f"{a} / (({b}) ** 2 + 1.0)", f"ti.sqrt(({a}) ** 2 + 0.5)", f"ti.atan2({a}, 2.5 + ({b}) ** 2)"]
+        forms = [
+            f"({a} + {b})",
+            f"({a} - {b})",
+            f"{a} * {b}",
+            f"({a}) ** 2",
+            f"ti.exp(-({a}) ** 2)",
+            f"ti.sin({a})",
+            f"{a} / (({b}) ** 2 + 1.0)",
+            f"ti.sqrt(({a}) ** 2 + 0.5)",
+            f"ti.atan2({a}, 2.5 + ({b}) ** 2)",
+        ]
         if self.fixed:
             test = self.condition()
-            forms += [f"ti.select({test}, {a}, {b})", f"({a} if {test} else {b})", f"pick({a}, {b}, {self.integer()})"]
+            forms += [
+                f"ti.select({test}, {a}, {b})",
+                f"({a} if {test} else {b})",
+                f"pick({a}, {b}, {self.integer()})",
+            ]
         return self.random.choice(forms)

@@ -1,4 +1,6 @@
-"""Parallel loops whose iterations may meet under conditions: those that never do, and those that can."""
+"""Parallel loops whose iterations may meet under conditions: those that never do, and those that
+can."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,7 +11,9 @@ import mlirad as ti
 N = 16
 
 
-def apart(x: Any, y: Any, u: Any, m: Any, solid: Any, chosen: Any, loss: Any) -> list[Callable[..., Any]]:
+def apart(
+    x: Any, y: Any, u: Any, m: Any, solid: Any, chosen: Any, loss: Any
+) -> list[Callable[..., Any]]:
     """Kernels in which no iteration reads or overwrites what another one writes."""
     found: list[Callable[..., Any]] = []
 

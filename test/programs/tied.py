@@ -1,6 +1,7 @@
-"""Random programs that decide at ties, as source text: all numbers are small rationals, so that comparisons, casts, floors
-and choices of min and max fall on the very numbers where they jump.
+"""Random programs that decide at ties, as source text: all numbers are small rationals, so that
+comparisons, casts, floors and choices of min and max fall on the very numbers where they jump.
 """
+
 from __future__ import annotations
 
 from random import Random
@@ -30,9 +31,11 @@ def fill(program: object, seed: int) -> None:
 
 
 class TiedWriter:
-    """Writes one program: two or three kernels, the later ones of which read what the earlier ones stored.
+    """Writes one program: two or three kernels, the later ones of which read what the earlier ones
+    stored.
 
-    A sum of more than eight terms may be rounded in another order with `fast_math`, so that a later kernel decides otherwise.
+    A sum of more than eight terms may be rounded in another order with `fast_math`, so that a later
+    kernel decides otherwise.
     """
 
     def __init__(self, random: Random, longest_sum: int = 3) -> None:
@@ -46,12 +49,20 @@ class TiedWriter:
         kernels = self.random.randint(2, 3)
         for number in range(kernels):
             self.kernel(number, kernels)
-        self.lines += ["", "", "def run():"] + [f"    kernel{number}()" for number in range(kernels)]
+        self.lines += ["", "", "def run():"] + [
+            f"    kernel{number}()" for number in range(kernels)
+        ]
         return HEADER + "\n".join(self.lines) + "\n"
 
     def kernel(self, number: int, kernels: int) -> None:
         """One kernel of one loop; the last one adds to the loss."""
-        self.lines += ["", "", "@ti.kernel", f"def kernel{number}():", f"    for i in range({SIZE}):"]
+        self.lines += [
+            "",
+            "",
+            "@ti.kernel",
+            f"def kernel{number}():",
+            f"    for i in range({SIZE}):",
+        ]
         self.locals = []
         for _ in range(self.random.randint(1, 3)):
             self.statement(2)
@@ -76,7 +87,10 @@ class TiedWriter:
         kind = self.random.randrange(5)
         if kind == 0:
             self.emit(depth, f"for k in range({self.random.choice((3, self.longest_sum))}):")
-            self.emit(depth + 1, f"{name} += {self.random.choice('xy')}[(i + k) % {SIZE}] * {self.value(0)}")
+            self.emit(
+                depth + 1,
+                f"{name} += {self.random.choice('xy')}[(i + k) % {SIZE}] * {self.value(0)}",
+            )
         elif kind == 1:
             trips = f"n{name}"
             self.emit(depth, f"{trips} = 0")
@@ -85,7 +99,9 @@ class TiedWriter:
             self.emit(depth + 1, f"{trips} += 1")
         elif kind == 2:
             self.emit(depth, f"if {self.test()}:")
-            self.emit(depth + 1, f"{name} {self.random.choice(('=', '+=', '-=', '*='))} {self.value(2)}")
+            self.emit(
+                depth + 1, f"{name} {self.random.choice(('=', '+=', '-=', '*='))} {self.value(2)}"
+            )
         self.locals.append(name)
 
     def branch(self, depth: int) -> None:
@@ -97,11 +113,18 @@ class TiedWriter:
 
     def test(self) -> str:
         """A comparison."""
-        return f"{self.value(2)} {self.random.choice(('<', '<=', '>', '>=', '==', '!='))} {self.value(1)}"
+        return (
+            f"{self.value(2)} {self.random.choice(('<', '<=', '>', '>=', '==', '!='))} "
+            f"{self.value(1)}"
+        )
 
     def leaf(self) -> str:
         """An element, a local or a number."""
-        kinds = [f"{name}[i]" for name in FIELDS[:-1]] + self.locals[-2:] + [f"({self.random.choice(_TEXTS)})"]
+        kinds = (
+            [f"{name}[i]" for name in FIELDS[:-1]]
+            + self.locals[-2:]
+            + [f"({self.random.choice(_TEXTS)})"]
+        )
         return self.random.choice(kinds)
 
     def value(self, depth: int) -> str:
@@ -113,7 +136,10 @@ class TiedWriter:
         if kind < 4:
             return f"({left} {'+-*'[kind % 3]} {right})"
         if kind == 4:
-            return f"({left} / {self.random.choice(('x[i]', 'y[i]', '3.0', '1.5', f'ti.max({right}, 0.5)'))})"
+            return (
+                f"({left} / "
+                f"{self.random.choice(('x[i]', 'y[i]', '3.0', '1.5', f'ti.max({right}, 0.5)'))})"
+            )
         if kind == 5:
             return f"ti.{self.random.choice(('min', 'max'))}({left}, {right})"
         if kind == 6:

@@ -1,4 +1,5 @@
 """With `debug=True`, indices and assertions are checked, on one thread and on two."""
+
 from __future__ import annotations
 
 import inspect
@@ -51,9 +52,13 @@ def test_reads_and_writes_out_of_bounds(height: Any) -> None:
 
     write(0)
     assert read(4999, 3) == 1
-    for call, where, size in ((lambda: write(1), write, "5000, 3"), (lambda: write(-1), write, "-1, 3"),
-                              (lambda: read(0, 4), read, "0, 4"), (lambda: read(-1, 0), read, "-1, 0"),
-                              (lambda: update(4), update, "0, 4")):
+    for call, where, size in (
+        (lambda: write(1), write, "5000, 3"),
+        (lambda: write(-1), write, "-1, 3"),
+        (lambda: read(0, 4), read, "0, 4"),
+        (lambda: read(-1, 0), read, "-1, 0"),
+        (lambda: update(4), update, "0, 4"),
+    ):
         with pytest.raises(ti.TaichiAssertionError) as caught:
             call()
         message = str(caught.value)
@@ -76,7 +81,11 @@ def test_arrays_and_vectors_out_of_bounds(height: Any) -> None:
     x = np.zeros(3)
     array(x, 2)
     assert vector(2) == 3
-    for call, where in ((lambda: array(x, 3), array), (lambda: array(x, -1), array), (lambda: vector(3), vector)):
+    for call, where in (
+        (lambda: array(x, 3), array),
+        (lambda: array(x, -1), array),
+        (lambda: vector(3), vector),
+    ):
         with pytest.raises(ti.TaichiAssertionError, match="Out of bound access") as caught:
             call()
         assert place_of(where) in str(caught.value)
@@ -91,7 +100,9 @@ def test_assertions(height: Any) -> None:
             height[i, 0] = 1
 
     run(5000)
-    with pytest.raises(ti.TaichiAssertionError, match=r"i = 4999 of 4999, half is 2499\.5") as caught:
+    with pytest.raises(
+        ti.TaichiAssertionError, match=r"i = 4999 of 4999, half is 2499\.5"
+    ) as caught:
         run(4999)
     assert place_of(run) in str(caught.value)
     run(5000)

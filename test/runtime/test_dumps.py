@@ -1,4 +1,6 @@
-"""A dump at any stage, fed to `mlirad-opt` with the rest of the pipeline, gives the code that ran."""
+"""A dump at any stage, fed to `mlirad-opt` with the rest of the pipeline, gives the code that
+ran."""
+
 from __future__ import annotations
 
 import subprocess

@@ -1,4 +1,5 @@
 """Ctrl-C, as a real signal to a process of its own: what holds afterwards."""
+
 from __future__ import annotations
 
 import os
@@ -157,8 +158,13 @@ def started(program: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that runs a program, once it has said that it is ready."""
     file = folder / "program.py"
     file.write_text(PROGRAM + program)
-    with subprocess.Popen([sys.executable, str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path))) as process:
+    with subprocess.Popen(
+        [sys.executable, str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(sys.path)),
+    ) as process:
         try:
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -168,7 +174,9 @@ def started(program: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_until_it_computes(process: subprocess.Popen[str]) -> None:
-    """Until 0.1 s of processor time have passed: all that is left to the program is inside a kernel."""
+    """Until 0.1 s of processor time have passed: all that is left to the program is inside a
+    kernel."""
+
     def used() -> int:
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
         return int(fields[11]) + int(fields[12])  # proc_pid_stat(5): utime and stime, in ticks
@@ -192,7 +200,8 @@ def test_between_launches(program: str, delay: float, tmp_path: Path) -> None:
 
 
 def test_anywhere(tmp_path: Path) -> None:
-    """Also while fields are made, kernels compiled and reverses run: afterwards new programs are right."""
+    """Also while fields are made, kernels compiled and reverses run: afterwards new programs are
+    right."""
     with started(ANYWHERE, tmp_path) as process:
         out, errors = process.communicate(timeout=120)
     assert out == "fine\n", errors

@@ -1,4 +1,6 @@
-"""What a GPU would run, run on the CPU one thread after the other: the same memory as the CPU's own code leaves."""
+"""What a GPU would run, run on the CPU one thread after the other: the same memory as the CPU's own
+code leaves."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -65,7 +67,8 @@ class Launches:
             self.code = CompiledKernel(module, name, parameters, self.memory, parallel=False)
 
     def memory(self, symbol: str) -> Memory:
-        """Where the host would have the GPU keep a field: what launches share starts with rubbish."""
+        """Where the host would have the GPU keep a field: what launches share starts with
+        rubbish."""
         if not symbol.startswith(("$launch", "$results")):
             return program().fields[symbol]
         made = self.shared.setdefault(symbol, Allocation(4096))
@@ -74,7 +77,9 @@ class Launches:
 
     def run(self) -> None:
         """One launch after the other."""
-        self.code.launch(flat_values(self.values, self.buffers, self.variant, reverse=self.mode == "reverse"))
+        self.code.launch(
+            flat_values(self.values, self.buffers, self.variant, reverse=self.mode == "reverse")
+        )
 
 
 def same_memory(arguments: tuple[Any, ...]) -> None:
@@ -95,9 +100,14 @@ def contents(arguments: tuple[Any, ...]) -> dict[str, Any]:
     return found | {str(k): a.copy() for k, a in enumerate(arguments) if isinstance(a, np.ndarray)}
 
 
-@pytest.mark.parametrize(("name", "mode"), [(name, "primal") for name in KERNELS if name not in NOT_COMPARED]
-                         + [(name, "reverse") for name in REVERSED])
-def test_launches_leave_what_the_cpu_leaves(name: str, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    [(name, "primal") for name in KERNELS if name not in NOT_COMPARED]
+    + [(name, "reverse") for name in REVERSED],
+)
+def test_launches_leave_what_the_cpu_leaves(
+    name: str, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every field and array, bit for bit but for the order of sums."""
     ti.init(cpu_max_num_threads=1, fast_math=False)
     monkeypatch.setattr(type(program()), "next_seed", lambda self: 1234)
@@ -110,9 +120,13 @@ def test_launches_leave_what_the_cpu_leaves(name: str, mode: str, monkeypatch: p
     same_memory(arguments)
     kernel(*arguments) if mode == "primal" else kernel.grad(*arguments)
     expected = contents(arguments)
-    assert name == "returned" or any((expected[symbol] != before_launch[symbol]).any() for symbol in expected)
+    assert name == "returned" or any(
+        (expected[symbol] != before_launch[symbol]).any() for symbol in expected
+    )
     for symbol, values in expected.items():
-        tolerance = {2: 1e-2, 4: 1e-5, 8: 1e-12}[values.dtype.itemsize] if values.dtype.kind == "f" else 0
+        tolerance = (
+            {2: 1e-2, 4: 1e-5, 8: 1e-12}[values.dtype.itemsize] if values.dtype.kind == "f" else 0
+        )
         np.testing.assert_allclose(found[symbol], values, rtol=tolerance, err_msg=symbol)
 
 
@@ -124,4 +138,6 @@ def test_results_are_left_in_memory() -> None:
     same_memory(arguments)
     launches.run()
     expected = kernel(*arguments)
-    assert launches.shared["$results.0"].data.view(np.float32)[0] == pytest.approx(expected, rel=1e-5)
+    assert launches.shared["$results.0"].data.view(np.float32)[0] == pytest.approx(
+        expected, rel=1e-5
+    )

@@ -1,4 +1,5 @@
 """Launches, tapes and compiling from several Python threads."""
+
 from __future__ import annotations
 
 import sys
@@ -35,7 +36,8 @@ def start(**options: Any) -> None:
 
 
 def at_once(count: int, work: Callable[[int], Any]) -> list[Any]:
-    """Run something in several threads that begin together; what each returns. Raises what one of them raised."""
+    """Run something in several threads that begin together; what each returns. Raises what one of
+    them raised."""
     gate = Barrier(count)
 
     def begin(number: int) -> Any:
@@ -86,6 +88,7 @@ def differentiable() -> tuple[Any, Any]:
 
 def make(number: int) -> Any:
     """A kernel that no other call makes."""
+
     @ti.kernel
     def made(a: ti.f64) -> ti.f64:
         s = 0.0
@@ -98,6 +101,7 @@ def make(number: int) -> Any:
 
 def test_threads_get_their_own_results() -> None:
     """Numbers, vectors and arrays, of one kernel that all of them launch."""
+
     def work(number: int) -> None:
         mine = np.zeros(SIZE)
         for k in range(300):
@@ -162,6 +166,7 @@ def test_forward_mode_belongs_to_its_thread() -> None:
 
 def test_checkpointed_steps_belong_to_their_thread() -> None:
     """What another thread launches between two steps is not run again."""
+
     @ti.kernel
     def step(x: ti.template()):  # type: ignore[valid-type]
         for i in x:
@@ -179,11 +184,12 @@ def test_checkpointed_steps_belong_to_their_thread() -> None:
                 in_another(lambda: step(y))
         square(x, loss, 0.5)
     assert y[3] == 4.0
-    np.testing.assert_allclose(x.grad.to_numpy(), 32 * 1.01 ** 63, rtol=1e-12)
+    np.testing.assert_allclose(x.grad.to_numpy(), 32 * 1.01**63, rtol=1e-12)
 
 
 def test_tapes_of_threads_leave_each_others_gradients_alone() -> None:
     """Also between the end of one and the reading of its gradients."""
+
     def work(number: int) -> None:
         x, loss = differentiable()
         for k in range(40):
@@ -261,7 +267,9 @@ def test_failed_checks_are_raised_where_they_were_launched() -> None:
             if number % 2 == 0:
                 store(k % 8)
                 continue
-            with pytest.raises(AssertionError, match=rf"\[{100 * number + k}\]|{100 * number + k}\b"):
+            with pytest.raises(
+                AssertionError, match=rf"\[{100 * number + k}\]|{100 * number + k}\b"
+            ):
                 store(100 * number + k)
 
     at_once(4, work)
@@ -278,8 +286,10 @@ def test_validation_watches_a_thread_by_itself() -> None:
             x[i] = 1.0
 
     def other() -> None:
-        with pytest.warns(UserWarning, match="no kernel launched in this tape writes to its loss"), \
-                ti.ad.Tape(loss, validation=True):
+        with (
+            pytest.warns(UserWarning, match="no kernel launched in this tape writes to its loss"),
+            ti.ad.Tape(loss, validation=True),
+        ):
             write()
 
     with ti.ad.Tape(loss, validation=True):
@@ -292,6 +302,7 @@ def test_validation_watches_a_thread_by_itself() -> None:
 
 def test_random_numbers_of_threads() -> None:
     """No two launches draw the same, and a reverse repeats the draw of its own thread."""
+
     @ti.kernel
     def draw(x: ti.template()) -> ti.f64:  # type: ignore[valid-type]
         r = ti.random(ti.f64)
@@ -316,6 +327,7 @@ def test_random_numbers_of_threads() -> None:
 
 def test_fields_declared_by_threads_have_their_own_memory() -> None:
     """And names, though all are called the same."""
+
     def work(number: int) -> list[Any]:
         found = []
         for _ in range(20):
@@ -323,7 +335,9 @@ def test_fields_declared_by_threads_have_their_own_memory() -> None:
             x.fill(number)
             x.grad.fill(-number)
             found.append(x)
-        assert all((x.to_numpy() == number).all() and (x.grad.to_numpy() == -number).all() for x in found)
+        assert all(
+            (x.to_numpy() == number).all() and (x.grad.to_numpy() == -number).all() for x in found
+        )
         return [x.symbol for x in found]
 
     names = [name for found in at_once(4, work) for name in found]
@@ -362,7 +376,11 @@ def test_init_while_threads_launch() -> None:
         done.set()
         for worker in workers:
             worker.result(60)
-    assert [reason for reason in reasons if "belongs to a program that ti.init() or ti.reset() ended" not in reason] == []
+    assert [
+        reason
+        for reason in reasons
+        if "belongs to a program that ti.init() or ti.reset() ended" not in reason
+    ] == []
 
 
 def test_threads_come_and_go() -> None:
@@ -430,7 +448,7 @@ def test_stress() -> None:
             x.from_numpy(value)
             with ti.ad.Tape(loss):
                 square(x, loss, a)
-            assert loss[None] == a * (value ** 2).sum()
+            assert loss[None] == a * (value**2).sum()
             np.testing.assert_array_equal(x.grad.to_numpy(), 2 * a * value)
             with ti.ad.Tape() as tape:
                 square(x, loss, a)

@@ -2,6 +2,7 @@
 
 An action is done again (`replay`), or done again and recorded by a tape (`record`).
 """
+
 from __future__ import annotations
 
 import zlib
@@ -71,23 +72,33 @@ class LaunchOnArrays(Action):
         tape.record(self.kernel, self.piece, arguments[:-1], arguments[-1])
 
 
-def _checked(name: str, arguments: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
+def _checked(
+    name: str, arguments: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], tuple[ArrayBuffer, ...]]:
     *values, buffers, sums = arguments
     if checksums(buffers) != sums:
-        raise TaichiRuntimeError(f"an array argument of kernel '{name}' holds something else than when the step of a "
-                                 "checkpointed loop was first run: pass a ti.ndarray, or a new array for each step")
+        raise TaichiRuntimeError(
+            f"an array argument of kernel '{name}' holds something else than when the step of a "
+            "checkpointed loop was first run: pass a ti.ndarray, or a new array for each step"
+        )
     return tuple(values), buffers
 
 
 def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
     """Checksums of the arrays that are not ours: of NumPy's and torch's."""
-    return tuple([zlib.crc32(buffer.array().reshape(-1).view(np.uint8).data) for buffer in buffers
-                  if not isinstance(buffer.owner, Ndarray)])
+    return tuple(
+        [
+            zlib.crc32(buffer.array().reshape(-1).view(np.uint8).data)
+            for buffer in buffers
+            if not isinstance(buffer.owner, Ndarray)
+        ]
+    )
 
 
 @dataclass(frozen=True)
 class LaunchAlone(Action):
-    """A kernel launched by a function with a gradient of its own. The arguments: values, the arrays, their checksums."""
+    """A kernel launched by a function with a gradient of its own. The arguments: values, the
+    arrays, their checksums."""
 
     variant: Variant
 
@@ -102,13 +113,14 @@ class LaunchAlone(Action):
 
 @dataclass(frozen=True)
 class WriteAgain(Action):
-    """A write from Python: to an element, whose index comes first (`rank` integers), or to all; then what was written."""
+    """A write from Python: to an element, whose index comes first (`rank` integers), or to all;
+    then what was written."""
 
     target: Field | Ndarray
     rank: int | None
 
     def _index(self, arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
-        return None if self.rank is None else arguments[:self.rank]
+        return None if self.rank is None else arguments[: self.rank]
 
     def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
         """Write it."""
@@ -140,7 +152,8 @@ class CopyAgain(Action):
 
 @dataclass(frozen=True)
 class CallAgain(Action):
-    """A call of a function with a gradient of its own: its arguments, its keywords, and what it did."""
+    """A call of a function with a gradient of its own: its arguments, its keywords, and what it
+    did."""
 
     function: Callable[..., Any]
 
@@ -151,4 +164,6 @@ class CallAgain(Action):
 
     def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
         """Do what it did, and record the call."""
-        tape.replaced(self.function, lambda *args, **keywords: self.replay(tape, arguments), *arguments[:2])
+        tape.replaced(
+            self.function, lambda *args, **keywords: self.replay(tape, arguments), *arguments[:2]
+        )

@@ -1,4 +1,6 @@
-"""`ti.ad.checkpointed`: time loops on a tape that keep few states, and run steps again for the rest."""
+"""`ti.ad.checkpointed`: time loops on a tape that keep few states, and run steps again for the
+rest."""
+
 from __future__ import annotations
 
 import re
@@ -15,53 +17,102 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import program
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30,
-          "TIB": 2**40}
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
-def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, snapshots: int | None = None,
-                 memory: int | str | None = None, scratch: Any = ()) -> CheckpointedSteps:
-    """A loop over time whose gradient keeps `snapshots` states, and runs steps again for the others.
+def checkpointed(
+    steps: Any,
+    over: Iterable[Any] | None = None,
+    *,
+    state: Any,
+    snapshots: int | None = None,
+    memory: int | str | None = None,
+    scratch: Any = (),
+) -> CheckpointedSteps:
+    """A loop over time whose gradient keeps `snapshots` states, and runs steps again for the
+    others.
 
-    Inside a tape: `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` with any body of kernel launches and
-    writes from Python; or `ti.ad.checkpointed(step, range(T), state=...)`, which calls `step(t)`. Launches are recorded
-    with their arguments and random seeds, writes from Python with what they wrote: these are done again, the body is not.
+    Inside a tape: `for t in ti.ad.checkpointed(range(T), state=[x, v], snapshots=20):` with any
+    body of kernel launches and writes from Python; or `ti.ad.checkpointed(step, range(T),
+    state=...)`, which calls `step(t)`. Launches are recorded with their arguments and random seeds,
+    writes from Python with what they wrote: these are done again, the body is not.
 
-    `state` are the fields and ti.ndarrays that steps write; `scratch` are fields of floats that each step writes before it
-    reads them. What steps only add to (`loss[None] += ...`) and never read needs neither. `memory`, in place of
-    `snapshots`, is a number of bytes or a text like "512MB", for the snapshots, for a copy of what the program leaves, and
-    for what the reverses of two steps keep, each of which is taken to be as large as state and scratch. Over something
-    with a length steps are run as seldom as they can be (see docs/checkpointing.md); over anything else, hardly more often.
+    `state` are the fields and ti.ndarrays that steps write; `scratch` are fields of floats that
+    each step writes before it reads them. What steps only add to (`loss[None] += ...`) and never
+    read needs neither. `memory`, in place of `snapshots`, is a number of bytes or a text like
+    "512MB", for the snapshots, for a copy of what the program leaves, and for what the reverses of
+    two steps keep, each of which is taken to be as large as state and scratch. Over something with
+    a length steps are run as seldom as they can be (see docs/checkpointing.md); over anything else,
+    hardly more often.
 
-    In forward mode (`FwdMode`, `hvp`) and inside functions with a gradient of their own it is a loop like any other.
+    In forward mode (`FwdMode`, `hvp`) and inside functions with a gradient of their own it is a
+    loop like any other.
 
-    Raises TaichiRuntimeError outside of a tape, in a tape with `rules="refuse"`, for `snapshots` below 1, for a memory
-    that is too small, and where a step writes a field that was not declared, naming it; TaichiTypeError for a state that
-    is not fields.
+    Raises TaichiRuntimeError outside of a tape, in a tape with `rules="refuse"`, for `snapshots`
+    below 1, for a memory that is too small, and where a step writes a field that was not declared,
+    naming it; TaichiTypeError for a state that is not fields.
     """
     recorder = program().recorder
     if recorder is None:
-        raise TaichiRuntimeError("ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`")
-    tape = recorder if isinstance(recorder, Tape) else recorder.tape if isinstance(recorder, StepRecorder) else None
+        raise TaichiRuntimeError(
+            "ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`"
+        )
+    tape = (
+        recorder
+        if isinstance(recorder, Tape)
+        else recorder.tape
+        if isinstance(recorder, StepRecorder)
+        else None
+    )
     if tape is not None and tape.rules == "refuse":
-        raise TaichiRuntimeError("ti.ad.checkpointed() keeps snapshots, which rules=\"refuse\" does not allow")
+        raise TaichiRuntimeError(
+            'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
+        )
     state_fields, scratch_fields = _fields(state, "state"), _fields(scratch, "scratch")
     for target in scratch_fields:
         if target in state_fields:
-            raise TaichiTypeError(f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch=")
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch="
+            )
         if not isinstance(target, Field) or not target.dtype.is_float:
-            raise TaichiTypeError(f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} into state=")
-    size, more = (sum(memory_of(target)[1].nbytes for target in targets) for targets in (state_fields, scratch_fields))
-    declared = Declared(state_fields, scratch_fields, _snapshots(snapshots, memory, size, more), caller())  # type: ignore[arg-type]
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} "
+                f"into state="
+            )
+    size, more = (
+        sum(memory_of(target)[1].nbytes for target in targets)
+        for targets in (state_fields, scratch_fields)
+    )
+    kept = _snapshots(snapshots, memory, size, more)
+    declared = Declared(state_fields, scratch_fields, kept, caller())  # type: ignore[arg-type]
     function: Callable[[Any], Any] | None = None
     if over is not None:
         function, steps = steps, over
         if not callable(function):
-            raise TaichiTypeError(f"ti.ad.checkpointed(step, over, ...): step is a function, not a {type(function).__name__}")
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(step, over, ...): step is a function, not a "
+                f"{type(function).__name__}"
+            )
     if not isinstance(steps, Iterable):
-        raise TaichiTypeError(f"ti.ad.checkpointed() goes over a range or another iterable, not a {type(steps).__name__}")
-    loop = CheckpointedSteps(recorder, tape if tape is not None and tape.repeats_steps else None, steps, declared)
+        raise TaichiTypeError(
+            f"ti.ad.checkpointed() goes over a range or another iterable, not a "
+            f"{type(steps).__name__}"
+        )
+    loop = CheckpointedSteps(
+        recorder, tape if tape is not None and tape.repeats_steps else None, steps, declared
+    )
     if function is not None:
         for t in loop:
             function(t)
@@ -69,20 +120,30 @@ def checkpointed(steps: Any, over: Iterable[Any] | None = None, *, state: Any, s
 
 
 class CheckpointedSteps:
-    """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run its reverses too."""
+    """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run
+    its reverses too."""
 
-    def __init__(self, outer: Any, tape: Tape | None, over: Iterable[Any], declared: Declared) -> None:
+    def __init__(
+        self, outer: Any, tape: Tape | None, over: Iterable[Any], declared: Declared
+    ) -> None:
         self._outer, self._tape, self._over, self._declared = outer, tape, over, declared
         self._begun, self._program = False, program()
         self.statistics = Statistics()
 
     def __iter__(self) -> Iterator[Any]:
         if self._begun:
-            raise TaichiRuntimeError("a checkpointed loop can be gone through once: call ti.ad.checkpointed() again")
+            raise TaichiRuntimeError(
+                "a checkpointed loop can be gone through once: call ti.ad.checkpointed() again"
+            )
         if self._program.recorder is not self._outer:
-            raise TaichiRuntimeError("a checkpointed loop is gone through in the tape, and in the loop, that it was made in")
+            raise TaichiRuntimeError(
+                "a checkpointed loop is gone through in the tape, and in the loop, that it was "
+                "made in"
+            )
         self._begun = True
-        if self._tape is None or self._outer.is_replacing:  # forward mode; a function whose gradient is given
+        if (
+            self._tape is None or self._outer.is_replacing
+        ):  # forward mode; a function whose gradient is given
             yield from self._over
             return
         length = len(self._over) if isinstance(self._over, Sized) else None
@@ -104,20 +165,33 @@ class CheckpointedSteps:
 def _fields(given: Any, what: str) -> tuple[Target, ...]:
     targets: Sequence[Any] = [given] if isinstance(given, Field | Ndarray) else given
     if not isinstance(targets, list | tuple):
-        raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "
-                              f"{type(given).__name__}")
+        raise TaichiTypeError(
+            f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "
+            f"{type(given).__name__}"
+        )
     for target in targets:
         if not isinstance(target, Field | Ndarray):
-            raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes fields and ti.ndarrays, not a {type(target).__name__}")
-        if (isinstance(target, Field) and target.primal is not None) or (isinstance(target, Ndarray) and target.is_gradient):
-            raise TaichiTypeError(f"ti.ad.checkpointed(): {what}= takes no gradients: {_name(target)}")
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(): {what}= takes fields and ti.ndarrays, not a "
+                f"{type(target).__name__}"
+            )
+        if (isinstance(target, Field) and target.primal is not None) or (
+            isinstance(target, Ndarray) and target.is_gradient
+        ):
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(): {what}= takes no gradients: {_name(target)}"
+            )
         if isinstance(target, Field):
             target.located()
     return tuple(dict.fromkeys(targets))
 
 
 def _name(target: Target) -> str:
-    return f"field '{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
+    return (
+        f"field '{target.symbol}'"
+        if isinstance(target, Field)
+        else f"a ti.ndarray of shape {target.shape}"
+    )
 
 
 def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more: int) -> int:
@@ -125,15 +199,23 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
         raise TaichiTypeError("ti.ad.checkpointed() takes one of snapshots= and memory=")
     if memory is None:
         if not isinstance(snapshots, int) or isinstance(snapshots, bool):
-            raise TaichiTypeError(f"ti.ad.checkpointed(): snapshots= is a number, not {snapshots!r}")
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed(): snapshots= is a number, not {snapshots!r}"
+            )
         if snapshots < 1:
-            raise TaichiRuntimeError(f"ti.ad.checkpointed(): snapshots={snapshots}: at least 1 is needed, the first state")
+            raise TaichiRuntimeError(
+                f"ti.ad.checkpointed(): snapshots={snapshots}: at least 1 is needed, the first "
+                f"state"
+            )
         return snapshots
     found = (_bytes(memory) - 3 * (size + more)) // max(size, 1)
     if found < 1:
-        raise TaichiRuntimeError(f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
-                                 f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and for what "
-                                 "the reverses of two steps keep")
+        raise TaichiRuntimeError(
+            f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
+            f"{4 * size + 3 * more} are needed for a snapshot, for what the program leaves, and "
+            f"for what "
+            "the reverses of two steps keep"
+        )
     return found
 
 
@@ -142,5 +224,8 @@ def _bytes(memory: int | str) -> int:
         return memory
     found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
     if found is None or found.group(2).upper() not in _UNITS:
-        raise TaichiTypeError(f"ti.ad.checkpointed(): memory= is a number of bytes or a text like '512MB', not {memory!r}")
+        raise TaichiTypeError(
+            f"ti.ad.checkpointed(): memory= is a number of bytes or a text like '512MB', not "
+            f"{memory!r}"
+        )
     return int(float(found.group(1)) * _UNITS[found.group(2).upper()])

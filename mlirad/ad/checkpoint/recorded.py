@@ -1,4 +1,5 @@
 """What is known of a checkpointed loop: what was declared, what its steps did, what it cost."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -19,7 +20,8 @@ Target = Field | Ndarray
 
 @dataclass(frozen=True)
 class Declared:
-    """What makes the state of a loop, what each step writes anew, how many states are kept, and where the loop is."""
+    """What makes the state of a loop, what each step writes anew, how many states are kept, and
+    where the loop is."""
 
     state: tuple[Target, ...]
     scratch: tuple[Field, ...]
@@ -34,9 +36,12 @@ class Statistics:
     steps: int = 0
     executions: int = 0  # of steps: the first sweep, and those that were run again
     snapshots: int = 0  # copies taken, during the first sweep and the reverse
-    peak_states: int = 0  # the most states kept at once: snapshots, and what the program left for after the reverse
+    # the most states kept at once: snapshots, and what the program left for after the reverse
+    peak_states: int = 0
     state_bytes: int = 0
-    peak_bytes: int = 0  # the most bytes kept at once: those states, and what the reverse of one step needs
+    peak_bytes: int = (
+        0  # the most bytes kept at once: those states, and what the reverse of one step needs
+    )
 
 
 class Recorded(StepLog):

@@ -1,4 +1,6 @@
-"""A checkpointed loop on a tape: its recorded steps, snapshots of its state, and its reverse by running steps again."""
+"""A checkpointed loop on a tape: its recorded steps, snapshots of its state, and its reverse by
+running steps again."""
+
 from __future__ import annotations
 
 import weakref
@@ -23,27 +25,35 @@ from mlirad.runtime.footprints import Flow
 if TYPE_CHECKING:
     from mlirad.ad.tape.tape import Tape
 
+
 class Loop(Entry):
-    """The steps of a checkpointed loop that are to be run again; where the last one was recorded, it is not among them.
+    """The steps of a checkpointed loop that are to be run again; where the last one was recorded,
+    it is not among them.
 
     While it is filled, memory is in the state of the step that comes next.
     """
 
-    def __init__(self, tape: Tape, declared: Declared, log: Recorded, statistics: Statistics) -> None:
+    def __init__(
+        self, tape: Tape, declared: Declared, log: Recorded, statistics: Statistics
+    ) -> None:
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
         self.taped_bytes = 0  # kept for the reverse of the last step
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
-        self.states = States([memory_of(target)[1] for target in declared.state], tape.program.capacity)
+        self.states = States(
+            [memory_of(target)[1] for target in declared.state], tape.program.capacity
+        )
         self.statistics.state_bytes = self.states.state_bytes
         for key, view in self._written():
             self.note_written(key, view)
 
     def _written(self) -> list[tuple[Key, np.ndarray[Any, Any]]]:
         """What the steps write."""
-        return [*(memory_of(target)[:2] for target in (*self.declared.state, *self.declared.scratch)),
-                *self.log.sums.items()]
+        return [
+            *(memory_of(target)[:2] for target in (*self.declared.state, *self.declared.scratch)),
+            *self.log.sums.items(),
+        ]
 
     @property
     def tape(self) -> Tape:
@@ -56,8 +66,12 @@ class Loop(Entry):
 
     def note_written(self, key: Key, view: np.ndarray[Any, Any]) -> None:
         """Keep what earlier reverses need of an array that steps write."""
-        rank = len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
-        self.saved += self.tape.versions.before_write(key, view, ((None, None),) * rank, self.declared.place)
+        rank = (
+            len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
+        )
+        self.saved += self.tape.versions.before_write(
+            key, view, ((None, None),) * rank, self.declared.place
+        )
 
     def keep(self, state: int, forget: Sequence[int] = ()) -> None:
         """Memory is in a state that is to be kept, when others are forgotten."""
@@ -68,7 +82,7 @@ class Loop(Entry):
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
         self.steps = steps
-        behind = self.tape.entries[self.tape.entries.index(self) + 1:]
+        behind = self.tape.entries[self.tape.entries.index(self) + 1 :]
         self.taped_bytes = sum(version.copy.nbytes for entry in behind for version in entry.saved)
         tape, place = self.tape, self.declared.place
         for key, view in self.log.constants.items():
@@ -82,7 +96,8 @@ class Loop(Entry):
     # In reverse.
 
     def reverse(self) -> None:
-        """Come to each step, last first, from the nearest snapshot, record it, and run its reverses."""
+        """Come to each step, last first, from the nearest snapshot, record it, and run its
+        reverses."""
         tape = self.tape
         left = States([view for _, view in self._written()], tape.program.capacity)
         self.states.forget([state for state in self.states.kept if state >= self.steps])
@@ -91,7 +106,12 @@ class Loop(Entry):
             for plan in reversals(sorted(self.states.kept), self.steps, self.declared.snapshots):
                 entries = self._come_to(plan, left)
                 kept = sum(version.copy.nbytes for entry in entries for version in entry.saved)
-                self._measure(1, kept + left.state_bytes + sum(row.bytes for entry in entries for row in entry.rows()))
+                self._measure(
+                    1,
+                    kept
+                    + left.state_bytes
+                    + sum(row.bytes for entry in entries for row in entry.rows()),
+                )
                 tape.sweep(entries)
                 self.states.forget(plan.forget)
         finally:
@@ -128,7 +148,10 @@ class Loop(Entry):
     def _measure(self, others: int, others_bytes: int) -> None:
         found = self.statistics
         found.peak_states = max(found.peak_states, self.states.copies + others)
-        found.peak_bytes = max(found.peak_bytes, self.states.copies * self.states.state_bytes + self.taped_bytes + others_bytes)
+        found.peak_bytes = max(
+            found.peak_bytes,
+            self.states.copies * self.states.state_bytes + self.taped_bytes + others_bytes,
+        )
 
     def _spoil_scratch(self) -> None:
         """What steps write anew they must not read before: NaN shows it."""
@@ -136,16 +159,20 @@ class Loop(Entry):
             memory_of(target)[1].fill(np.nan)
 
     def _check_scratch(self, step: int) -> None:
-        """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one on to its state."""
+        """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one
+        on to its state."""
         if not self.declared.scratch:
             return
         for target in self.declared.state:
             view = memory_of(target)[1]
             if target.dtype.is_float and np.isnan(view).any():
                 names = ", ".join(f"'{one.symbol}'" for one in self.declared.scratch)
-                raise TaichiRuntimeError(f"ti.ad.checkpointed() at {self.declared.place}: step {step} leaves NaN in its "
-                                         f"state, run again with NaN in scratch=: one of {names} is read by a step before "
-                                         "the step writes it, so it belongs to state=")
+                raise TaichiRuntimeError(
+                    f"ti.ad.checkpointed() at {self.declared.place}: step {step} leaves NaN in its "
+                    f"state, run again with NaN in scratch=: one of {names} is read by a step "
+                    f"before "
+                    "the step writes it, so it belongs to state="
+                )
 
     # As an entry.
 
@@ -165,8 +192,12 @@ class Loop(Entry):
 
     def may_write(self, array: Any) -> bool:
         """Whether steps write to an array, or call what may."""
-        return self.log.calls_gradient or array in self.log.sums or any(flow.target == array for flow in self.flows()) or \
-            array in [memory_of(target)[0] for target in self.declared.state]
+        return (
+            self.log.calls_gradient
+            or array in self.log.sums
+            or any(flow.target == array for flow in self.flows())
+            or array in [memory_of(target)[0] for target in self.declared.state]
+        )
 
     def writes_arrays(self) -> bool:
         """Whether the state has any."""
@@ -178,8 +209,10 @@ class Loop(Entry):
 
     def rows(self) -> Sequence[Row]:
         """The snapshots, by what is copied."""
-        return [Row(str(key), "", self.declared.place, "snapshot", self.states.copies * view.nbytes)
-                for key, view, _ in map(memory_of, self.declared.state)]
+        return [
+            Row(str(key), "", self.declared.place, "snapshot", self.states.copies * view.nbytes)
+            for key, view, _ in map(memory_of, self.declared.state)
+        ]
 
     def __str__(self) -> str:
         return f"the checkpointed loop at {self.declared.place}"

@@ -1,9 +1,12 @@
-"""When to keep a snapshot of a time loop's state, and what to run again: binomial schedules, without memory or kernels.
+"""When to keep a snapshot of a time loop's state, and what to run again: binomial schedules,
+without memory or kernels.
 
-For a known number of steps: Griewank and Walther, Algorithm 799: revolve (ACM TOMS 26, 2000). For an unknown one: Wang,
-Moin and Iaccarino, Minimal repetition dynamic checkpointing algorithm for unsteady adjoint calculation (SIAM J. Sci.
-Comput. 31, 2009). A state is numbered by the steps that led to it; state 0 is always kept.
+For a known number of steps: Griewank and Walther, Algorithm 799: revolve (ACM TOMS 26, 2000). For
+an unknown one: Wang, Moin and Iaccarino, Minimal repetition dynamic checkpointing algorithm for
+unsteady adjoint calculation (SIAM J. Sci. Comput. 31, 2009). A state is numbered by the steps that
+led to it; state 0 is always kept.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +15,8 @@ from math import comb
 
 
 def repetitions(steps: int, snapshots: int) -> int:
-    """The least `r` for which `C(snapshots + r, snapshots)` is at least `steps`: how often a step is run again at most."""
+    """The least `r` for which `C(snapshots + r, snapshots)` is at least `steps`: how often a step
+    is run again at most."""
     found = 0
     while comb(snapshots + found, snapshots) < steps:
         found += 1
@@ -20,7 +24,8 @@ def repetitions(steps: int, snapshots: int) -> int:
 
 
 def executions(steps: int, snapshots: int) -> int:
-    """How many steps are run to reverse `steps` of them with so many states kept: the least there can be.
+    """How many steps are run to reverse `steps` of them with so many states kept: the least there
+    can be.
 
     The first sweep counts, and so does the run of each step that its reverse follows.
     """
@@ -29,7 +34,8 @@ def executions(steps: int, snapshots: int) -> int:
 
 
 def split(steps: int, snapshots: int) -> int:
-    """Behind how many of at least two steps the next snapshot belongs; the first of at least two is kept at their begin."""
+    """Behind how many of at least two steps the next snapshot belongs; the first of at least two is
+    kept at their begin."""
     r = repetitions(steps, snapshots)
     return min(comb(snapshots + r - 1, snapshots), steps - comb(snapshots + r - 2, snapshots - 1))
 
@@ -40,7 +46,8 @@ def placements(steps: int, snapshots: int) -> list[int]:
 
 
 def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
-    """The last state that is kept, and those to be kept between it and the step in front of `end`."""
+    """The last state that is kept, and those to be kept between it and the step in front of
+    `end`."""
     at, count = kept[-1], len(kept)
     yield at
     while end - at > 1 and count < snapshots:
@@ -51,7 +58,8 @@ def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class Reversal:
-    """How to come to one step and reverse it: begin at a kept state, keep others on the way, forget what is behind it."""
+    """How to come to one step and reverse it: begin at a kept state, keep others on the way, forget
+    what is behind it."""
 
     begin: int
     keep: tuple[int, ...]
@@ -60,7 +68,8 @@ class Reversal:
 
 
 def reversals(kept: Sequence[int], steps: int, snapshots: int) -> Iterator[Reversal]:
-    """Reverse all steps, last first, from states that a sweep kept; never are more than `snapshots` kept at once.
+    """Reverse all steps, last first, from states that a sweep kept; never are more than `snapshots`
+    kept at once.
 
     Of states that are kept, 0 is never forgotten.
     """
@@ -75,8 +84,9 @@ def reversals(kept: Sequence[int], steps: int, snapshots: int) -> Iterator[Rever
 class OnlinePlacement:
     """Which states to keep while the number of steps is not known.
 
-    No step will be run again more often than with the best choice for the number that it turns out to be, but for the
-    states that a sixteenth more steps would make dispensable: those are not kept at all, which saves nearly all copies.
+    No step will be run again more often than with the best choice for the number that it turns out
+    to be, but for the states that a sixteenth more steps would make dispensable: those are not kept
+    at all, which saves nearly all copies.
     """
 
     AHEAD = 16
@@ -87,7 +97,8 @@ class OnlinePlacement:
         self.kept: list[int] = []
 
     def reach(self, state: int) -> list[int]:
-        """The states to be kept from now on; `state` follows the one before, and is among them if it is to be kept."""
+        """The states to be kept from now on; `state` follows the one before, and is among them if
+        it is to be kept."""
         while self.reached <= state + state // self.AHEAD:
             self.levels.reach(self.reached)
             self.reached += 1
@@ -97,7 +108,8 @@ class OnlinePlacement:
 
 
 class _Levels:
-    """States kept by level: one in front of a state of a higher level is dispensable. The newest state is always kept."""
+    """States kept by level: one in front of a state of a higher level is dispensable. The newest
+    state is always kept."""
 
     def __init__(self, snapshots: int) -> None:
         self.snapshots = snapshots

@@ -1,4 +1,5 @@
 """The memory of all fields at one moment, and which random numbers come next."""
+
 from __future__ import annotations
 
 from mlirad.runtime.program import Program

@@ -1,4 +1,5 @@
 """Copies of the memory that makes the state of a time loop."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +13,8 @@ Array = np.ndarray[Any, Any]
 
 
 class States:
-    """Copies of some arrays, by the number of the state; what is forgotten gives its memory to the next."""
+    """Copies of some arrays, by the number of the state; what is forgotten gives its memory to the
+    next."""
 
     def __init__(self, views: Sequence[Array], capacity: Capacity) -> None:
         self._capacity = capacity
@@ -27,7 +29,8 @@ class States:
         return len(self.kept) + len(self.spare)
 
     def keep(self, state: int) -> None:
-        """Copy memory, which is in a state. Raises TaichiMemoryError where there is no room for it."""
+        """Copy memory, which is in a state. Raises TaichiMemoryError where there is no room for
+        it."""
         buffers = self.spare.pop() if self.spare else [self._room(view) for view in self.views]
         for buffer, view in zip(buffers, self.views):
             np.copyto(buffer, view)
@@ -35,7 +38,9 @@ class States:
 
     def _room(self, view: Array) -> Array:
         room: Array = np.empty(view.shape, view.dtype)
-        self._capacity.lend(room, f"a snapshot of the state of a checkpointed loop, beside {len(self.kept)} others,")
+        self._capacity.lend(
+            room, f"a snapshot of the state of a checkpointed loop, beside {len(self.kept)} others,"
+        )
         return room
 
     def restore(self, state: int) -> None:

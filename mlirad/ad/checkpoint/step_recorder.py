@@ -1,4 +1,5 @@
 """What launches and writes from Python go to while the body of a checkpointed loop runs."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -36,13 +37,26 @@ from mlirad.runtime.variant import Variant
 class StepRecorder:
     """Record the steps of a loop, and take snapshots in front of them.
 
-    Inside a step of another loop that is not recorded by the tape itself, no snapshots are taken: all of it is run again.
-    Where the number of steps is known, the tape records the last one, and so reverses it without running it again.
+    Inside a step of another loop that is not recorded by the tape itself, no snapshots are taken:
+    all of it is run again. Where the number of steps is known, the tape records the last one, and
+    so reverses it without running it again.
     """
 
-    def __init__(self, outer: Tape | StepRecorder, tape: Tape, declared: Declared, length: int | None,
-                 statistics: Statistics) -> None:
-        self.outer, self.tape, self.declared, self.length, self.statistics = outer, tape, declared, length, statistics
+    def __init__(
+        self,
+        outer: Tape | StepRecorder,
+        tape: Tape,
+        declared: Declared,
+        length: int | None,
+        statistics: Statistics,
+    ) -> None:
+        self.outer, self.tape, self.declared, self.length, self.statistics = (
+            outer,
+            tape,
+            declared,
+            length,
+            statistics,
+        )
         self.allowed = {memory_of(target)[0] for target in (*declared.state, *declared.scratch)}
         self.log = Recorded()
         self.read: dict[Key, str] = {}  # by fields and addresses, but for those allowed
@@ -60,7 +74,9 @@ class StepRecorder:
             self.loop = Loop(tape, declared, self.log, statistics)
             tape.entries.append(self.loop)
             self.online = OnlinePlacement(declared.snapshots)
-            self.planned = None if length is None else frozenset(placements(length, declared.snapshots))
+            self.planned = (
+                None if length is None else frozenset(placements(length, declared.snapshots))
+            )
         tape.program.recorder = self
 
     # Steps.
@@ -78,7 +94,9 @@ class StepRecorder:
             return
         wanted = self.online.reach(self.number)
         if self.number in wanted:
-            self.loop.keep(self.number, [state for state in self.loop.states.kept if state not in wanted])
+            self.loop.keep(
+                self.number, [state for state in self.loop.states.kept if state not in wanted]
+            )
 
     def end_step(self) -> None:
         """The step is done."""
@@ -120,8 +138,15 @@ class StepRecorder:
         """Whether launches check Taichi's rule for accesses."""
         return self.tape.validates
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
-        """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes what was not declared."""
+    def launch(
+        self,
+        kernel: Kernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel and record it; what it returns. Raises TaichiRuntimeError where it writes
+        what was not declared."""
         self.finish_write()
         if self.is_replacing:
             shared = self._shared(buffers)
@@ -137,7 +162,11 @@ class StepRecorder:
         for piece in self.tape.pieces(variant):
             self.note(kernel, piece, values, shared)
             if shared:
-                self.log.named.update(dict.fromkeys(named_flows(piece.footprints().flows.between, piece, self._named(shared))))
+                self.log.named.update(
+                    dict.fromkeys(
+                        named_flows(piece.footprints().flows.between, piece, self._named(shared))
+                    )
+                )
             else:
                 self.log.pieces[piece] = None
             if self.taped:
@@ -155,15 +184,20 @@ class StepRecorder:
         """What flows call array arguments that were seen before."""
         return [self.tape.arrays.know(buffer, "") for buffer in buffers]
 
-    def _note_carried(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+    def _note_carried(
+        self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> None:
         """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
         footprints, named = piece.footprints(), self._named(buffers)
         self.tape.carriers.follow(self.tape.entries)
-        self.tape.carriers.launched(named_flows(footprints.flows.between, piece, named),
-                                    lambda array: written_boxes(array, footprints, piece, values, named))
+        self.tape.carriers.launched(
+            named_flows(footprints.flows.between, piece, named),
+            lambda array: written_boxes(array, footprints, piece, values, named),
+        )
 
     def _mirrored(self, kernel: Kernel, buffer: ArrayBuffer) -> ArrayBuffer:
-        """The array that steps read when they are done again: of one that Python may change unseen, the tape's copy.
+        """The array that steps read when they are done again: of one that Python may change unseen,
+        the tape's copy.
 
         Raises TaichiRuntimeError where Python has changed it since a step that read it.
         """
@@ -173,17 +207,27 @@ class StepRecorder:
         recorders = [self]
         while isinstance(recorders[-1].outer, StepRecorder):
             recorders.append(recorders[-1].outer)
-        if any(one.mirror.own.address in recorder.read for recorder in recorders) and one.mirror.differs(one.whole):
-            raise self._error(f"array argument '{buffer.name}' of kernel '{kernel.__name__}' holds something else than in an "
-                              "earlier step: pass a ti.ndarray, or a new array for each step")
+        if any(
+            one.mirror.own.address in recorder.read for recorder in recorders
+        ) and one.mirror.differs(one.whole):
+            raise self._error(
+                f"array argument '{buffer.name}' of kernel '{kernel.__name__}' holds something "
+                f"else than in an "
+                "earlier step: pass a ti.ndarray, or a new array for each step"
+            )
         outermost = recorders[-1].loop
         assert outermost is not None
         position = self.tape.entries.index(outermost)
         self.tape.entries[position:position] = self.tape.arrays.look_at(one, self.tape.versions)
         return one.of_reverse(buffer)
 
-    def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
-                 keywords: dict[str, Any]) -> Any:
+    def replaced(
+        self,
+        function: Any,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
         """Call a function with a gradient of its own, and record what it does."""
         if self.is_replacing:
             return primal(*args, **keywords)
@@ -214,7 +258,8 @@ class StepRecorder:
             self.tape.result(kernel, variant, buffers)
 
     def host_write(self, target: Target, index: tuple[int, ...] | None) -> None:
-        """Python is about to write to a field. Raises TaichiRuntimeError where it was not declared."""
+        """Python is about to write to a field. Raises TaichiRuntimeError where it was not
+        declared."""
         self.finish_write()
         place = caller()
         self.note_target(target, "Python", place, is_written=True)
@@ -249,19 +294,33 @@ class StepRecorder:
         view = memory_of(target)[1]
         data = part(view, box_of(view, index))
         value = data.item() if data.size == 1 else data.copy()
-        self.step.append((WriteAgain(target, None if index is None else len(index)), (*(index or ()), value)))
+        self.step.append(
+            (WriteAgain(target, None if index is None else len(index)), (*(index or ()), value))
+        )
 
     def _shared(self, buffers: Sequence[ArrayBuffer]) -> tuple[ArrayBuffer, ...]:
         """The array arguments of a launch; the same tuple for the same arrays."""
         if not buffers:
             return ()
-        key = tuple([(b.address, b.dims, id(b.owner), b.grad.address if b.grad is not None else 0) for b in buffers])
+        key = tuple(
+            [
+                (b.address, b.dims, id(b.owner), b.grad.address if b.grad is not None else 0)
+                for b in buffers
+            ]
+        )
         return self.buffers.setdefault(key, tuple(buffers))
 
     # What steps may touch.
 
-    def note(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: tuple[ArrayBuffer, ...]) -> None:
-        """Raise TaichiRuntimeError where a launch writes what was not declared; note what it reads."""
+    def note(
+        self,
+        kernel: Kernel,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: tuple[ArrayBuffer, ...],
+    ) -> None:
+        """Raise TaichiRuntimeError where a launch writes what was not declared; note what it
+        reads."""
         found = self.known.get(piece)
         if found is None:
             found = self.known[piece] = accesses_of(piece)
@@ -276,48 +335,86 @@ class StepRecorder:
         current = self.tape.program
         for array, place in (*found.stored.items(), *found.added.items(), *found.read.items()):
             if array in current.gradients:
-                raise self._error(f"{who} uses the gradient field '{array}' at {place}, which the reverse changes")
-        for accesses, note in ((found.stored, self._note_stored), (found.added, self._note_added),
-                               (found.read, self._note_read)):
+                raise self._error(
+                    f"{who} uses the gradient field '{array}' at {place}, which the reverse changes"
+                )
+        for accesses, note in (
+            (found.stored, self._note_stored),
+            (found.added, self._note_added),
+            (found.read, self._note_read),
+        ):
             for array, place in accesses.items():
                 if isinstance(array, str):
                     note(array, current.fields[array].view, f"field '{array}'", who, place)
 
-    def _note_arrays(self, who: str, found: Accesses, values: Sequence[Any], buffers: tuple[ArrayBuffer, ...]) -> None:
-        for accesses, note in ((found.stored, self._note_stored), (found.added, self._note_added),
-                               (found.read, self._note_read)):
+    def _note_arrays(
+        self, who: str, found: Accesses, values: Sequence[Any], buffers: tuple[ArrayBuffer, ...]
+    ) -> None:
+        for accesses, note in (
+            (found.stored, self._note_stored),
+            (found.added, self._note_added),
+            (found.read, self._note_read),
+        ):
             for array, place in accesses.items():
                 if isinstance(array, str):
                     continue
                 buffer = buffers[sum(1 for value in values[:array] if value is values[array])]
                 if buffer.is_ours and buffer.owner.is_gradient:
-                    raise self._error(f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse changes")
+                    raise self._error(
+                        f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse "
+                        f"changes"
+                    )
                 if accesses is not found.read and not buffer.is_ours:
-                    raise self._error(f"{who} writes to an array argument at {place} that is no ti.ndarray: its changes "
-                                      "cannot be followed")
-                note(buffer.address, buffer.array(), f"an array argument of shape {buffer.dims}", who, place)
+                    raise self._error(
+                        f"{who} writes to an array argument at {place} that is no ti.ndarray: "
+                        f"its changes "
+                        "cannot be followed"
+                    )
+                note(
+                    buffer.address,
+                    buffer.array(),
+                    f"an array argument of shape {buffer.dims}",
+                    who,
+                    place,
+                )
 
-    def _note_stored(self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str) -> None:
+    def _note_stored(
+        self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str
+    ) -> None:
         if key not in self.allowed:
-            raise self._error(f"{who} writes to {name} at {place}, which is neither in state= nor in scratch=")
+            raise self._error(
+                f"{who} writes to {name} at {place}, which is neither in state= nor in scratch="
+            )
 
-    def _note_added(self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str) -> None:
+    def _note_added(
+        self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str
+    ) -> None:
         if key in self.allowed or key in self.log.sums:
             return
         if key in self.read:
-            raise self._error(f"{who} adds to {name} at {place}, which is read at {self.read[key]}: put it into state=")
+            raise self._error(
+                f"{who} adds to {name} at {place}, which is read at {self.read[key]}: put it "
+                f"into state="
+            )
         if self.log.calls_gradient:
-            raise self._error(f"{who} adds to {name} at {place}, and a gradient given for a function may read it: put it "
-                              "into state=")
+            raise self._error(
+                f"{who} adds to {name} at {place}, and a gradient given for a function may read "
+                f"it: put it "
+                "into state="
+            )
         self.log.sums[key] = view
         if self.loop is not None:
             self.loop.note_written(key, view)
 
-    def _note_read(self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str) -> None:
+    def _note_read(
+        self, key: Key, view: np.ndarray[Any, Any], name: str, who: str, place: str
+    ) -> None:
         if key in self.allowed or key in self.read:
             return
         if key in self.log.sums:
-            raise self._error(f"{who} reads {name} at {place}, to which steps add: put it into state=")
+            raise self._error(
+                f"{who} reads {name} at {place}, to which steps add: put it into state="
+            )
         self.read[key] = place
         self.log.constants[key] = view
 
@@ -325,7 +422,13 @@ class StepRecorder:
         """The same for what Python reads or writes."""
         key, view, _ = memory_of(target)
         note = self._note_stored if is_written else self._note_read
-        note(key, view, f"field '{key}'" if isinstance(key, str) else f"a ti.ndarray of shape {view.shape}", who, place)
+        note(
+            key,
+            view,
+            f"field '{key}'" if isinstance(key, str) else f"a ti.ndarray of shape {view.shape}",
+            who,
+            place,
+        )
         if isinstance(self.outer, StepRecorder):
             self.outer.note_target(target, who, place, is_written=is_written)
 
@@ -334,8 +437,10 @@ class StepRecorder:
         if getattr(function, "grad", None) is nothing:
             return
         if self.log.sums:
-            raise self._error(f"function '{function.__name__}' has a gradient of its own, which may read "
-                              f"{', '.join(repr(key) for key in self.log.sums)}: put that into state=")
+            raise self._error(
+                f"function '{function.__name__}' has a gradient of its own, which may read "
+                f"{', '.join(repr(key) for key in self.log.sums)}: put that into state="
+            )
         self.log.calls_gradient = True
         if isinstance(self.outer, StepRecorder):
             self.outer.note_call(function)

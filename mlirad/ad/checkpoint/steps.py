@@ -1,4 +1,5 @@
 """The steps of a time loop, as what was done in each: kept so that many alike steps cost little."""
+
 from __future__ import annotations
 
 from array import array
@@ -13,13 +14,18 @@ _RUNS = 64  # that many may be short
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether a value need not be kept again: zeros of either sign, and numbers of different types, differ."""
+    """Whether a value need not be kept again: zeros of either sign, and numbers of different types,
+    differ."""
     if left is right:
         return True
     if type(left) is not type(right):
         return False
     if isinstance(left, np.ndarray):
-        return left.dtype == right.dtype and left.shape == right.shape and left.tobytes() == right.tobytes()
+        return (
+            left.dtype == right.dtype
+            and left.shape == right.shape
+            and left.tobytes() == right.tobytes()
+        )
     if isinstance(left, float):
         return left == right and (left != 0.0 or str(left) == str(right))
     if isinstance(left, tuple):
@@ -28,7 +34,8 @@ def same(left: Any, right: Any) -> bool:
 
 
 class Column:
-    """Values, one after the other. Those that repeat, and integers that grow evenly, are kept as runs."""
+    """Values, one after the other. Those that repeat, and integers that grow evenly, are kept as
+    runs."""
 
     __slots__ = ("firsts", "length", "packed", "starts", "strides")
 
@@ -78,7 +85,11 @@ class Column:
             self.packed.append(value)
         except OverflowError:
             wider = _INTEGERS.index(code) + 1
-            self.packed = array(_INTEGERS[wider], self.packed) if wider < len(_INTEGERS) else list(self.packed)
+            self.packed = (
+                array(_INTEGERS[wider], self.packed)
+                if wider < len(_INTEGERS)
+                else list(self.packed)
+            )
             self._append_packed(value)
 
     def __getitem__(self, number: int) -> Any:
@@ -99,7 +110,11 @@ class Column:
             return False
         if self.packed is not None or other.packed is not None:
             return all(map(same, self, other))
-        return self.starts == other.starts and self.strides == other.strides and all(map(same, self.firsts, other.firsts))
+        return (
+            self.starts == other.starts
+            and self.strides == other.strides
+            and all(map(same, self.firsts, other.firsts))
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -119,14 +134,19 @@ class StepLog:
     def __init__(self) -> None:
         self.shapes: dict[Any, _Shape] = {}
         self.order: list[_Shape] = []
-        self.which, self.where = Column(), Column()  # the shape of each step, and its number among those of that shape
+        self.which, self.where = (
+            Column(),
+            Column(),
+        )  # the shape of each step, and its number among those of that shape
 
     def append(self, step: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
         """Add a step."""
         key = tuple([(action, len(arguments)) for action, arguments in step])
         shape = self.shapes.get(key)
         if shape is None:
-            shape = self.shapes[key] = _Shape(len(self.order), [a for a, _ in step], [len(c) for _, c in step])
+            shape = self.shapes[key] = _Shape(
+                len(self.order), [a for a, _ in step], [len(c) for _, c in step]
+            )
             self.order.append(shape)
         for columns, (_, arguments) in zip(shape.columns, step):
             for column, argument in zip(columns, arguments):
@@ -137,14 +157,20 @@ class StepLog:
 
     def __getitem__(self, number: int) -> list[tuple[Any, tuple[Any, ...]]]:
         shape, position = self.order[self.which[number]], self.where[number]
-        return [(action, tuple([column[position] for column in columns]))
-                for action, columns in zip(shape.actions, shape.columns)]
+        return [
+            (action, tuple([column[position] for column in columns]))
+            for action, columns in zip(shape.actions, shape.columns)
+        ]
 
     def __len__(self) -> int:
         return len(self.which)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StepLog) and list(self.shapes) == list(other.shapes) and self.which == other.which and \
-            all(mine.columns == its.columns for mine, its in zip(self.order, other.order))
+        return (
+            isinstance(other, StepLog)
+            and list(self.shapes) == list(other.shapes)
+            and self.which == other.which
+            and all(mine.columns == its.columns for mine, its in zip(self.order, other.order))
+        )
 
     __hash__ = None  # type: ignore[assignment]

@@ -1,4 +1,5 @@
 """Forward mode: kernels launched with tangents."""
+
 from __future__ import annotations
 
 import warnings
@@ -24,29 +25,38 @@ from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
 
-_NO_SEED = ("`seed` is not set for non 0-D field, please specify. It is a list with one number for each element of the "
-            "parameter: how much it changes. [0, 0, 1] gives derivatives with respect to the third of three elements")
+_NO_SEED = (
+    "`seed` is not set for non 0-D field, please specify. It is a list with one number for each "
+    "element of the "
+    "parameter: how much it changes. [0, 0, 1] gives derivatives with respect to the third of "
+    "three elements"
+)
 Array = np.ndarray[Any, Any]
 
 
 class FwdMode:
-    """Launch the kernels of a `with` block with tangents: `loss.dual` is J v, at the end of the block.
+    """Launch the kernels of a `with` block with tangents: `loss.dual` is J v, at the end of the
+    block.
 
-    `loss` is a float field or ndarray, or a list of them; `param` is what derivatives are taken in, of any shape, or a list.
-    `seed` is v: numbers in the shape of `param` or in one list, 1 where `param` has one element; for a list of parameters
-    a list of these. A seed of shape `(k, *shape)` or `(k, size)` gives k directions, which are done in one pass; `tangents`
-    has their results. Duals are allocated where they are needed; with `clear_gradients` all are set to 0 before.
-    Derivatives that pass through fields without duals go on in hidden ones, with a warning where a field has no gradient
-    either.
+    `loss` is a float field or ndarray, or a list of them; `param` is what derivatives are taken in,
+    of any shape, or a list. `seed` is v: numbers in the shape of `param` or in one list, 1 where
+    `param` has one element; for a list of parameters a list of these. A seed of shape `(k, *shape)`
+    or `(k, size)` gives k directions, which are done in one pass; `tangents` has their results.
+    Duals are allocated where they are needed; with `clear_gradients` all are set to 0 before.
+    Derivatives that pass through fields without duals go on in hidden ones, with a warning where a
+    field has no gradient either.
 
-    Raises RuntimeError without a seed where there are several elements, TaichiTypeError for a seed of another shape and
-    for what is no float field, TaichiRuntimeError within a tape or another forward mode, and at a launch that calls a
-    function with a reverse gradient of its own, or passes derivatives to arrays without duals.
+    Raises RuntimeError without a seed where there are several elements, TaichiTypeError for a seed
+    of another shape and for what is no float field, TaichiRuntimeError within a tape or another
+    forward mode, and at a launch that calls a function with a reverse gradient of its own, or
+    passes derivatives to arrays without duals.
     """
 
     validates = False
 
-    def __init__(self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True) -> None:
+    def __init__(
+        self, loss: Any, param: Any, seed: Any = None, clear_gradients: bool = True
+    ) -> None:
         self.loss = [_differentiable(one, "loss") for one in listed(loss)[0]]
         params, several = listed(param)
         self.param = [_differentiable(one, "param") for one in params]
@@ -58,7 +68,9 @@ class FwdMode:
         self.seeds = [_directions(one, v) for one, v in zip(self.param, given)]
         self.count = self.seeds[0].shape[0]
         if any(one.shape[0] != self.count for one in self.seeds):
-            raise TaichiTypeError(f"seeds of {[one.shape[0] for one in self.seeds]} directions for the parameters")
+            raise TaichiTypeError(
+                f"seeds of {[one.shape[0] for one in self.seeds]} directions for the parameters"
+            )
         self.clear_gradients = clear_gradients
         self.entered = False
         self.is_constant = False  # inside a function without a derivative
@@ -73,7 +85,9 @@ class FwdMode:
         assert not self.entered, "Forward mode manager can be entered only once."
         self.program = program()
         if self.program.recorder is not None:
-            raise TaichiRuntimeError("a tape or a forward mode is recording already: they cannot be nested")
+            raise TaichiRuntimeError(
+                "a tape or a forward mode is recording already: they cannot be nested"
+            )
         self.entered = True
         self.program.materialize()
         for one in [*self.loss, *self.param]:
@@ -84,7 +98,9 @@ class FwdMode:
         if self.clear_gradients:
             self.claims.clear(self.program.tangents)
         self.claims.use([one.symbol for one in [*self.loss, *self.param] if isinstance(one, Field)])
-        self.claims.use_arrays([one for one in [*self.loss, *self.param] if isinstance(one, Ndarray)])
+        self.claims.use_arrays(
+            [one for one in [*self.loss, *self.param] if isinstance(one, Ndarray)]
+        )
         if self.clear_gradients:
             self.claims.clear_arrays(self.program.arrays, Ndarray.clear_tangents)
         for one, seed in zip(self.param, self.seeds):
@@ -93,8 +109,12 @@ class FwdMode:
         self.program.recorder = self
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.program.recorder = None
         for one in self.param:
             for number in range(self.count):
@@ -117,13 +137,17 @@ class FwdMode:
         kind = "constant" if self.is_constant else "forward"
         return kind if self.count == 1 else f"{kind}{self.count}"
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+    def launch(
+        self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]
+    ) -> Any:
         """Launch a kernel with tangents; what it returns."""
         if self._versions.get(id(variant)) != self.program.tangent_version:
             self._give_duals(variant)
             self._versions[id(variant)] = self.program.tangent_version
         self.claims.use_variant(variant)
-        self.claims.use_arrays([buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)])
+        self.claims.use_arrays(
+            [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
+        )
         if not self.is_constant:
             self._flows[id(variant)] = variant.flows().between
         self.calls.append(kernel)
@@ -134,16 +158,23 @@ class FwdMode:
 
     @in_turn
     def _give_duals(self, variant: Variant) -> None:
-        """Give duals to the fields of a kernel to which derivatives pass, and as many as there are directions."""
+        """Give duals to the fields of a kernel to which derivatives pass, and as many as there are
+        directions."""
         duals = self.program.duals
         variant.refresh()
         while True:
-            missing = {symbol: "" for symbol in variant.kernel.fields if 0 < len(duals.get(symbol, ())) < self.count}
+            missing = {
+                symbol: ""
+                for symbol in variant.kernel.fields
+                if 0 < len(duals.get(symbol, ())) < self.count
+            }
             for flow in () if self.is_constant else variant.flows().between:
                 if any(self._carries(variant, source) for source in flow.sources):
                     if not self._may_arrive(variant, flow):
-                        raise TaichiRuntimeError(f"{flow.place}: a derivative passes to array argument {flow.target} of "
-                                                 f"kernel '{variant.kernel.name}', which has no gradient")
+                        raise TaichiRuntimeError(
+                            f"{flow.place}: a derivative passes to array argument {flow.target} of "
+                            f"kernel '{variant.kernel.name}', which has no gradient"
+                        )
                     if isinstance(flow.target, str) and flow.target not in duals:
                         missing[flow.target] = self.hidden[flow.target] = flow.place
             if not missing:
@@ -154,7 +185,11 @@ class FwdMode:
             variant.refresh()
 
     def _carries(self, variant: Variant, array: str | int) -> bool:
-        return array in self.program.duals if isinstance(array, str) else variant.argument_needs_grad(array)
+        return (
+            array in self.program.duals
+            if isinstance(array, str)
+            else variant.argument_needs_grad(array)
+        )
 
     def _may_arrive(self, variant: Variant, flow: Flow) -> bool:
         if isinstance(flow.target, int):
@@ -165,18 +200,35 @@ class FwdMode:
         outputs = [one.symbol for one in self.loss if isinstance(one, Field)]
         follows = next_on_the_way(reversed(list(self._flows.values())), outputs)
         for symbol, place in self.hidden.items():
-            if symbol in follows and symbol not in self.program.warned and symbol not in self.program.adjoints:
+            if (
+                symbol in follows
+                and symbol not in self.program.warned
+                and symbol not in self.program.adjoints
+            ):
                 self.program.warned.add(symbol)
-                warnings.warn(f"field '{symbol}' ({place}) has no dual, but carries a derivative to the loss "
-                              f"({chain(symbol, follows)}): it got a hidden one; give it needs_dual=True, or cut the "
-                              "derivative with ti.stop_grad", stacklevel=3)
+                warnings.warn(
+                    f"field '{symbol}' ({place}) has no dual, but carries a derivative to the loss "
+                    f"({chain(symbol, follows)}): it got a hidden one; give it needs_dual=True, "
+                    f"or cut the "
+                    "derivative with ti.stop_grad",
+                    stacklevel=3,
+                )
 
-    def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
-                 keywords: dict[str, Any]) -> Any:
-        """Call a function through which no derivative passes. Raises TaichiRuntimeError for one with a reverse."""
+    def replaced(
+        self,
+        function: Any,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function through which no derivative passes. Raises TaichiRuntimeError for one
+        with a reverse."""
         if function.grad is not nothing:
-            raise TaichiRuntimeError(f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which is a "
-                                     "reverse: forward mode cannot pass through it")
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
+                f"is a "
+                "reverse: forward mode cannot pass through it"
+            )
         outer, self.is_constant = self.is_constant, True
         self._versions.clear()
         try:
@@ -194,33 +246,51 @@ class FwdMode:
         if isinstance(target, Ndarray):
             return [one.values for one in target.tangents]
         own = target.located().view
-        views = [self.program.fields[name].view for name in self.program.duals.get(target.symbol, ())]
+        views = [
+            self.program.fields[name].view for name in self.program.duals.get(target.symbol, ())
+        ]
         if any(view.shape != own.shape for view in views):
-            raise TaichiRuntimeError(f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
-                                     "Python within a forward mode")
+            raise TaichiRuntimeError(
+                f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
+                "Python within a forward mode"
+            )
         return views
 
     def host_read(self, target: Any) -> None:
-        """Warn, once a line, where a value that carries a derivative leaves the differentiated program."""
+        """Warn, once a line, where a value that carries a derivative leaves the differentiated
+        program."""
         place = caller()
         if place not in self.program.warned and any(view.any() for view in self._views(target)):
             self.program.warned.add(place)
-            name = f"'{target.symbol}'" if isinstance(target, Field) else f"a ti.ndarray of shape {target.shape}"
-            warnings.warn(f"{place}: {name} is read in Python inside a forward mode: what is computed from it "
-                          "there carries no derivative", stacklevel=4)
+            name = (
+                f"'{target.symbol}'"
+                if isinstance(target, Field)
+                else f"a ti.ndarray of shape {target.shape}"
+            )
+            warnings.warn(
+                f"{place}: {name} is read in Python inside a forward mode: what is computed from "
+                f"it "
+                "there carries no derivative",
+                stacklevel=4,
+            )
 
     def result(self, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
-        """Warn, once a line, where the result of a launch carries a derivative and is used in Python."""
+        """Warn, once a line, where the result of a launch carries a derivative and is used in
+        Python."""
         sources = () if self.is_constant else variant.flows().results
         if not any(self._carries(variant, source) for source in sources):
             return
         place = caller()
         if place not in self.program.warned and is_result_used():
             self.program.warned.add(place)
-            warnings.warn(f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in Python inside a "
-                          "forward mode: what is computed from it there carries no derivative; let the kernel write it into a "
-                          "field",
-                          stacklevel=4)
+            warnings.warn(
+                f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in "
+                f"Python inside a "
+                "forward mode: what is computed from it there carries no derivative; let the "
+                "kernel write it into a "
+                "field",
+                stacklevel=4,
+            )
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""
@@ -242,7 +312,9 @@ def _differentiable(one: Any, what: str) -> Any:
         return one
     if isinstance(one, Ndarray) and one.grad is not None:
         return one
-    raise TaichiTypeError(f"`{what}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {one!r}")
+    raise TaichiTypeError(
+        f"`{what}` of FwdMode is a float field, or an ndarray with needs_grad=True, not {one!r}"
+    )
 
 
 def _directions(param: Any, seed: Any) -> Array:
@@ -258,8 +330,10 @@ def _directions(param: Any, seed: Any) -> Array:
         return given.reshape(1, *shape)
     if given.ndim >= 1 and given.shape[1:] in (shape, (size,)) and given.shape[0] > 0:
         return given.reshape(-1, *shape)
-    raise TaichiTypeError(f"a seed of shape {given.shape} for a parameter of shape {shape}: it has that shape, or "
-                          f"({size},), or that of several directions, (k, {size})")
+    raise TaichiTypeError(
+        f"a seed of shape {given.shape} for a parameter of shape {shape}: it has that shape, or "
+        f"({size},), or that of several directions, (k, {size})"
+    )
 
 
 def floats(values: Any) -> Array:

@@ -1,8 +1,9 @@
 """Second derivatives: forward mode over reverse mode (Griewank and Walther 2008, §5.4).
 
-Launches run with tangents, and so do their reverses: where the tangents of the parameters are v, those of the gradients
-become H v.
+Launches run with tangents, and so do their reverses: where the tangents of the parameters are v,
+those of the gradients become H v.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -30,12 +31,13 @@ WIDTH = 8  # rows of a Hessian that are computed at once
 def hvp(computation: Callable[[], Any], loss: Field, wrt: Any, v: Any) -> Any:
     """The product of the Hessian of `loss` in `wrt` with `v`.
 
-    `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before. `wrt` is a float field
-    and `v` an array of its shape (with the shape of its elements), or both are lists. The result has the shape of `v`.
-    Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for `loss`, are what they were before.
+    `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before.
+    `wrt` is a float field and `v` an array of its shape (with the shape of its elements), or both
+    are lists. The result has the shape of `v`. Afterwards the gradients of `loss` are in
+    `wrt.grad`; all other fields, but for `loss`, are what they were before.
 
-    Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where the program calls a
-    function with a gradient of its own, or runs in a tape.
+    Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
+    the program calls a function with a gradient of its own, or runs in a tape.
     """
     fields, several = _fields(wrt)
     given = list(v) if several else [v]
@@ -49,8 +51,8 @@ def hvp(computation: Callable[[], Any], loss: Field, wrt: Any, v: Any) -> Any:
 def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
     """The matrix of second derivatives of `loss` in `wrt`, of shape `shape + shape`; see `hvp`.
 
-    For a list of fields, a list of lists: entry (i, j) has the shape of field i and then that of field j. The program is
-    run once for every eight elements.
+    For a list of fields, a list of lists: entry (i, j) has the shape of field i and then that of
+    field j. The program is run once for every eight elements.
     """
     fields, several = _fields(wrt)
     shapes = [(*field.shape, *field.element_shape) for field in fields]
@@ -63,14 +65,26 @@ def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
         directions = [one.reshape(count, *shape) for one, shape in zip(parts, shapes)]
         for own, found in zip(rows, _products(computation, loss, fields, directions)):
             own.append(found)
-    blocks = [[part.reshape((*shapes[i], *shapes[j]))
-               for i, part in enumerate(np.split(np.concatenate(own), np.cumsum(sizes)[:-1]))]
-              for j, own in enumerate(rows)]
-    return [[blocks[j][i] for j in range(len(fields))] for i in range(len(fields))] if several else blocks[0][0]
+    blocks = [
+        [
+            part.reshape((*shapes[i], *shapes[j]))
+            for i, part in enumerate(np.split(np.concatenate(own), np.cumsum(sizes)[:-1]))
+        ]
+        for j, own in enumerate(rows)
+    ]
+    return (
+        [[blocks[j][i] for j in range(len(fields))] for i in range(len(fields))]
+        if several
+        else blocks[0][0]
+    )
 
 
-def _products(computation: Callable[[], Any], loss: Field, fields: Sequence[Field],
-              directions: Sequence[Array]) -> list[Array]:
+def _products(
+    computation: Callable[[], Any],
+    loss: Field,
+    fields: Sequence[Field],
+    directions: Sequence[Array],
+) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
     current = program()
     with current.alone:
@@ -85,14 +99,17 @@ def _products(computation: Callable[[], Any], loss: Field, fields: Sequence[Fiel
 
 
 class TangentTape(Tape):
-    """A tape whose launches, and whose reverses, have tangents: of `fields`, `directions` of shape `(k, *shape)`."""
+    """A tape whose launches, and whose reverses, have tangents: of `fields`, `directions` of shape
+    `(k, *shape)`."""
 
     repeats_steps = False  # snapshots have no tangents
 
     def __init__(self, loss: Any, fields: Sequence[Field], directions: Sequence[Array]) -> None:
         super().__init__(loss)
         self.fields, self.directions, self.count = fields, directions, len(directions[0])
-        self._prepared: dict[Variant, int] = {}  # version of duals when a variant was last looked at
+        self._prepared: dict[
+            Variant, int
+        ] = {}  # version of duals when a variant was last looked at
 
     def __enter__(self) -> TangentTape:
         if not isinstance(self.loss, Field) or not self.loss.dtype.is_float:
@@ -109,7 +126,10 @@ class TangentTape(Tape):
 
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
-        found = [[field.derivative(kind).to_numpy() for kind in self._kinds("grad.")] for field in self.fields]
+        found = [
+            [field.derivative(kind).to_numpy() for kind in self._kinds("grad.")]
+            for field in self.fields
+        ]
         return [rows[0][np.newaxis] if self.count == 1 else np.stack(rows) for rows in found]
 
     def _kinds(self, before: str = "") -> list[str]:
@@ -135,16 +155,29 @@ class TangentTape(Tape):
 
     def _duals_of(self, key: str | int) -> list[Array]:
         if isinstance(key, int):
-            return [one.values for one in self._arrays[key].tangents[:self.count]] if key in self._arrays else []
-        return [self.program.fields[name].view for name in self.program.duals.get(key, ())[:self.count]]
+            return (
+                [one.values for one in self._arrays[key].tangents[: self.count]]
+                if key in self._arrays
+                else []
+            )
+        return [
+            self.program.fields[name].view for name in self.program.duals.get(key, ())[: self.count]
+        ]
 
     @property
     def _arrays(self) -> dict[int, Ndarray]:
-        return {buffer.address: buffer.owner for entry in self.entries for buffer in entry.arrays()
-                if isinstance(buffer.owner, Ndarray)}
+        return {
+            buffer.address: buffer.owner
+            for entry in self.entries
+            for buffer in entry.arrays()
+            if isinstance(buffer.owner, Ndarray)
+        }
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
-        """Launch a kernel with tangents; what it returns. Raises TaichiRuntimeError where it cannot be differentiated so."""
+    def launch(
+        self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]
+    ) -> Any:
+        """Launch a kernel with tangents; what it returns. Raises TaichiRuntimeError where it cannot
+        be differentiated so."""
         if self.is_replacing:
             self._give_duals([variant])
         return super().launch(kernel, variant, values, buffers)
@@ -158,22 +191,34 @@ class TangentTape(Tape):
     def _give_duals(self, variants: Sequence[Variant]) -> None:
         for variant in variants:
             if self._prepared.get(variant) != self.program.tangent_version:
-                self._give([symbol for symbol in variant.kernel.fields if symbol in self.program.adjoints])
+                self._give(
+                    [symbol for symbol in variant.kernel.fields if symbol in self.program.adjoints]
+                )
         for variant in variants:
             if self._prepared.get(variant) != self.program.tangent_version:
                 variant.refresh()
                 self._prepared[variant] = self.program.tangent_version
 
-    def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
-                 keywords: dict[str, Any]) -> Any:
-        """Call a function through which no derivative passes. Raises TaichiRuntimeError for one with a reverse."""
+    def replaced(
+        self,
+        function: Any,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function through which no derivative passes. Raises TaichiRuntimeError for one
+        with a reverse."""
         if function.grad is not nothing:
-            raise TaichiRuntimeError(f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which has no "
-                                     "derivative: second derivatives cannot pass through it")
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
+                f"has no "
+                "derivative: second derivatives cannot pass through it"
+            )
         return super().replaced(function, primal, args, keywords)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
-        """What Python writes is constant: its tangents are 0, and in reverse those of its adjoint."""
+        """What Python writes is constant: its tangents are 0, and in reverse those of its
+        adjoint."""
         super().host_write(target, index)
         primal, adjoint = self._views(target)
         for view in primal:
@@ -186,16 +231,23 @@ class TangentTape(Tape):
         """The memory of tangents of an array, and of its adjoint."""
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else self.arrays.hidden_of(target)
-            return [one.values for one in target.tangents], [] if adjoint is None else \
-                [one.values for one in adjoint.tangents]
-        return self._duals_of(target.symbol), self._duals_of(self.program.adjoints.get(target.symbol, ""))
+            return [one.values for one in target.tangents], [] if adjoint is None else [
+                one.values for one in adjoint.tangents
+            ]
+        return self._duals_of(target.symbol), self._duals_of(
+            self.program.adjoints.get(target.symbol, "")
+        )
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too, and in reverse those of adjoints."""
         if self.note_copy(target, source):
             self._give([target.symbol, source.symbol])
         super().host_copy(target, source)
-        if self.is_replacing or source.symbol not in self.program.duals or target.symbol not in self.program.duals:
+        if (
+            self.is_replacing
+            or source.symbol not in self.program.duals
+            or target.symbol not in self.program.duals
+        ):
             return
         for kind in self._kinds():
             target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())
@@ -215,7 +267,9 @@ def _fields(wrt: Any) -> tuple[list[Field], bool]:
 def _direction(field: Field, v: Any) -> Array:
     values, shape = floats(v), (*field.shape, *field.element_shape)
     if values.shape != shape:
-        raise TaichiTypeError(f"a vector of shape {values.shape} for field '{field.symbol}' of shape {shape}")
+        raise TaichiTypeError(
+            f"a vector of shape {values.shape} for field '{field.symbol}' of shape {shape}"
+        )
     return values
 
 

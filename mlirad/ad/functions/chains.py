@@ -1,4 +1,5 @@
 """On which way derivatives reach an output, array by array."""
+
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -8,8 +9,11 @@ from mlirad.runtime.footprints import Flow
 Array = Hashable
 
 
-def next_on_the_way(flows: Iterable[Sequence[Flow]], outputs: Collection[Array]) -> dict[Array, Array]:
-    """For each array from which an output is reached, the next one; `flows` are those of launches, last first."""
+def next_on_the_way(
+    flows: Iterable[Sequence[Flow]], outputs: Collection[Array]
+) -> dict[Array, Array]:
+    """For each array from which an output is reached, the next one; `flows` are those of launches,
+    last first."""
     follows: dict[Array, Array] = {}
     for group in flows:
         for flow in group:

@@ -1,4 +1,5 @@
 """`ti.ad.check`: is a gradient the derivative?"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,18 +15,22 @@ from mlirad.runtime.program import program
 def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: float = 1e-5) -> None:
     """Compare the gradients of a loss in one field or several, in f64, with finite differences.
 
-    `loss` is a 0-D field that `run()` computes, which a tape then differentiates; or it is a tape that has run its
-    reverses, whose launches are repeated from the present fields. Elements are changed one by one; of more than 32 a
-    sample, and all of them along a random direction. Fields hold afterwards what the forward program left there.
+    `loss` is a 0-D field that `run()` computes, which a tape then differentiates; or it is a tape
+    that has run its reverses, whose launches are repeated from the present fields. Elements are
+    changed one by one; of more than 32 a sample, and all of them along a random direction. Fields
+    hold afterwards what the forward program left there.
 
-    Raises TaichiAssertionError where they disagree by more than `rel`, naming the element, and the kernel whose
-    reverse disagrees with differences of that kernel alone; TaichiTypeError where `wrt` is no field in f64 with a
-    gradient; TaichiRuntimeError where the program gives another loss from the same fields, or writes to ndarrays.
+    Raises TaichiAssertionError where they disagree by more than `rel`, naming the element, and the
+    kernel whose reverse disagrees with differences of that kernel alone; TaichiTypeError where
+    `wrt` is no field in f64 with a gradient; TaichiRuntimeError where the program gives another
+    loss from the same fields, or writes to ndarrays.
     """
     fields = fields_of(wrt, "ti.ad.check")
     for field in fields:
         if field.dtype.numpy.itemsize < 8:
-            raise TaichiTypeError(f"ti.ad.check needs f64, and field '{field.symbol}' is of type {field.dtype}")
+            raise TaichiTypeError(
+                f"ti.ad.check needs f64, and field '{field.symbol}' is of type {field.dtype}"
+            )
     if isinstance(loss, Tape):
         if run is not None:
             raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
@@ -34,7 +39,14 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
         if loss.loss is None:
             raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")
         check_loss_type(loss.loss)
-        compare(fields, loss.loss, loss.entries, Snapshot(loss.program), lambda: repeat(loss.entries), rel)
+        compare(
+            fields,
+            loss.loss,
+            loss.entries,
+            Snapshot(loss.program),
+            lambda: repeat(loss.entries),
+            rel,
+        )
         return
     if run is None:
         raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")

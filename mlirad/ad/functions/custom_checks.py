@@ -1,4 +1,5 @@
 """`ti.ad.check_custom`: is a function's own derivative its derivative?"""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -19,25 +20,31 @@ from mlirad.lang.kernel import kernel
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.types import f64
 
-STEP = 2.0 ** -13
+STEP = 2.0**-13
 Array = np.ndarray[Any, Any]
 VALUES = NdarrayType(f64, 1)
 
 
 def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
-    """Compare the derivatives that `def_vjp` and `def_jvp` gave a `@ti.func` with central differences, in f64.
+    """Compare the derivatives that `def_vjp` and `def_jvp` gave a `@ti.func` with central
+    differences, in f64.
 
-    Arguments are numbers, lists, NumPy arrays, `ti.Vector` and `ti.Matrix`, of which those of floats are varied, one
-    component at a time; everything else is a compile-time value. Results are weighted with random numbers.
+    Arguments are numbers, lists, NumPy arrays, `ti.Vector` and `ti.Matrix`, of which those of
+    floats are varied, one component at a time; everything else is a compile-time value. Results are
+    weighted with random numbers.
 
-    Raises TaichiAssertionError where they disagree by more than `rel`, naming the argument, the component and both
-    numbers; TaichiTypeError for anything but a function with a derivative of its own, for wrong arguments, and where none
-    is a float or the function computes in another type than f64.
+    Raises TaichiAssertionError where they disagree by more than `rel`, naming the argument, the
+    component and both numbers; TaichiTypeError for anything but a function with a derivative of its
+    own, for wrong arguments, and where none is a float or the function computes in another type
+    than f64.
     """
     if not isinstance(function, Function) or (function.vjp is None and function.jvp is None):
         name = getattr(function, "__name__", type(function).__name__)
-        raise TaichiTypeError(f"ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, def_jvp), and "
-                              f"'{name}' has none")
+        raise TaichiTypeError(
+            f"ti.ad.check_custom takes a @ti.func with a derivative of its own (def_vjp, "
+            f"def_jvp), and "
+            f"'{name}' has none"
+        )
     point = _Point(function, args)
     value = _compiled(function, point)
     slopes = [_slope(value, point, k) for k in range(point.size)]
@@ -50,7 +57,8 @@ def check_custom(function: Any, *args: Any, rel: float = 1e-6) -> None:
 
 
 class _Point:
-    """The arguments of a check: all their floats in one array, and the shape of each argument that has some."""
+    """The arguments of a check: all their floats in one array, and the shape of each argument that
+    has some."""
 
     def __init__(self, function: Function, args: tuple[Any, ...]) -> None:
         self.given = bind(function, args, {})
@@ -63,7 +71,9 @@ class _Point:
                 self.shapes[name] = array.shape
                 numbers += array.ravel().tolist()
         if not numbers:
-            raise TaichiTypeError(f"ti.ad.check_custom: no argument of '{function.__name__}' is a float")
+            raise TaichiTypeError(
+                f"ti.ad.check_custom: no argument of '{function.__name__}' is a float"
+            )
         self.numbers = np.array(numbers)
         self.size = len(numbers)
         names = list(self.given)
@@ -90,7 +100,9 @@ class _Point:
         for name, shape in self.shapes.items():
             count = int(np.prod(shape))
             if position < count:
-                return f"'{name}'" + (str([int(k) for k in np.unravel_index(position, shape)]) if shape else "")
+                return f"'{name}'" + (
+                    str([int(k) for k in np.unravel_index(position, shape)]) if shape else ""
+                )
             position -= count
         raise IndexError(position)
 
@@ -99,7 +111,9 @@ def _weighted(function: Function, result: Any) -> Any:
     """A sum of the function's results, with weights."""
     found = float_leaves(result, f"ti.ad.check_custom: the result of '{function.__name__}'")
     if any(leaf.dtype != f64 for leaf in found):
-        raise TaichiTypeError(f"ti.ad.check_custom needs f64, and '{function.__name__}' computes in {found[0].dtype}")
+        raise TaichiTypeError(
+            f"ti.ad.check_custom needs f64, and '{function.__name__}' computes in {found[0].dtype}"
+        )
     weights = np.random.default_rng(len(found)).uniform(0.5, 1.5, len(found))
     total: Any = 0.0
     for weight, leaf in zip(weights, found):
@@ -183,10 +197,18 @@ def _slope(value: Callable[[Array], float], point: _Point, position: int) -> tup
     return float(fine / unit[position]), float(abs(fine - coarse) / unit[position])
 
 
-def _compare(function: Function, rule: Function, point: _Point, found: Array, slopes: list[tuple[float, float]],
-             rel: float) -> None:
+def _compare(
+    function: Function,
+    rule: Function,
+    point: _Point,
+    found: Array,
+    slopes: list[tuple[float, float]],
+    rel: float,
+) -> None:
     for position, (slope, error) in enumerate(slopes):
         own = float(found[position])
         if not abs(own - slope) <= rel * max(1.0, abs(own), abs(slope)) + error:
-            raise TaichiAssertionError(f"'{rule.__name__}' is not the derivative of '{function.__name__}': in argument "
-                                       f"{point.component(position)} it gives {own!r}, finite differences give {slope!r}")
+            raise TaichiAssertionError(
+                f"'{rule.__name__}' is not the derivative of '{function.__name__}': in argument "
+                f"{point.component(position)} it gives {own!r}, finite differences give {slope!r}"
+            )

@@ -1,4 +1,6 @@
-"""Functions whose gradient is another function, or nothing: `grad_replaced`, `grad_for`, `no_grad`."""
+"""Functions whose gradient is another function, or nothing: `grad_replaced`, `grad_for`,
+`no_grad`."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,17 +13,22 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel import Kernel
 from mlirad.runtime.program import program
 
-_NOT_A_KERNEL = ("Primal function must be a **python** function instead of a taichi kernel. Please wrap the taichi "
-                 "kernel in a @ti.ad.grad_replaced decorated python function instead.")
+_NOT_A_KERNEL = (
+    "Primal function must be a **python** function instead of a taichi kernel. Please wrap the "
+    "taichi "
+    "kernel in a @ti.ad.grad_replaced decorated python function instead."
+)
 
 
 def grad_replaced(function: Callable[..., Any]) -> Any:
-    """Decorate a Python function that launches kernels: a tape records its calls instead of those launches.
+    """Decorate a Python function that launches kernels: a tape records its calls instead of those
+    launches.
 
-    In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same arguments and with memory as
-    the call left it (as later launches left it under `rules="refuse"`, which keeps nothing); what that function writes is
-    its own affair. Within a tape, a call of a function that was given no gradient raises TaichiRuntimeError. Raises
-    TaichiRuntimeError for a kernel and for a `@ti.func`.
+    In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same
+    arguments and with memory as the call left it (as later launches left it under `rules="refuse"`,
+    which keeps nothing); what that function writes is its own affair. Within a tape, a call of a
+    function that was given no gradient raises TaichiRuntimeError. Raises TaichiRuntimeError for a
+    kernel and for a `@ti.func`.
     """
     _check_primal(function)
 
@@ -41,13 +48,17 @@ def _check_primal(function: Any) -> None:
     if isinstance(function, Kernel):
         raise TaichiRuntimeError(_NOT_A_KERNEL)
     if isinstance(function, Function):
-        raise TaichiRuntimeError(f"'{function.__name__}' is a @ti.func: def_vjp gives it a derivative of its own")
+        raise TaichiRuntimeError(
+            f"'{function.__name__}' is a @ti.func: def_vjp gives it a derivative of its own"
+        )
 
 
 def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate the function that computes the gradient of another, which `ti.ad.grad_replaced` decorates.
+    """Decorate the function that computes the gradient of another, which `ti.ad.grad_replaced`
+    decorates.
 
-    Raises TaichiRuntimeError where that is a kernel, is a `@ti.func`, is not decorated, or has a gradient already.
+    Raises TaichiRuntimeError where that is a kernel, is a `@ti.func`, is not decorated, or has a
+    gradient already.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:

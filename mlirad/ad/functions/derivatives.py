@@ -1,4 +1,6 @@
-"""Derivatives of `@ti.func` called from Python: a kernel of their own for each choice of argument shapes."""
+"""Derivatives of `@ti.func` called from Python: a kernel of their own for each choice of argument
+shapes."""
+
 from __future__ import annotations
 
 import ast
@@ -29,20 +31,25 @@ MAX_ENTRIES = 1024
 class Derivative(Transform):
     """A derivative of a function that kernels call, and Python too.
 
-    From Python it takes numbers, vectors, matrices and NumPy arrays (of one or two axes, for vectors and matrices), in the
-    types that are declared, else in the default types, and everything else as a compile-time value. It gives floats, and
-    NumPy arrays where it was given some, else `ti.Vector` and `ti.Matrix`. Raises TaichiTypeError for a wrong number or
-    type of arguments.
+    From Python it takes numbers, vectors, matrices and NumPy arrays (of one or two axes, for
+    vectors and matrices), in the types that are declared, else in the default types, and everything
+    else as a compile-time value. It gives floats, and NumPy arrays where it was given some, else
+    `ti.Vector` and `ti.Matrix`. Raises TaichiTypeError for a wrong number or type of arguments.
     """
 
-    def __init__(self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0) -> None:
+    def __init__(
+        self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0
+    ) -> None:
         super().__init__(kind, function, argnums)
         self._calls: dict[Any, _Call] = {}
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         if in_kernel():
-            raise TaichiSyntaxError(f"{self.__name__} is called by a Python function while a kernel is compiled: call it in "
-                                    "the kernel, or in a @ti.func")
+            raise TaichiSyntaxError(
+                f"{self.__name__} is called by a Python function while a kernel is compiled: "
+                f"call it in "
+                "the kernel, or in a @ti.func"
+            )
         given = bind(self, args, keywords)
         declared = parameters_of(self)
         arguments = _Arguments()
@@ -54,14 +61,20 @@ class Derivative(Transform):
         return call.run(arguments.values, as_numpy=arguments.any_numpy)
 
 
-def bind(function: Function | Transform, args: Sequence[Any], keywords: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a call from Python by parameter name. Raises TaichiTypeError where they do not fit."""
+def bind(
+    function: Function | Transform, args: Sequence[Any], keywords: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call from Python by parameter name. Raises TaichiTypeError where they do
+    not fit."""
     if isinstance(function, Transform):
         if function.extra is None:
             return bind(function.function, args, keywords)
         word = function.extra.split(" ")[0]
         if word not in keywords and not args:
-            raise TaichiTypeError(f"{function.__name__} takes the arguments of '{function.function.__name__}', then {word}=")
+            raise TaichiTypeError(
+                f"{function.__name__} takes the arguments of '{function.function.__name__}', "
+                f"then {word}="
+            )
         last = keywords[word] if word in keywords else args[-1]
         rest = {name: value for name, value in keywords.items() if name != word}
         found = bind(function.function, args if word in keywords else args[:-1], rest)
@@ -72,11 +85,12 @@ def bind(function: Function | Transform, args: Sequence[Any], keywords: dict[str
     except TypeError as error:
         raise TaichiTypeError(f"a derivative of '{function.__name__}': {error}") from None
     bound.apply_defaults()
-    return dict(list(bound.arguments.items())[len(owner):])
+    return dict(list(bound.arguments.items())[len(owner) :])
 
 
 class _Arguments:
-    """The arguments of one call: parameters of a kernel, what is passed for them, and what tells calls apart."""
+    """The arguments of one call: parameters of a kernel, what is passed for them, and what tells
+    calls apart."""
 
     def __init__(self) -> None:
         self.parameters: list[tuple[str, Any]] = []
@@ -106,13 +120,25 @@ def _annotation(name: str, value: Any, declared: Any) -> Any:
     array = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
     number = float if array.dtype.kind == "f" else int
     if array.ndim == 0:
-        return declared if isinstance(declared, DataType) or declared in (int, float, bool) else number
+        return (
+            declared if isinstance(declared, DataType) or declared in (int, float, bool) else number
+        )
     if array.ndim > 2 or not 0 < array.size <= MAX_ENTRIES or array.dtype.kind not in "fiu":
-        raise TaichiTypeError(f"argument '{name}': an array of shape {array.shape} of {array.dtype}, expected a vector or a "
-                              f"matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, inputs=[...], output=...) takes "
-                              "derivatives in fields")
-    dtype = declared.dtype if isinstance(declared, MatrixType) and declared.dtype is not None else number
-    return MatrixType(array.shape[0], array.shape[1] if array.ndim == 2 else None, dtype, array.ndim)
+        raise TaichiTypeError(
+            f"argument '{name}': an array of shape {array.shape} of {array.dtype}, expected a "
+            f"vector or a "
+            f"matrix of up to {MAX_ENTRIES} numbers; ti.ad.grad(program, inputs=[...], "
+            f"output=...) takes "
+            "derivatives in fields"
+        )
+    dtype = (
+        declared.dtype
+        if isinstance(declared, MatrixType) and declared.dtype is not None
+        else number
+    )
+    return MatrixType(
+        array.shape[0], array.shape[1] if array.ndim == 2 else None, dtype, array.ndim
+    )
 
 
 def _key(annotation: Any, value: Any) -> Any:
@@ -127,7 +153,9 @@ def _key(annotation: Any, value: Any) -> Any:
 class _Call:
     """A kernel that calls a derivative, for one choice of argument shapes."""
 
-    def __init__(self, derivative: Derivative, arguments: _Arguments, expressions: list[ast.expr]) -> None:
+    def __init__(
+        self, derivative: Derivative, arguments: _Arguments, expressions: list[ast.expr]
+    ) -> None:
         self.derivative, self.owners = derivative, arguments.values
         self.shape: Any = None  # a value of the result's structure, once the kernel is compiled
         call = Special(derivative.__name__, self._translate)
@@ -140,7 +168,8 @@ class _Call:
         launched.__name__ = f"{derivative.kind}_{function.__name__}"
         launched.__annotations__ = dict(arguments.parameters)
         launched.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [inspect.Parameter(name, kind) for name, _ in arguments.parameters])
+            [inspect.Parameter(name, kind) for name, _ in arguments.parameters]
+        )
         self.kernel = Kernel(launched)
         self.kernel._source = _source(launched, function.source, expressions)
 
@@ -166,7 +195,9 @@ def _source(launched: Any, place: FunctionSource, arguments: list[ast.expr]) -> 
     """A function that returns `call(*arguments)`, and stands where another does."""
     names = [ast.arg(name) for name in launched.__annotations__]
     body = ast.Return(ast.Call(ast.Name("call", ast.Load()), arguments, []))
-    node = ast.FunctionDef(launched.__name__, ast.arguments([], names, None, [], [], None, []), [body], [])
+    node = ast.FunctionDef(
+        launched.__name__, ast.arguments([], names, None, [], [], None, []), [body], []
+    )
     for part in ast.walk(node):
         ast.copy_location(part, place.node)
     return FunctionSource(node, place.file, place.line_offset, place.column_offset, Names(launched))
@@ -176,5 +207,9 @@ def _of_python(value: Any, as_numpy: bool) -> Any:
     if isinstance(value, tuple):
         return tuple([_of_python(part, as_numpy) for part in value])
     if isinstance(value, Matrix):
-        return np.array(value.rows_list()) if as_numpy else lm.Matrix.of_shape(value.shape, value.entries)
+        return (
+            np.array(value.rows_list())
+            if as_numpy
+            else lm.Matrix.of_shape(value.shape, value.entries)
+        )
     return value

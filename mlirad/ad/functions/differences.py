@@ -1,4 +1,5 @@
 """Gradients against finite differences, and which launch it is that disagrees."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -15,8 +16,10 @@ from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program
 from mlirad.types import f64
 
-STEPS = (2.0 ** -10, 2.0 ** -14, 2.0 ** -18, 2.0 ** -22)
-ELEMENTS = 32  # perturbed one by one; more of them only along random directions, and a sample by itself
+STEPS = (2.0**-10, 2.0**-14, 2.0**-18, 2.0**-22)
+ELEMENTS = (
+    32  # perturbed one by one; more of them only along random directions, and a sample by itself
+)
 Array = np.ndarray[Any, Any]
 
 
@@ -25,7 +28,11 @@ def fields_of(wrt: Any, what: str) -> list[Field]:
     found = listed(wrt)[0]
     for field in found:
         if not isinstance(field, Field) or not field.has("grad"):
-            name = f"field '{field.symbol}' without one" if isinstance(field, Field) else f"a {type(field).__name__}"
+            name = (
+                f"field '{field.symbol}' without one"
+                if isinstance(field, Field)
+                else f"a {type(field).__name__}"
+            )
             raise TaichiTypeError(f"{what} takes fields that have a gradient, not {name}")
     return found
 
@@ -33,21 +40,33 @@ def fields_of(wrt: Any, what: str) -> list[Field]:
 def check_loss_type(loss: Any) -> None:
     """Raise TaichiAssertionError unless a loss is in double precision."""
     if loss.dtype != f64:
-        raise TaichiAssertionError(f"gradients are checked in f64, and the loss is of type {loss.dtype}")
+        raise TaichiAssertionError(
+            f"gradients are checked in f64, and the loss is of type {loss.dtype}"
+        )
 
 
-def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start: Snapshot, run: Callable[[], Any],
-            rel: float) -> None:
-    """Compare the gradients that lie in `fields` with differences of `loss`, as `run` computes it from `start`.
+def compare(
+    fields: Sequence[Field],
+    loss: Any,
+    entries: Sequence[Entry],
+    start: Snapshot,
+    run: Callable[[], Any],
+    rel: float,
+) -> None:
+    """Compare the gradients that lie in `fields` with differences of `loss`, as `run` computes it
+    from `start`.
 
-    Memory is afterwards what it was before. Raises TaichiAssertionError naming the element and the launch of `entries`
-    that disagree, and TaichiRuntimeError where `run` does not give the same loss again, or writes to array arguments,
-    which are not put back.
+    Memory is afterwards what it was before. Raises TaichiAssertionError naming the element and the
+    launch of `entries` that disagree, and TaichiRuntimeError where `run` does not give the same
+    loss again, or writes to array arguments, which are not put back.
     """
     for entry in entries:
         if entry.writes_arrays():
-            raise TaichiRuntimeError(f"gradients are checked where only fields are written, and {entry} writes to an array "
-                                     "argument")
+            raise TaichiRuntimeError(
+                f"gradients are checked where only fields are written, and {entry} writes to an "
+                f"array "
+                "argument"
+            )
     end, changed = Snapshot(start.program, with_gradients=True), start.program.own.changed
     written = dict(start.program.written)
     recorded = _value(loss)
@@ -63,37 +82,57 @@ def compare(fields: Sequence[Field], loss: Any, entries: Sequence[Entry], start:
     try:
         again = evaluate()
         if not abs(again - recorded) <= 1e-12 * (1 + abs(recorded)):
-            raise TaichiRuntimeError(f"the program cannot be checked: from the same fields it gives a loss of "
-                                     f"{recorded!r} and then of {again!r}; give ti.ad.check what computes the loss")
+            raise TaichiRuntimeError(
+                f"the program cannot be checked: from the same fields it gives a loss of "
+                f"{recorded!r} and then of {again!r}; give ti.ad.check what computes the loss"
+            )
         for field in fields:
             gradient = _adjoint(field).copy()
             for direction in _directions(gradient.shape):
                 found = float((gradient * direction).sum())
-                slopes = [_slope(lambda h: evaluate(field, h * direction), step)  # noqa: B023 - used at once
-                          for step in STEPS]
+                slopes = [
+                    _slope(lambda h: evaluate(field, h * direction), step)  # noqa: B023 - used at once
+                    for step in STEPS
+                ]
                 if not _agree(found, slopes, rel, recorded):
-                    raise TaichiAssertionError(_message(field, direction, found, slopes, rel, entries, start, loss))
+                    raise TaichiAssertionError(
+                        _message(field, direction, found, slopes, rel, entries, start, loss)
+                    )
     finally:
         end.restore()
         start.program.own.changed, start.program.written = changed, written
 
 
 def repeat(entries: Sequence[Entry]) -> None:
-    """Do again what a tape recorded. Raises TaichiRuntimeError where what Python wrote was not kept."""
+    """Do again what a tape recorded. Raises TaichiRuntimeError where what Python wrote was not
+    kept."""
     for entry in entries:
         if isinstance(entry, HostWrite) and entry.written is None:
-            raise TaichiRuntimeError("a tape in which Python wrote to fields is checked with grad_check=, or by giving "
-                                     "ti.ad.check what computes the loss")
+            raise TaichiRuntimeError(
+                "a tape in which Python wrote to fields is checked with grad_check=, or by giving "
+                "ti.ad.check what computes the loss"
+            )
         entry.repeat()
 
 
-def _message(field: Field, direction: Array, found: float, slopes: Sequence[float], rel: float,
-             entries: Sequence[Entry], start: Snapshot, loss: Any) -> str:
+def _message(
+    field: Field,
+    direction: Array,
+    found: float,
+    slopes: Sequence[float],
+    rel: float,
+    entries: Sequence[Entry],
+    start: Snapshot,
+    loss: Any,
+) -> str:
     places = np.argwhere(direction)
     where = f"{[int(k) for k in places[0]]}" if len(places) == 1 else " along a random direction"
     nearest = min(slopes, key=lambda slope: abs(slope - found))
-    return (f"Grad check failed: Not all pass finite difference check. In '{field.symbol}'{where} the gradient is "
-            f"{found!r}, finite differences give {nearest!r}; {_suspect(entries, start, loss, rel)}")
+    return (
+        f"Grad check failed: Not all pass finite difference check. In '{field.symbol}'{where} "
+        f"the gradient is "
+        f"{found!r}, finite differences give {nearest!r}; {_suspect(entries, start, loss, rel)}"
+    )
 
 
 def _value(loss: Any) -> float:
@@ -122,10 +161,14 @@ def _slope(f: Callable[[float], float], step: float) -> float:
 
 
 def _agree(found: float, slopes: Sequence[float], rel: float, scale: float) -> bool:
-    return any(abs(found - slope) <= rel * max(abs(found), abs(slope)) + 1e-8 * (1 + abs(scale)) for slope in slopes)
+    return any(
+        abs(found - slope) <= rel * max(abs(found), abs(slope)) + 1e-8 * (1 + abs(scale))
+        for slope in slopes
+    )
 
 
 # Which launch disagrees with its own differences.
+
 
 def _suspect(entries: Sequence[Entry], start: Snapshot, loss: Any, rel: float) -> str:
     start.restore()
@@ -134,16 +177,24 @@ def _suspect(entries: Sequence[Entry], start: Snapshot, loss: Any, rel: float) -
     for entry in entries:
         if not _agrees_alone(entry, start.program, random, rel):
             return f"{entry} disagrees with its own finite differences"
-    return "every launch agrees with its own finite differences, so what passes between them is wrong"
+    return (
+        "every launch agrees with its own finite differences, so what passes between them is wrong"
+    )
 
 
 def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, rel: float) -> bool:
-    """Whether the reverse of one entry is the transpose of its derivative, in random directions; then do it."""
+    """Whether the reverse of one entry is the transpose of its derivative, in random directions;
+    then do it."""
     here = Snapshot(program, with_gradients=True)
-    pairs = {symbol: program.adjoints[symbol] for symbol in program.fields if symbol in program.adjoints
-             and program.fields[symbol].view.dtype == np.float64}
-    moves, weights = ({symbol: random.uniform(-1, 1, program.fields[symbol].view.shape) for symbol in pairs}
-                      for _ in range(2))
+    pairs = {
+        symbol: program.adjoints[symbol]
+        for symbol in program.fields
+        if symbol in program.adjoints and program.fields[symbol].view.dtype == np.float64
+    }
+    moves, weights = (
+        {symbol: random.uniform(-1, 1, program.fields[symbol].view.shape) for symbol in pairs}
+        for _ in range(2)
+    )
     if isinstance(entry, Launch):
         saved = Versions(program, "save").before_launch(entry.variant, entry.values, entry.buffers)
     else:
@@ -156,7 +207,10 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     for version in saved:
         version.give_back()
     entry.reverse()
-    found = sum(float((program.fields[adjoint].view * moves[symbol]).sum()) for symbol, adjoint in pairs.items())
+    found = sum(
+        float((program.fields[adjoint].view * moves[symbol]).sum())
+        for symbol, adjoint in pairs.items()
+    )
 
     def after(h: float) -> float:
         here.restore()

@@ -1,4 +1,5 @@
 """Derivatives of programs over fields, as functions of arrays. No Jacobian is formed."""
+
 from __future__ import annotations
 
 import sys
@@ -27,34 +28,48 @@ class _Tangents(FwdMode):
     """Forward mode that gives duals to fields with gradients without a word."""
 
     def _warn_of_hidden(self) -> None:
-        self.hidden = {symbol: place for symbol, place in self.hidden.items()
-                       if symbol not in self.program.adjoints or symbol in self.program.hidden}
+        self.hidden = {
+            symbol: place
+            for symbol, place in self.hidden.items()
+            if symbol not in self.program.adjoints or symbol in self.program.hidden
+        }
         super()._warn_of_hidden()
 
 
 class ProgramFunction:
-    """A program as a function of arrays: `run` launches kernels that compute `outputs` from `inputs`.
+    """A program as a function of arrays: `run` launches kernels that compute `outputs` from
+    `inputs`.
 
-    A call sets the inputs to its arguments and the outputs to 0, and runs the program. Afterwards inputs, outputs and
-    gradients hold what belongs to this call, all other fields what they held before. Results are of the kind of the
-    arguments: NumPy arrays of the fields' types, torch tensors, or numbers.
+    A call sets the inputs to its arguments and the outputs to 0, and runs the program. Afterwards
+    inputs, outputs and gradients hold what belongs to this call, all other fields what they held
+    before. Results are of the kind of the arguments: NumPy arrays of the fields' types, torch
+    tensors, or numbers.
     """
 
     def __init__(self, what: str, run: Callable[[], Any], inputs: Any, output: Any) -> None:
         if not callable(run):
-            raise TaichiTypeError(f"{what} takes a function that launches kernels, not a {type(run).__name__}")
+            raise TaichiTypeError(
+                f"{what} takes a function that launches kernels, not a {type(run).__name__}"
+            )
         if inputs is None or output is None:
-            raise TaichiTypeError(f"{what} of a program takes inputs= and output=, fields with gradients")
+            raise TaichiTypeError(
+                f"{what} of a program takes inputs= and output=, fields with gradients"
+            )
         self.what, self.run = what, run
         self.inputs, self.several_inputs = listed(inputs)
         self.outputs, self.several_outputs = listed(output)
-        for one, role in [*((i, "input") for i in self.inputs), *((o, "output") for o in self.outputs)]:
+        for one, role in [
+            *((i, "input") for i in self.inputs),
+            *((o, "output") for o in self.outputs),
+        ]:
             _check(what, one, role)
         for given, role in ((self.inputs, "inputs"), (self.outputs, "outputs")):
             if has_twice(given):
                 raise TaichiTypeError(f"{what}: a field is among the {role} twice")
 
-    def gradient(self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]) -> tuple[Any, Any]:
+    def gradient(
+        self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]
+    ) -> tuple[Any, Any]:
         """The outputs, and the adjoints of the inputs from those of the outputs."""
         values, kind = self._fitting(arrays, "argument")
         current = program()
@@ -68,8 +83,9 @@ class ProgramFunction:
                 tape.grad(seeds)
                 found = [one.to_numpy() for one in self.outputs]
             adjoints = [one.grad.to_numpy() for one in self.inputs]
-        return self._given(found, kind, several=self.several_outputs), \
-            self._given(adjoints, kind, several=self.several_inputs)
+        return self._given(found, kind, several=self.several_outputs), self._given(
+            adjoints, kind, several=self.several_inputs
+        )
 
     def tangents(self, arrays: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
         """The outputs, and their tangents from those of the inputs."""
@@ -81,16 +97,24 @@ class ProgramFunction:
                     self.run()
                 found = [one.to_numpy() for one in self.outputs]
             along = [mode.tangents(one)[0] for one in self.outputs]
-        return self._given(found, kind, several=self.several_outputs), self._given(along, kind, several=self.several_outputs)
+        return self._given(found, kind, several=self.several_outputs), self._given(
+            along, kind, several=self.several_outputs
+        )
 
     @contextmanager
     def _at(self, values: Sequence[Array]) -> Iterator[None]:
-        """Run with some inputs; other fields are afterwards what they were before, and all are where an error is raised."""
+        """Run with some inputs; other fields are afterwards what they were before, and all are
+        where an error is raised."""
         current = program()
         if current.recorder is not None:
-            raise TaichiRuntimeError(f"{self.what} of a program is called within a tape or a forward mode")
+            raise TaichiRuntimeError(
+                f"{self.what} of a program is called within a tape or a forward mode"
+            )
         current.materialize()
-        before, own = Snapshot(current), [(one, one.to_numpy()) for one in [*self.inputs, *self.outputs]]
+        before, own = (
+            Snapshot(current),
+            [(one, one.to_numpy()) for one in [*self.inputs, *self.outputs]],
+        )
         try:
             for one in self.outputs:
                 one.fill(0)
@@ -109,15 +133,20 @@ class ProgramFunction:
     def _fitting(self, arrays: Sequence[Any], role: str) -> tuple[list[Array], str]:
         """Arrays of the shapes and types of the inputs, and what they were."""
         if len(arrays) != len(self.inputs):
-            raise TaichiTypeError(f"{self.what}: {len(arrays)} {role}s for {len(self.inputs)} inputs")
+            raise TaichiTypeError(
+                f"{self.what}: {len(arrays)} {role}s for {len(self.inputs)} inputs"
+            )
         found, kinds = [], set()
         for one, array in zip(self.inputs, arrays):
             given, kind = _as_array(array)
             value = given.to_numpy() if isinstance(given, Field | Ndarray) else np.asarray(given)
             shape = (*one.shape, *one.element_shape)
             if value.shape != shape or value.dtype.kind not in "fiu":
-                raise TaichiTypeError(f"{self.what}: the {role} of {name_of(one)} is an array of shape {value.shape} of "
-                                      f"{value.dtype}, expected numbers of shape {shape}")
+                raise TaichiTypeError(
+                    f"{self.what}: the {role} of {name_of(one)} is an array of shape "
+                    f"{value.shape} of "
+                    f"{value.dtype}, expected numbers of shape {shape}"
+                )
             found.append(value.astype(one.dtype.numpy))
             kinds.add(kind)
         return found, "torch" if "torch" in kinds else "numpy" if "numpy" in kinds else "number"
@@ -128,11 +157,15 @@ class ProgramFunction:
 
     def heads(self, head: Any) -> list[Any]:
         """The adjoint of each output."""
-        return _parts(head, len(self.outputs), several=self.several_outputs, what=f"{self.what}: head")
+        return _parts(
+            head, len(self.outputs), several=self.several_outputs, what=f"{self.what}: head"
+        )
 
     def directions(self, tangent: Any) -> list[Any]:
         """The tangent of each input."""
-        return _parts(tangent, len(self.inputs), several=self.several_inputs, what=f"{self.what}: tangent")
+        return _parts(
+            tangent, len(self.inputs), several=self.several_inputs, what=f"{self.what}: tangent"
+        )
 
 
 def _parts(value: Any, count: int, *, several: bool, what: str) -> list[Any]:
@@ -147,9 +180,13 @@ def _parts(value: Any, count: int, *, several: bool, what: str) -> list[Any]:
 
 def _check(what: str, one: Any, role: str) -> None:
     if not isinstance(one, Field | Ndarray):
-        raise TaichiTypeError(f"{what}: an {role} is a field or an ndarray, not a {type(one).__name__}")
+        raise TaichiTypeError(
+            f"{what}: an {role} is a field or an ndarray, not a {type(one).__name__}"
+        )
     if one.grad is None or (isinstance(one, Field) and not one.has("grad")):
-        raise TaichiTypeError(f"{what}: {role} {name_of(one)} has no gradient: give it needs_grad=True")
+        raise TaichiTypeError(
+            f"{what}: {role} {name_of(one)} has no gradient: give it needs_grad=True"
+        )
 
 
 def _as_array(value: Any) -> tuple[Any, str]:

@@ -1,4 +1,5 @@
 """Fields and arrays that a caller names: one, or a list of them."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Derivatives as functions: `ti.ad.grad` and its kin, of functions in kernels and of programs over fields."""
+"""Derivatives as functions: `ti.ad.grad` and its kin, of functions in kernels and of programs over
+fields."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,25 +14,36 @@ from mlirad.frontend.python.calls import Function
 from mlirad.frontend.python.transforms import Transform
 
 
-def grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None, head: Any = None,
-         override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
+def grad(
+    function: Any,
+    argnums: int | Sequence[int] = 0,
+    *,
+    inputs: Any = None,
+    output: Any = None,
+    head: Any = None,
+    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+) -> Any:
     """The gradient of a `@ti.func` that returns a scalar: a function of the same arguments.
 
-    It has the shape of the argument that `argnums` names, or is a tuple of such for a tuple. Kernels and functions can
-    call it, and Python. Raises TaichiTypeError for anything but a function, for parameters that it does not have; where
-    it is called, for arguments that are no floats, for results that are no scalar, for functions with side effects.
+    It has the shape of the argument that `argnums` names, or is a tuple of such for a tuple.
+    Kernels and functions can call it, and Python. Raises TaichiTypeError for anything but a
+    function, for parameters that it does not have; where it is called, for arguments that are no
+    floats, for results that are no scalar, for functions with side effects.
 
-    With `inputs` and `output`, the gradient of a program: a kernel or Python function without arguments, which computes
-    the field `output` from the fields `inputs` (or a list of outputs). It is a Python function of an array for each input,
-    and gives as many arrays of the same kind (NumPy, torch, numbers): a tuple, or one for a single field. `head` is the
-    output's adjoint, an array of its shape; by default 1 for an output of shape (). `override` is a dictionary of
-    functions by field: the adjoint that arrives at a field, an array of its shape, is replaced by what the function makes
-    of it. Fields other than inputs, outputs and gradients are afterwards what they were before. Raises TaichiTypeError
-    for fields without gradients, arrays and adjoints of another shape, and for overrides of fields that several launches
-    write.
+    With `inputs` and `output`, the gradient of a program: a kernel or Python function without
+    arguments, which computes the field `output` from the fields `inputs` (or a list of outputs). It
+    is a Python function of an array for each input, and gives as many arrays of the same kind
+    (NumPy, torch, numbers): a tuple, or one for a single field. `head` is the output's adjoint, an
+    array of its shape; by default 1 for an output of shape (). `override` is a dictionary of
+    functions by field: the adjoint that arrives at a field, an array of its shape, is replaced by
+    what the function makes of it. Fields other than inputs, outputs and gradients are afterwards
+    what they were before. Raises TaichiTypeError for fields without gradients, arrays and adjoints
+    of another shape, and for overrides of fields that several launches write.
     """
     if _is_program(function, "grad", argnums, inputs, output, head, override):
-        called = value_and_grad(function, inputs=inputs, output=output, head=head, override=override)
+        called = value_and_grad(
+            function, inputs=inputs, output=output, head=head, override=override
+        )
 
         @wraps(called)
         def gradient(*arrays: Any) -> Any:
@@ -40,9 +53,17 @@ def grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None,
     return Derivative("grad", function, argnums)
 
 
-def value_and_grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None,
-                   head: Any = None, override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
-    """A function that gives the result of a `@ti.func`, or the outputs of a program, and the gradient; see `grad`."""
+def value_and_grad(
+    function: Any,
+    argnums: int | Sequence[int] = 0,
+    *,
+    inputs: Any = None,
+    output: Any = None,
+    head: Any = None,
+    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+) -> Any:
+    """A function that gives the result of a `@ti.func`, or the outputs of a program, and the
+    gradient; see `grad`."""
     if not _is_program(function, "value_and_grad", argnums, inputs, output, head, override):
         return Derivative("value_and_grad", function, argnums)
     program = ProgramFunction("ti.ad.grad", function, inputs, output)
@@ -54,11 +75,15 @@ def value_and_grad(function: Any, argnums: int | Sequence[int] = 0, *, inputs: A
     return _named(gradient, function, "grad")
 
 
-def jvp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None) -> Any:
-    """A function that gives the result of a `@ti.func` and its tangent (Jacobian times vector), in its structure.
+def jvp(
+    function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None
+) -> Any:
+    """A function that gives the result of a `@ti.func` and its tangent (Jacobian times vector), in
+    its structure.
 
-    It takes the arguments of the function, then `tangent`: of the shape of the argument that `argnums` names, or a tuple.
-    With `inputs` and `output`, that of a program: it takes an array for each input, then `tangent`, one or a tuple too.
+    It takes the arguments of the function, then `tangent`: of the shape of the argument that
+    `argnums` names, or a tuple. With `inputs` and `output`, that of a program: it takes an array
+    for each input, then `tangent`, one or a tuple too.
     """
     if not _is_program(function, "jvp", argnums, inputs, output):
         return Derivative("jvp", function, argnums)
@@ -71,12 +96,20 @@ def jvp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, 
     return _named(tangents, function, "jvp")
 
 
-def vjp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None,
-        override: Mapping[Any, Callable[[Any], Any]] | None = None) -> Any:
-    """A function that gives the result of a `@ti.func` and the adjoint of its argument (vector times Jacobian).
+def vjp(
+    function: Any,
+    argnums: int | Sequence[int] = 0,
+    *,
+    inputs: Any = None,
+    output: Any = None,
+    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+) -> Any:
+    """A function that gives the result of a `@ti.func` and the adjoint of its argument (vector
+    times Jacobian).
 
-    It takes the arguments of the function, then `adjoint`, which has the structure of the result. With `inputs` and
-    `output`, that of a program: it takes an array for each input, then `adjoint`, one for the output or a tuple.
+    It takes the arguments of the function, then `adjoint`, which has the structure of the result.
+    With `inputs` and `output`, that of a program: it takes an array for each input, then `adjoint`,
+    one for the output or a tuple.
     """
     if not _is_program(function, "vjp", argnums, inputs, output, None, override):
         return Derivative("vjp", function, argnums)
@@ -90,10 +123,11 @@ def vjp(function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, 
 
 
 def jacobian(function: Any, argnums: int | Sequence[int] = 0) -> Any:
-    """All derivatives of the result of a `@ti.func`: row i, column j is that of component i in component j.
+    """All derivatives of the result of a `@ti.func`: row i, column j is that of component i in
+    component j.
 
-    Of a scalar, it has the shape of the argument; in a scalar, that of the result. Raises TaichiTypeError for other
-    derivatives of matrices or in them.
+    Of a scalar, it has the shape of the argument; in a scalar, that of the result. Raises
+    TaichiTypeError for other derivatives of matrices or in them.
     """
     return Derivative("jacobian", function, argnums)
 
@@ -104,13 +138,19 @@ def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
 
 
 def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: Any) -> bool:
-    """Whether derivatives of a program are asked for. Raises TaichiTypeError where it is both or neither."""
+    """Whether derivatives of a program are asked for. Raises TaichiTypeError where it is both or
+    neither."""
     if all(option is None for option in options):
         return False
     if isinstance(function, Function | Transform):
-        raise TaichiTypeError(f"ti.ad.{kind}: inputs= and output= belong to a program, and '{function.__name__}' is a @ti.func")
+        raise TaichiTypeError(
+            f"ti.ad.{kind}: inputs= and output= belong to a program, and '{function.__name__}' "
+            f"is a @ti.func"
+        )
     if argnums != 0:
-        raise TaichiTypeError(f"ti.ad.{kind}: argnums= belongs to a @ti.func; a program has inputs=")
+        raise TaichiTypeError(
+            f"ti.ad.{kind}: argnums= belongs to a @ti.func; a program has inputs="
+        )
     return True
 
 

@@ -1,4 +1,5 @@
 """Which arrays a kernel reads, stores to, and only adds to."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass, field
@@ -16,7 +17,8 @@ Array = str | int  # a field's name, or the number of an argument
 
 @dataclass
 class Accesses:
-    """Arrays with the place of a first access; `added` has those that nothing is done to but adding."""
+    """Arrays with the place of a first access; `added` has those that nothing is done to but
+    adding."""
 
     read: dict[Array, str] = field(default_factory=dict)
     stored: dict[Array, str] = field(default_factory=dict)

@@ -1,4 +1,6 @@
-"""The array arguments of the launches on a tape: which of them carry derivatives, and what reverses need of them."""
+"""The array arguments of the launches on a tape: which of them carry derivatives, and what reverses
+need of them."""
+
 from __future__ import annotations
 
 from bisect import bisect_left, insort
@@ -25,7 +27,9 @@ class KnownArray:
         self.name, self.kernel = buffer.name, kernel
         self.theirs = buffer.program_memory()  # kept alive, so that its address means this array
         self.is_ours = buffer.is_ours
-        self.mirror: Mirror | None = None if self.is_ours else Mirror(self.theirs)  # takes memory when it is written to
+        self.mirror: Mirror | None = (
+            None if self.is_ours else Mirror(self.theirs)
+        )  # takes memory when it is written to
         self.is_watched = False  # whether the mirror holds something
         self.is_whole = False  # and all of it
         self.hidden: Ndarray | None = None
@@ -52,7 +56,8 @@ class KnownArray:
         self.hidden.is_gradient = True
 
     def of_launch(self, buffer: ArrayBuffer, needs_grad: bool) -> ArrayBuffer:
-        """What a launch passes, with the hidden gradient where there is one and the kernel has a use for it."""
+        """What a launch passes, with the hidden gradient where there is one and the kernel has a
+        use for it."""
         if needs_grad and self.hidden is not None:
             buffer = replace(buffer, grad=array_buffer(self.hidden, self.name, False))
         if needs_grad:
@@ -65,7 +70,9 @@ class KnownArray:
             return buffer
         own, last = self.mirror.own, self._of_reverse
         if last is None or _address(last.grad) != _address(buffer.grad):
-            last = self._of_reverse = ArrayBuffer(own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True)
+            last = self._of_reverse = ArrayBuffer(
+                own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True
+            )
         return last
 
 
@@ -77,10 +84,14 @@ class Arrays:
         self.known: dict[Any, KnownArray] = {}
         self._choices: dict[Any, tuple[Variant, dict[int, str]]] = {}
         self._accesses: dict[Variant, list[tuple[int, Footprint, bool]]] = {}
-        self._extents: list[tuple[int, int, int, KnownArray]] = []  # of arrays that are not ours, in the order of memory
+        self._extents: list[
+            tuple[int, int, int, KnownArray]
+        ] = []  # of arrays that are not ours, in the order of memory
         self._longest = 0
         self._called: dict[KnownArray, None] = {}  # by a function that is running
-        self._given: dict[KnownArray, tuple[str, Array]] = {}  # that gradients given for functions may read, and a copy
+        self._given: dict[
+            KnownArray, tuple[str, Array]
+        ] = {}  # that gradients given for functions may read, and a copy
 
     def know(self, buffer: ArrayBuffer, kernel: str) -> KnownArray:
         """What is known of an array argument."""
@@ -94,7 +105,9 @@ class Arrays:
         return found
 
     def _find_overlaps(self, new: KnownArray, start: int, end: int) -> None:
-        for first, last, _, old in self._extents[bisect_left(self._extents, (start - self._longest,)):]:
+        for first, last, _, old in self._extents[
+            bisect_left(self._extents, (start - self._longest,)) :
+        ]:
             if first >= end:
                 break
             if last > start and overlap(old.theirs, new.theirs):
@@ -105,8 +118,11 @@ class Arrays:
 
     # Which arrays carry derivatives.
 
-    def with_gradients(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> tuple[Variant, list[ArrayBuffer]]:
-        """A variant and its arrays, where derivatives pass through arrays without gradients: with hidden ones.
+    def with_gradients(
+        self, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> tuple[Variant, list[ArrayBuffer]]:
+        """A variant and its arrays, where derivatives pass through arrays without gradients: with
+        hidden ones.
 
         Raises TaichiRuntimeError for arrays that carry a derivative and share memory with others.
         """
@@ -122,21 +138,34 @@ class Arrays:
                 break
             for position, place in missing.items():
                 known[position].hide_gradient(place, variant.kernel.arrays[position].dtype)
-        found = [one.of_launch(buffer, needs) for one, buffer, needs in zip(known, buffers, chosen.array_needs_grad)]
+        found = [
+            one.of_launch(buffer, needs)
+            for one, buffer, needs in zip(known, buffers, chosen.array_needs_grad)
+        ]
         for one in known:
             _check_apart(one)
         return chosen, found
 
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> tuple[Variant, dict[int, str]]:
-        """The variant for arrays some of which have hidden gradients, or which others need one, and where."""
+        """The variant for arrays some of which have hidden gradients, or which others need one, and
+        where."""
         arrays, adjoints = variant.kernel.arrays, self.program.adjoints
-        mine = frozenset(position for position, given in enumerate(hidden)
-                         if given and not arrays[position].is_cut and not variant.array_needs_grad[position])
-        carries: set[Any] = {number for number, position in variant.array_positions.items()
-                             if variant.array_needs_grad[position] or position in mine}
+        mine = frozenset(
+            position
+            for position, given in enumerate(hidden)
+            if given and not arrays[position].is_cut and not variant.array_needs_grad[position]
+        )
+        carries: set[Any] = {
+            number
+            for number, position in variant.array_positions.items()
+            if variant.array_needs_grad[position] or position in mine
+        }
         missing: dict[int, str] = {}
         flows = list(variant.flows().between)
-        while flow := next((flow for flow in flows if any(s in carries or s in adjoints for s in flow.sources)), None):
+        while flow := next(
+            (flow for flow in flows if any(s in carries or s in adjoints for s in flow.sources)),
+            None,
+        ):
             flows.remove(flow)
             if isinstance(flow.target, int) and flow.target not in carries:
                 position = variant.array_positions[flow.target]
@@ -164,9 +193,13 @@ class Arrays:
 
     @contextmanager
     def added_up(self) -> Iterator[None]:
-        """What tensors of torch have as gradients is 0 within, and what they had before is added afterwards."""
-        views = [one.gradient.array() for one in dict.fromkeys(self.known.values())
-                 if one.gradient is not None and not isinstance(one.gradient.owner, Ndarray)]
+        """What tensors of torch have as gradients is 0 within, and what they had before is added
+        afterwards."""
+        views = [
+            one.gradient.array()
+            for one in dict.fromkeys(self.known.values())
+            if one.gradient is not None and not isinstance(one.gradient.owner, Ndarray)
+        ]
         before = [view.copy() for view in views]
         for view in views:
             view[...] = 0
@@ -178,11 +211,19 @@ class Arrays:
 
     # What reverses need.
 
-    def look(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer], known: Sequence[KnownArray],
-             versions: Versions) -> tuple[list[ArrayBuffer], list[UnseenWrite], list[Version]]:
-        """Before a launch: the arrays for its reverse, what Python wrote since the last one, and what is kept for loops.
+    def look(
+        self,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        known: Sequence[KnownArray],
+        versions: Versions,
+    ) -> tuple[list[ArrayBuffer], list[UnseenWrite], list[Version]]:
+        """Before a launch: the arrays for its reverse, what Python wrote since the last one, and
+        what is kept for loops.
 
-        Raises TaichiRuntimeError where Python wrote what an earlier reverse needs, and the tape's rules keep nothing.
+        Raises TaichiRuntimeError where Python wrote what an earlier reverse needs, and the tape's
+        rules keep nothing.
         """
         unseen: list[UnseenWrite] = []
         saved: list[Version] = []
@@ -194,20 +235,28 @@ class Arrays:
             if one.mirror is None or buffer.is_mirror:
                 continue
             box = footprint.box(values)
-            if is_written and buffer.address in versions.needed:  # by a loop, or by a gradient that was given
+            if (
+                is_written and buffer.address in versions.needed
+            ):  # by a loop, or by a gradient that was given
                 saved += versions.before_write(buffer.address, one.theirs, box, footprint.place)
             if one.is_watched or not is_written:
                 unseen += self.look_at(one, versions, box)
         return [one.of_reverse(buffer) for one, buffer in zip(known, buffers)], unseen, saved
 
-    def look_at(self, one: KnownArray, versions: Versions, box: Box | None = None) -> list[UnseenWrite]:
+    def look_at(
+        self, one: KnownArray, versions: Versions, box: Box | None = None
+    ) -> list[UnseenWrite]:
         """What Python wrote to a box, or all, of an array that is not ours."""
         mirror = one.mirror
         assert mirror is not None
         at = one.whole if box is None else box
-        found = mirror.look(at, lambda: versions.before_change(mirror.own.address, mirror.own.values, at, mirror.differs,
-                                                               one.describe(), caller()),
-                            one.gradient if one.is_whole else None)
+        found = mirror.look(
+            at,
+            lambda: versions.before_change(
+                mirror.own.address, mirror.own.values, at, mirror.differs, one.describe(), caller()
+            ),
+            one.gradient if one.is_whole else None,
+        )
         one.is_watched, one.is_whole = True, one.is_whole or box is None
         return [found] if found is not None and found.matters else []
 
@@ -225,26 +274,38 @@ class Arrays:
 
     def seen_by_call(self, buffers: Sequence[ArrayBuffer], kernel: str) -> None:
         """Note the arrays of a launch inside a function with a gradient of its own."""
-        self._called.update({self.know(buffer, kernel): None for buffer in buffers if not buffer.is_ours})
+        self._called.update(
+            {self.know(buffer, kernel): None for buffer in buffers if not buffer.is_ours}
+        )
 
     def hold_given(self, function: str) -> None:
-        """A function was called whose gradient, which runs on the program's own arrays, may read what there is now."""
+        """A function was called whose gradient, which runs on the program's own arrays, may read
+        what there is now."""
         self._given.update({one: (function, one.theirs.copy()) for one in self._called})
         self._called.clear()
 
     def check_given(self) -> None:
-        """Raise TaichiRuntimeError where Python has changed what a gradient given for a function may read."""
+        """Raise TaichiRuntimeError where Python has changed what a gradient given for a function
+        may read."""
         for one, (function, copy) in self._given.items():
             if not same_bits(one.theirs, copy):
-                raise TaichiRuntimeError(f"{one.describe()}, launched by function '{function}', was changed in Python since: "
-                                         "the gradient given for that function would read what is there now; pass a "
-                                         "ti.ndarray, or a new array to each call")
+                raise TaichiRuntimeError(
+                    f"{one.describe()}, launched by function '{function}', was changed in Python "
+                    f"since: "
+                    "the gradient given for that function would read what is there now; pass a "
+                    "ti.ndarray, or a new array to each call"
+                )
 
     def _watched(self) -> list[KnownArray]:
         return [one for one in dict.fromkeys(self.known.values()) if one.is_watched]
 
-    def take(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
-             known: Sequence[KnownArray]) -> None:
+    def take(
+        self,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        known: Sequence[KnownArray],
+    ) -> None:
         """After a launch: hold what it wrote."""
         for position, footprint, is_written in self._of(piece):
             if is_written:
@@ -261,8 +322,14 @@ class Arrays:
             footprints, positions = piece.footprints(), piece.array_positions
             found = self._accesses[piece] = [
                 (positions[access.array], access, is_written)
-                for accesses, is_written in ((footprints.needed, False), (footprints.active, False), (footprints.written, True))
-                for access in accesses if isinstance(access.array, int)]
+                for accesses, is_written in (
+                    (footprints.needed, False),
+                    (footprints.active, False),
+                    (footprints.written, True),
+                )
+                for access in accesses
+                if isinstance(access.array, int)
+            ]
         return found
 
 
@@ -281,9 +348,12 @@ def _key(buffer: ArrayBuffer) -> Any:
 
 
 def _check_apart(one: KnownArray) -> None:
-    """Raise TaichiRuntimeError for an array that shares memory with another, where one of them carries a derivative."""
+    """Raise TaichiRuntimeError for an array that shares memory with another, where one of them
+    carries a derivative."""
     for other in one.overlaps:
         if one.gradient is not None or other.gradient is not None:
-            raise TaichiRuntimeError(f"{one.describe()}, of shape {one.theirs.shape}, and {other.describe()}, of shape "
-                                     f"{other.theirs.shape}, share memory and are not the same array, and a derivative "
-                                     "passes through it: pass one array and an index, or a ti.ndarray")
+            raise TaichiRuntimeError(
+                f"{one.describe()}, of shape {one.theirs.shape}, and {other.describe()}, of shape "
+                f"{other.theirs.shape}, share memory and are not the same array, and a derivative "
+                "passes through it: pass one array and an index, or a ti.ndarray"
+            )

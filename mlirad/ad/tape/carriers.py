@@ -1,4 +1,6 @@
-"""Which arrays hold values that carry a derivative while a tape records, and which of these no launch has read since."""
+"""Which arrays hold values that carry a derivative while a tape records, and which of these no
+launch has read since."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,8 +23,9 @@ class Carriers:
         self._followed = 0
 
     def follow(self, entries: Sequence[Entry]) -> None:
-        """Take note of what was recorded since the last time; steps of checkpointed loops come by `launched`."""
-        for entry in entries[self._followed:]:
+        """Take note of what was recorded since the last time; steps of checkpointed loops come by
+        `launched`."""
+        for entry in entries[self._followed :]:
             if isinstance(entry, Launch):
                 self.launched(entry.flows(), entry.written_boxes)
             elif isinstance(entry, HostCopy):
@@ -46,10 +49,13 @@ class Carriers:
 
     def has_gradient(self, array: Any) -> bool:
         """Whether an array, as flows name it, may pass a derivative on."""
-        return array in self.program.adjoints if isinstance(array, str) else array.gradient is not None
+        return (
+            array in self.program.adjoints if isinstance(array, str) else array.gradient is not None
+        )
 
     def overwritten(self, array: Any, box: Box) -> bool:
-        """Python writes to a box: whether something there carries a derivative that no launch has read."""
+        """Python writes to a box: whether something there carries a derivative that no launch has
+        read."""
         region = self.unread.get(array)
         if region is None:
             return False

@@ -1,4 +1,6 @@
-"""Derivatives that threads share: a recorder leaves alone what another thread's used last, until it uses it itself."""
+"""Derivatives that threads share: a recorder leaves alone what another thread's used last, until it
+uses it itself."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +14,8 @@ from mlirad.runtime.variant import Variant
 class Claims:
     """The gradients and duals that one recorder clears and uses.
 
-    What is cleared when it begins are those that no other living thread's recorder used last; such a one is cleared when
-    this recorder comes to use it, and is then this thread's.
+    What is cleared when it begins are those that no other living thread's recorder used last; such
+    a one is cleared when this recorder comes to use it, and is then this thread's.
     """
 
     def __init__(self, program: Program) -> None:

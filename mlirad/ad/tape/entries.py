@@ -1,4 +1,5 @@
 """What a tape records: launches, writes from Python, and functions with a gradient of their own."""
+
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -68,9 +69,13 @@ class Launch(Entry):
     buffers: Sequence[Any]
     saved: list[Version]
     derivative: Derivative  # for the gradients that fields had then: what was saved belongs to it
-    given: Sequence[ArrayBuffer] = ()  # the arrays as the program has them; `buffers` are those of the reverse
+    given: Sequence[
+        ArrayBuffer
+    ] = ()  # the arrays as the program has them; `buffers` are those of the reverse
     named: Sequence[Any] = ()  # what stands for them in flows
-    is_checked: bool = False  # that iterations of its parallel loops do not meet, where that was not known before
+    is_checked: bool = (
+        False  # that iterations of its parallel loops do not meet, where that was not known before
+    )
 
     def flows(self) -> Sequence[Flow]:
         """Which arrays pass derivatives to which."""
@@ -79,7 +84,9 @@ class Launch(Entry):
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
-        values = flat_values(self.values, self.buffers, variant, reverse=True, tangents=self.derivative.tangents)
+        values = flat_values(
+            self.values, self.buffers, variant, reverse=True, tangents=self.derivative.tangents
+        )
         if not self.is_checked:
             variant.check(self.derivative.check, values)
             self.is_checked = True
@@ -91,7 +98,9 @@ class Launch(Entry):
 
     def written_boxes(self, array: Any) -> list[Box]:
         """What it writes of an array, as flows name it."""
-        return written_boxes(array, self.derivative.footprints, self.variant, self.values, self.named)
+        return written_boxes(
+            array, self.derivative.footprints, self.variant, self.values, self.named
+        )
 
     def arrays(self) -> Sequence[ArrayBuffer]:
         """Its array arguments."""
@@ -99,7 +108,9 @@ class Launch(Entry):
 
     def writes_arrays(self) -> bool:
         """Whether it writes to one of them."""
-        return any(isinstance(footprint.array, int) for footprint in self.derivative.footprints.written)
+        return any(
+            isinstance(footprint.array, int) for footprint in self.derivative.footprints.written
+        )
 
     def __str__(self) -> str:
         place = source_location(self.variant.kernel.module.operation.location)
@@ -108,7 +119,9 @@ class Launch(Entry):
     def repeat(self) -> None:
         """Run it again at the present state."""
         buffers = [buffer.renewed() for buffer in self.given]
-        self.variant.launch("primal", flat_values(self.values, buffers, self.variant, reverse=False))
+        self.variant.launch(
+            "primal", flat_values(self.values, buffers, self.variant, reverse=False)
+        )
 
 
 @dataclass
@@ -116,7 +129,9 @@ class HostWrite(Entry):
     """A write from Python: a store of constants."""
 
     view: np.ndarray[Any, Any]
-    adjoints: Sequence[np.ndarray[Any, Any]]  # and what else is about the elements that were written over
+    adjoints: Sequence[
+        np.ndarray[Any, Any]
+    ]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
     written: np.ndarray[Any, Any] | None = None  # once it is done, where the tape is asked for it
@@ -146,7 +161,8 @@ class HostWrite(Entry):
 
 @dataclass
 class HostCopy(Entry):
-    """A copy of one field to another; `kinds` are the derivatives of a field that go back with it."""
+    """A copy of one field to another; `kinds` are the derivatives of a field that go back with
+    it."""
 
     target: Field
     source: Field
@@ -208,20 +224,38 @@ class Replaced(Entry):
 
 
 def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -> Sequence[Flow]:
-    """Flows between fields and what stands for the array arguments of a launch, without those declared to carry nothing."""
+    """Flows between fields and what stands for the array arguments of a launch, without those
+    declared to carry nothing."""
     if not named:
         return flows
-    names = {number: named[position] for number, position in variant.array_positions.items()
-             if not variant.kernel.arrays[position].is_cut}
-    return [flow.renamed(names) for flow in flows if isinstance(flow.target, str) or flow.target in names]
+    names = {
+        number: named[position]
+        for number, position in variant.array_positions.items()
+        if not variant.kernel.arrays[position].is_cut
+    }
+    return [
+        flow.renamed(names)
+        for flow in flows
+        if isinstance(flow.target, str) or flow.target in names
+    ]
 
 
-def written_boxes(array: Any, footprints: Footprints, variant: Variant, values: Sequence[Any],
-                  named: Sequence[Any]) -> list[Box]:
+def written_boxes(
+    array: Any,
+    footprints: Footprints,
+    variant: Variant,
+    values: Sequence[Any],
+    named: Sequence[Any],
+) -> list[Box]:
     """What a launch writes of an array, as flows name it."""
-    names: dict[str | int, Any] = \
-        {number: named[position] for number, position in variant.array_positions.items()} if named else {}
-    return [one.box(values) for one in footprints.written if names.get(one.array, one.array) == array]
+    names: dict[str | int, Any] = (
+        {number: named[position] for number, position in variant.array_positions.items()}
+        if named
+        else {}
+    )
+    return [
+        one.box(values) for one in footprints.written if names.get(one.array, one.array) == array
+    ]
 
 
 def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
@@ -229,16 +263,23 @@ def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[
     if isinstance(target, Ndarray):
         return target.address, target.values, None if target.grad is None else target.grad.values
     adjoint = target.existing("grad")
-    return target.symbol, target.located().view, None if adjoint is None or adjoint.memory is None else \
-        adjoint.memory.view
+    return (
+        target.symbol,
+        target.located().view,
+        None if adjoint is None or adjoint.memory is None else adjoint.memory.view,
+    )
 
 
 def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) -> Box:
-    """The box of an element (`index` into a view, its first axes; a slice stands for all of an axis), or of all."""
+    """The box of an element (`index` into a view, its first axes; a slice stands for all of an
+    axis), or of all."""
     whole: Box = ((None, None),) * view.ndim
     if index is None:
         return whole
-    return (*((None, None) if isinstance(i, slice) else (i, i) for i in index), *whole[len(index):])
+    return (
+        *((None, None) if isinstance(i, slice) else (i, i) for i in index),
+        *whole[len(index) :],
+    )
 
 
 def touched_box(target: Any, index: tuple[int | slice, ...] | None) -> Box:
@@ -247,5 +288,15 @@ def touched_box(target: Any, index: tuple[int | slice, ...] | None) -> Box:
     return box_of(view, index) if view.ndim == rank else ((None, None),) * rank
 
 
-__all__ = ["Entry", "HostCopy", "HostWrite", "Launch", "Replaced", "box_of", "memory_of", "named_flows", "touched_box",
-           "written_boxes"]
+__all__ = [
+    "Entry",
+    "HostCopy",
+    "HostWrite",
+    "Launch",
+    "Replaced",
+    "box_of",
+    "memory_of",
+    "named_flows",
+    "touched_box",
+    "written_boxes",
+]

@@ -1,4 +1,6 @@
-"""A copy of what reverses need of an array that Python may change unseen: one of NumPy's or torch's."""
+"""A copy of what reverses need of an array that Python may change unseen: one of NumPy's or
+torch's."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -20,10 +22,11 @@ _BLOCK, _SMALL = 1 << 16, 1 << 12
 
 
 class Mirror:
-    """Kernels run on the program's array (`theirs`), their reverses on this copy (`own`), which Python cannot reach.
+    """Kernels run on the program's array (`theirs`), their reverses on this copy (`own`), which
+    Python cannot reach.
 
-    It holds the elements that launches have looked at. Where one of them differs when the next launch looks, Python has
-    written it since.
+    It holds the elements that launches have looked at. Where one of them differs when the next
+    launch looks, Python has written it since.
     """
 
     def __init__(self, theirs: Array) -> None:
@@ -38,7 +41,9 @@ class Mirror:
         """Whether the program's array holds something else in a box."""
         return not same_bits(part(self.theirs, box), part(self.own.values, box))
 
-    def look(self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None) -> UnseenWrite | None:
+    def look(
+        self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
+    ) -> UnseenWrite | None:
         """Hold the elements of a box as they are now; what Python wrote since.
 
         `keep` copies what earlier reverses need of what was there before.
@@ -56,7 +61,8 @@ class Mirror:
 
 @dataclass
 class UnseenWrite(Entry):
-    """A write from Python to an array argument: a store of constants to the elements that differ since."""
+    """A write from Python to an array argument: a store of constants to the elements that differ
+    since."""
 
     saved: list[Version]
     box: Box
@@ -83,8 +89,11 @@ class UnseenWrite(Entry):
 
     def repeat(self) -> None:
         """Raise TaichiRuntimeError: what was written into the program's own array is not kept."""
-        raise TaichiRuntimeError("a tape in which Python changed an array argument is not run again to check its gradients: "
-                                 "give ti.ad.check what computes the loss")
+        raise TaichiRuntimeError(
+            "a tape in which Python changed an array argument is not run again to check its "
+            "gradients: "
+            "give ti.ad.check what computes the loss"
+        )
 
     def __str__(self) -> str:
         return "a write from Python to an array argument"
@@ -97,7 +106,9 @@ def same_bits(left: Array, right: Array) -> bool:
     if not (left.flags.c_contiguous and right.flags.c_contiguous):
         return not (bits(left) != bits(right)).any()
     one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
-    return not any((one[k:k + _BLOCK] != other[k:k + _BLOCK]).any() for k in range(0, one.size, _BLOCK))
+    return not any(
+        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
+    )
 
 
 def bits(values: Array) -> Array:

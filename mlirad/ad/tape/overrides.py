@@ -1,4 +1,5 @@
 """Adjoints that are replaced on their way through a program."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -15,7 +16,8 @@ from mlirad.runtime.footprints import Flow
 
 
 class Override(Entry):
-    """The adjoint of a field, once all that read the field has been reversed, becomes a function of itself."""
+    """The adjoint of a field, once all that read the field has been reversed, becomes a function of
+    itself."""
 
     def __init__(self, field: Field, function: Callable[[Any], Any]) -> None:
         self.field, self.function = field, function
@@ -30,8 +32,11 @@ class Override(Entry):
         arrived = self.field.derivative("grad").to_numpy()
         replaced = np.asarray(self.function(arrived.copy()))
         if replaced.shape != arrived.shape or replaced.dtype.kind not in "fiu":
-            raise TaichiTypeError(f"the override of field '{self.field.symbol}' gave an array of shape {replaced.shape} of "
-                                  f"{replaced.dtype}, expected numbers of shape {arrived.shape}")
+            raise TaichiTypeError(
+                f"the override of field '{self.field.symbol}' gave an array of shape "
+                f"{replaced.shape} of "
+                f"{replaced.dtype}, expected numbers of shape {arrived.shape}"
+            )
         self.field.derivative("grad").from_numpy(replaced)
 
     def repeat(self) -> None:
@@ -42,30 +47,42 @@ class Override(Entry):
 
 
 def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
-    """Make a closed tape replace adjoints: that of a field, where it leaves for what wrote the field.
+    """Make a closed tape replace adjoints: that of a field, where it leaves for what wrote the
+    field.
 
-    Raises TaichiTypeError for what is no field, for fields without adjoint, and for those that are written several times,
-    or read by what writes them.
+    Raises TaichiTypeError for what is no field, for fields without adjoint, and for those that are
+    written several times, or read by what writes them.
     """
     for field, function in overrides.items():
         if not isinstance(field, Field) or not callable(function):
             raise TaichiTypeError("override= is a dictionary of functions by field")
         if not field.has("grad"):
-            raise TaichiTypeError(f"override of field '{field.symbol}': it has no gradient, so no adjoint arrives there")
+            raise TaichiTypeError(
+                f"override of field '{field.symbol}': it has no gradient, so no adjoint arrives "
+                f"there"
+            )
         writers = [entry for entry in tape.entries if _may_write(entry, field)]
         if len(writers) > 1 or not all(isinstance(entry, Launch | HostCopy) for entry in writers):
-            raise TaichiTypeError(f"override of field '{field.symbol}': it is written by {', then '.join(map(str, writers))}; "
-                                  "only the adjoint of a field that one launch of a kernel writes can be replaced")
+            raise TaichiTypeError(
+                f"override of field '{field.symbol}': it is written by "
+                f"{', then '.join(map(str, writers))}; "
+                "only the adjoint of a field that one launch of a kernel writes can be replaced"
+            )
         if any(field.symbol in flow.sources for entry in writers for flow in entry.flows()):
-            raise TaichiTypeError(f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so its adjoint is "
-                                  "never in one place: write it in a kernel of its own")
+            raise TaichiTypeError(
+                f"override of field '{field.symbol}': {writers[0]} writes it and reads it, so "
+                f"its adjoint is "
+                "never in one place: write it in a kernel of its own"
+            )
         position = tape.entries.index(writers[0]) + 1 if writers else 0
         tape.entries.insert(position, Override(field, function))
 
 
 def _may_write(entry: Entry, field: Field) -> bool:
     if isinstance(entry, Launch):
-        return any(footprint.array == field.symbol for footprint in entry.derivative.footprints.written)
+        return any(
+            footprint.array == field.symbol for footprint in entry.derivative.footprints.written
+        )
     if isinstance(entry, HostCopy):
         return entry.target is field
     if isinstance(entry, HostWrite):

@@ -1,4 +1,5 @@
 """Where in the user's program something happens."""
+
 from __future__ import annotations
 
 import sys

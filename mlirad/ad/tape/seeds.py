@@ -1,4 +1,6 @@
-"""Seeds of a reverse, the gradients that it clears or adds to, and whether it left the primal memory alone."""
+"""Seeds of a reverse, the gradients that it clears or adds to, and whether it left the primal
+memory alone."""
+
 from __future__ import annotations
 
 import zlib
@@ -24,26 +26,34 @@ def check_loss(loss: Any) -> None:
         if loss.shape != () or loss.element_shape:
             raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar")
         if not loss.has("grad"):
-            raise TaichiRuntimeError("Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
-                                     "for all fields that are required by autodiff.")
+            raise TaichiRuntimeError(
+                "Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
+                "for all fields that are required by autodiff."
+            )
     elif isinstance(loss, Ndarray):
         if loss.values.size != 1:
             raise TaichiRuntimeError("The loss of `Tape` must be an ndarray with only one element")
         if loss.grad is None:
-            raise TaichiRuntimeError("Gradients of loss are not allocated, please set needs_grad=True for all ndarrays "
-                                     "that are required by autodiff.")
+            raise TaichiRuntimeError(
+                "Gradients of loss are not allocated, please set needs_grad=True for all ndarrays "
+                "that are required by autodiff."
+            )
     else:
-        raise TaichiRuntimeError(f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}")
+        raise TaichiRuntimeError(
+            f"The loss of `Tape` must be a 0-D field, not a {type(loss).__name__}"
+        )
 
 
 def check_seeds(seeds: Mapping[Any, Any], current: Program) -> list[tuple[Any, Array]]:
     """Outputs with their seeds as arrays of the outputs' shapes (`shape + element_shape`).
 
-    Raises TaichiTypeError for what is no dictionary, for outputs that are no fields or ndarrays with a gradient, and for
-    seeds of another shape or type.
+    Raises TaichiTypeError for what is no dictionary, for outputs that are no fields or ndarrays
+    with a gradient, and for seeds of another shape or type.
     """
     if not isinstance(seeds, Mapping):
-        raise TaichiTypeError(f"seeds are a dictionary of arrays by output, not a {type(seeds).__name__}")
+        raise TaichiTypeError(
+            f"seeds are a dictionary of arrays by output, not a {type(seeds).__name__}"
+        )
     current.materialize()
     return [(output, _seed(output, seed)) for output, seed in seeds.items()]
 
@@ -55,7 +65,11 @@ def ones_like(loss: Any) -> Array:
 
 def name_of(target: Any) -> str:
     """A field or an ndarray, for messages."""
-    return f"field '{target.symbol}'" if isinstance(target, Field) else f"an ndarray of shape {target.shape}"
+    return (
+        f"field '{target.symbol}'"
+        if isinstance(target, Field)
+        else f"an ndarray of shape {target.shape}"
+    )
 
 
 def _seed(output: Any, seed: Any) -> Array:
@@ -66,14 +80,22 @@ def _seed(output: Any, seed: Any) -> Array:
     shape = (*output.shape, *output.element_shape)
     if seed is None:
         if shape:
-            raise TaichiTypeError(f"{name_of(output)} is of shape {shape}: only an output of shape () may be seeded with None")
+            raise TaichiTypeError(
+                f"{name_of(output)} is of shape {shape}: only an output of shape () may be "
+                f"seeded with None"
+            )
         seed = 1.0
     array = _as_array(seed)
     if array.shape != shape:
-        raise TaichiTypeError(f"the seed of {name_of(output)} is of shape {array.shape}, the output is of shape {shape}")
+        raise TaichiTypeError(
+            f"the seed of {name_of(output)} is of shape {array.shape}, the output is of shape "
+            f"{shape}"
+        )
     if not np.can_cast(array.dtype, output.dtype.numpy, "same_kind"):
-        raise TaichiTypeError(f"the seed of {name_of(output)} (shape {shape}, {output.dtype}) is an array of "
-                              f"{array.dtype} (shape {array.shape})")
+        raise TaichiTypeError(
+            f"the seed of {name_of(output)} (shape {shape}, {output.dtype}) is an array of "
+            f"{array.dtype} (shape {array.shape})"
+        )
     return array
 
 
@@ -84,9 +106,12 @@ def _as_array(seed: Any) -> Array:
 
 
 class Adjoints:
-    """The memory of all gradients that a reverse may add to, but for tensors' of torch, whose `.grad` always adds up."""
+    """The memory of all gradients that a reverse may add to, but for tensors' of torch, whose
+    `.grad` always adds up."""
 
-    def __init__(self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims) -> None:
+    def __init__(
+        self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims
+    ) -> None:
         arrays: dict[int, Array] = {}
         for output in outputs:
             if isinstance(output, Ndarray) and output.grad is not None:
@@ -95,7 +120,11 @@ class Adjoints:
             for buffer in entry.arrays():
                 if buffer.grad is not None and isinstance(buffer.grad.owner, Ndarray):
                     arrays[buffer.grad.address] = buffer.grad.array()
-        gradients = [memory.view for name, memory in list(current.gradients.items()) if claims.may_clear(name)]
+        gradients = [
+            memory.view
+            for name, memory in list(current.gradients.items())
+            if claims.may_clear(name)
+        ]
         self.views = [*gradients, *arrays.values()]
 
     def copies(self) -> list[Array]:
@@ -115,6 +144,12 @@ class Adjoints:
 
 def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     """A number for the contents of every primal field and of every recorded array argument."""
-    views = [memory.view for name, memory in list(current.fields.items()) if name not in current.gradients]
+    views = [
+        memory.view
+        for name, memory in list(current.fields.items())
+        if name not in current.gradients
+    ]
     views += [buffer.array() for entry in entries for buffer in entry.arrays()]
-    return [zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views]
+    return [
+        zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views
+    ]

@@ -1,4 +1,5 @@
 """The tape: launches in order, differentiated in reverse order."""
+
 from __future__ import annotations
 
 import warnings
@@ -12,8 +13,23 @@ from mlirad.ad.functions.differences import check_loss_type, compare, fields_of,
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Entry, HostCopy, HostWrite, Launch, Replaced, box_of, memory_of, touched_box
-from mlirad.ad.tape.lost import warn_of_hidden, warn_of_read, warn_of_result, warn_of_unreached, warn_of_write
+from mlirad.ad.tape.entries import (
+    Entry,
+    HostCopy,
+    HostWrite,
+    Launch,
+    Replaced,
+    box_of,
+    memory_of,
+    touched_box,
+)
+from mlirad.ad.tape.lost import (
+    warn_of_hidden,
+    warn_of_read,
+    warn_of_result,
+    warn_of_unreached,
+    warn_of_write,
+)
 from mlirad.ad.tape.places import caller
 from mlirad.ad.tape.seeds import Adjoints, check_loss, check_seeds, fingerprint, ones_like
 from mlirad.ad.tape.versions import Version, Versions, WayBack
@@ -30,40 +46,59 @@ from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Derivative, Variant, tangents_of
 
 RULES = ("save", "refuse")
-_NO_DEBUG = ("Debug mode is disabled, autodiff valid check will not work. Please specify `ti.init(debug=True)` to "
-             "enable the check.")
+_NO_DEBUG = (
+    "Debug mode is disabled, autodiff valid check will not work. Please specify "
+    "`ti.init(debug=True)` to "
+    "enable the check."
+)
 
 
 class Tape:
-    """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their reverses.
+    """Record the kernels launched in a `with` block; at its end, or by `grad()`, run their
+    reverses.
 
-    `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0 and, with
-    `clear_gradients`, the gradients of all fields and ndarrays are cleared, but for those that a tape of another thread used
-    last: such a one is cleared when this tape uses it; those of torch's tensors add up, as in torch. Raises RuntimeError for a
-    loss that cannot be differentiated.
+    `loss` is a 0-D field (or an ndarray of one element) with a gradient. On entry it is set to 0
+    and, with `clear_gradients`, the gradients of all fields and ndarrays are cleared, but for those
+    that a tape of another thread used last: such a one is cleared when this tape uses it; those of
+    torch's tensors add up, as in torch. Raises RuntimeError for a loss that cannot be
+    differentiated.
 
     A tape records what the thread launches that entered it, and is left in that thread.
-    Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs with their seeds.
+    Without a loss nothing is set to 0 and no reverse runs at the end: `grad` is given the outputs
+    with their seeds.
 
-    Values that reverses need and that later launches, the same one, or Python overwrite are kept (`rules="save"`); with
-    `rules="refuse"` the launch raises TaichiRuntimeError or TaichiCompilationError, naming the read and the write.
+    Values that reverses need and that later launches, the same one, or Python overwrite are kept
+    (`rules="save"`); with `rules="refuse"` the launch raises TaichiRuntimeError or
+    TaichiCompilationError, naming the read and the write.
 
-    With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes an element of a
-    field with a gradient that was read since the tape was entered, which is Taichi's rule; without debug there is a
-    warning. With `anomaly`, a launch or its reverse raises TaichiAssertionError at the first NaN or infinity that it
-    writes, naming kernel, field, index and source line. With `grad_check`, a list of fields, their gradients are
-    compared with finite differences; a loss that is not in f64, or a difference of more than a hundredth, raises
+    With `validation` and `ti.init(debug=True)` a launch raises TaichiAssertionError where it writes
+    an element of a field with a gradient that was read since the tape was entered, which is
+    Taichi's rule; without debug there is a warning. With `anomaly`, a launch or its reverse raises
+    TaichiAssertionError at the first NaN or infinity that it writes, naming kernel, field, index
+    and source line. With `grad_check`, a list of fields, their gradients are compared with finite
+    differences; a loss that is not in f64, or a difference of more than a hundredth, raises
     TaichiAssertionError, what is no field with a gradient TaichiTypeError.
     """
 
-    repeats_steps = True  # whether checkpointed loops run steps again; else they are gone through as any loop
+    repeats_steps = (
+        True  # whether checkpointed loops run steps again; else they are gone through as any loop
+    )
 
-    def __init__(self, loss: Any = None, clear_gradients: bool = True, validation: bool = False,
-                 grad_check: Any = None, rules: str = "save", anomaly: bool = False) -> None:
+    def __init__(
+        self,
+        loss: Any = None,
+        clear_gradients: bool = True,
+        validation: bool = False,
+        grad_check: Any = None,
+        rules: str = "save",
+        anomaly: bool = False,
+    ) -> None:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
         if loss is None and grad_check is not None:
-            raise TaichiTypeError("grad_check compares the gradients of a loss, and the tape has none")
+            raise TaichiTypeError(
+                "grad_check compares the gradients of a loss, and the tape has none"
+            )
         self.validation, self.anomaly = validation, anomaly
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
@@ -134,8 +169,12 @@ class Tape:
         """Whether launches check Taichi's rule for accesses now."""
         return self.validation and self.program.config.debug and self.is_recording
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self.program.own is not self.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
         while self.program.recorder is not self:  # a loop that was left without its end
@@ -153,7 +192,14 @@ class Tape:
             with self.arrays.added_up():
                 self._reverse([self.name_of(self.loss)])
             if self.grad_check:
-                compare(self.grad_check, self.loss, self.entries, self.start, lambda: repeat(self.entries), 1e-2)
+                compare(
+                    self.grad_check,
+                    self.loss,
+                    self.entries,
+                    self.start,
+                    lambda: repeat(self.entries),
+                    1e-2,
+                )
 
     def finish_write(self) -> None:
         """Keep what Python wrote last, for a program that is to be repeated."""
@@ -162,18 +208,26 @@ class Tape:
 
     @property
     def calls(self) -> list[tuple[Any, tuple[Any, ...]]]:
-        """What was recorded, with its arguments: kernels, and functions with a gradient of their own."""
-        return [(e.kernel, tuple(e.values)) if isinstance(e, Launch) else (e.function, e.args)
-                for e in self.entries if isinstance(e, Launch | Replaced)]
+        """What was recorded, with its arguments: kernels, and functions with a gradient of their
+        own."""
+        return [
+            (e.kernel, tuple(e.values)) if isinstance(e, Launch) else (e.function, e.args)
+            for e in self.entries
+            if isinstance(e, Launch | Replaced)
+        ]
 
     @property
     def modes(self) -> list[AutodiffMode]:
         """The mode of each of `calls` while it was recorded."""
         checked = self.validation and self.program.config.debug
-        return [AutodiffMode.VALIDATION if checked and isinstance(kernel, Kernel) else AutodiffMode.NONE
-                for kernel, _ in self.calls]
+        return [
+            AutodiffMode.VALIDATION if checked and isinstance(kernel, Kernel) else AutodiffMode.NONE
+            for kernel, _ in self.calls
+        ]
 
-    def launch(self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
+    def launch(
+        self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]
+    ) -> Any:
         """Launch a kernel, keeping what it overwrites of what reverses read; what it returns.
 
         Raises TaichiCompilationError where it cannot be differentiated.
@@ -187,7 +241,9 @@ class Tape:
             return found
         found = None
         if buffers:
-            self.claims.use_arrays([buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)])
+            self.claims.use_arrays(
+                [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
+            )
             variant, buffers = self.arrays.with_gradients(variant, buffers)
         for piece in self.pieces(variant):
             found = self.record(kernel, piece, values, buffers)
@@ -206,8 +262,11 @@ class Tape:
         self._give_gradients(variant)
         variant.gradient_version = self.program.gradient_version
 
-    def record(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
-        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read; what it returns."""
+    def record(
+        self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]
+    ) -> Any:
+        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read;
+        what it returns."""
         derivative = piece.derivative(self._reverse_mode)
         if buffers:
             return self._record_with_arrays(kernel, piece, values, buffers, derivative)
@@ -217,8 +276,14 @@ class Tape:
         self.versions.after_launch(piece, values, ())
         return found
 
-    def _record_with_arrays(self, kernel: Kernel, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer],
-                            derivative: Derivative) -> Any:
+    def _record_with_arrays(
+        self,
+        kernel: Kernel,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        derivative: Derivative,
+    ) -> Any:
         known = [self.arrays.know(buffer, kernel.__name__) for buffer in buffers]
         own, unseen, saved = self.arrays.look(piece, values, buffers, known, self.versions)
         self.entries += unseen
@@ -233,7 +298,9 @@ class Tape:
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[Any]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self._primal_mode
-        found = piece.launch(mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode)))
+        found = piece.launch(
+            mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode))
+        )
         for position, buffer in enumerate(buffers):
             if buffer.back is not None and position in piece.written_arrays():
                 buffer.back()
@@ -250,17 +317,25 @@ class Tape:
         finally:
             self.entries, self.versions = outer
 
-    def replaced(self, function: Any, primal: Callable[..., Any], args: tuple[Any, ...],
-                 keywords: dict[str, Any]) -> Any:
-        """Call a function with a gradient of its own (`primal` is what it decorates), and record only the call.
+    def replaced(
+        self,
+        function: Any,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function with a gradient of its own (`primal` is what it decorates), and record
+        only the call.
 
         Raises TaichiRuntimeError where it was given no gradient.
         """
         if self.is_replacing:
             return primal(*args, **keywords)
         if function.grad is None:
-            raise TaichiRuntimeError(f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
-                                     "ti.ad.grad_for gives its gradient")
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
+                "ti.ad.grad_for gives its gradient"
+            )
         self.finish_write()
         place = caller()
         if self.is_recording:
@@ -280,14 +355,20 @@ class Tape:
         return result
 
     def _give_gradients(self, variant: Variant) -> None:
-        """Give fields in which derivatives arrive, and which have no gradient, a hidden one (AUTODIFF.md §3)."""
+        """Give fields in which derivatives arrive, and which have no gradient, a hidden one
+        (AUTODIFF.md §3)."""
         adjoints = self.program.adjoints
         while True:
             pieces = variant.parts() if self.rules == "save" else [variant]
-            missing = {flow.target: flow.place for piece in pieces for flow in piece.footprints().flows.between
-                       if isinstance(flow.target, str) and flow.target not in adjoints
-                       and flow.target in self.program.give_derivative
-                       and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)}
+            missing = {
+                flow.target: flow.place
+                for piece in pieces
+                for flow in piece.footprints().flows.between
+                if isinstance(flow.target, str)
+                and flow.target not in adjoints
+                and flow.target in self.program.give_derivative
+                and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)
+            }
             if not missing:
                 return
             self._hide(missing)
@@ -319,7 +400,8 @@ class Tape:
             warn_of_result(self, kernel, variant, buffers)
 
     def host_write(self, target: Any, index: tuple[int, ...] | None) -> None:
-        """Keep what Python is about to write: an element (`index` into the view of its memory), or everything."""
+        """Keep what Python is about to write: an element (`index` into the view of its memory), or
+        everything."""
         self.finish_write()
         if self.is_replacing:
             return
@@ -339,7 +421,8 @@ class Tape:
             warn_of_write(self, self.name_of(target), box, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
-        """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative goes."""
+        """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
+        goes."""
         if self.is_replacing:
             return
         carries = self.note_copy(target, source)
@@ -357,8 +440,8 @@ class Tape:
         return carries
 
     def explain(self) -> Explanation:
-        """What the tape keeps, with its bytes: a row for each array a launch overwrites and a reverse reads, and for each
-        of the state of a checkpointed loop, its snapshots."""
+        """What the tape keeps, with its bytes: a row for each array a launch overwrites and a
+        reverse reads, and for each of the state of a checkpointed loop, its snapshots."""
         rows: dict[tuple[str, str, str, str], int] = {}
         for entry in self.entries:
             for version in entry.saved:
@@ -368,46 +451,70 @@ class Tape:
         others = [row for entry in self.entries for row in entry.rows()]
         return Explanation([*(Row(*key, size) for key, size in rows.items()), *others])
 
-    def grad(self, seeds: Mapping[Any, Any] | None = None, clear_gradients: bool | None = None) -> None:
-        """Run the reverses of what was recorded, last first; on a closed tape, as often as is wanted.
+    def grad(
+        self, seeds: Mapping[Any, Any] | None = None, clear_gradients: bool | None = None
+    ) -> None:
+        """Run the reverses of what was recorded, last first; on a closed tape, as often as is
+        wanted.
 
-        `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of its shape, or a number
-        for one of 0 dimensions, where None stands for 1. Without `seeds` the loss is seeded with 1; a tape without a loss
-        goes on from the adjoints that lie in the gradient fields. `clear_gradients` (by default as the tape has it) says
-        whether gradients, those of recorded ndarrays too, are set to 0 before, or added to: each is then the sum of what it
-        was and of what these seeds give. Those of torch's tensors are always added to.
+        `seeds` gives for each output, a field or ndarray with a gradient, its adjoint: an array of
+        its shape, or a number for one of 0 dimensions, where None stands for 1. Without `seeds` the
+        loss is seeded with 1; a tape without a loss goes on from the adjoints that lie in the
+        gradient fields. `clear_gradients` (by default as the tape has it) says whether gradients,
+        those of recorded ndarrays too, are set to 0 before, or added to: each is then the sum of
+        what it was and of what these seeds give. Those of torch's tensors are always added to.
 
-        Afterwards, and where a reverse raises an error, every primal field holds again what the forward program left
-        there. Raises TaichiTypeError for seeds of another shape or type and for outputs without a gradient,
-        TaichiRuntimeError where memory has changed since the tape was closed.
+        Afterwards, and where a reverse raises an error, every primal field holds again what the
+        forward program left there. Raises TaichiTypeError for seeds of another shape or type and
+        for outputs without a gradient, TaichiRuntimeError where memory has changed since the tape
+        was closed.
         """
         assert self.entered, "Before evaluating gradients tape must be entered."
         if self.is_broken_off:
-            raise TaichiRuntimeError("an exception ended the block of this tape: what it had kept is gone")
+            raise TaichiRuntimeError(
+                "an exception ended the block of this tape: what it had kept is gone"
+            )
         if self._has_changed():
-            raise TaichiRuntimeError("fields were written, or kernels launched, after the tape was closed: its gradient "
-                                     "would not belong to what it recorded")
+            raise TaichiRuntimeError(
+                "fields were written, or kernels launched, after the tape was closed: its gradient "
+                "would not belong to what it recorded"
+            )
         self.arrays.check_given()
         before = self._fingerprint()
-        self._seed_and_reverse(seeds, self.clear_gradients if clear_gradients is None else clear_gradients)
+        self._seed_and_reverse(
+            seeds, self.clear_gradients if clear_gradients is None else clear_gradients
+        )
         if self._has_changed() and before is not None and before == self._fingerprint():
-            self.closed_at = self.program.changes  # given gradients launched kernels, which wrote to gradients only
+            self.closed_at = (
+                self.program.changes
+            )  # given gradients launched kernels, which wrote to gradients only
 
     def _has_changed(self) -> bool:
-        """Whether the thread that recorded, or the one that asks, changed memory after the tape was closed."""
+        """Whether the thread that recorded, or the one that asks, changed memory after the tape was
+        closed."""
         return max(self.claims.own.changed, self.program.own.changed) > self.closed_at
 
     def _fingerprint(self) -> list[int] | None:
-        """What tells whether gradients that were given for functions wrote to primal memory; None without any."""
+        """What tells whether gradients that were given for functions wrote to primal memory; None
+        without any."""
         calls = any(entry.calls_gradient() for entry in self.entries)
         return fingerprint(self.program, self.entries) if calls else None
 
     def _seed_and_reverse(self, seeds: Mapping[Any, Any] | None, clear_gradients: bool) -> None:
         if seeds is None and self.loss is None:
-            self._reverse([symbol for symbol, name in list(self.program.adjoints.items())
-                           if self.program.fields[name].view.any()])
+            self._reverse(
+                [
+                    symbol
+                    for symbol, name in list(self.program.adjoints.items())
+                    if self.program.fields[name].view.any()
+                ]
+            )
             return
-        given = [(self.loss, ones_like(self.loss))] if seeds is None else check_seeds(seeds, self.program)
+        given = (
+            [(self.loss, ones_like(self.loss))]
+            if seeds is None
+            else check_seeds(seeds, self.program)
+        )
         outputs = [output for output, _ in given]
         self.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
         adjoints = Adjoints(self.program, self.entries, outputs, self.claims)
@@ -421,7 +528,8 @@ class Tape:
             adjoints.add(before)
 
     def _reverse(self, outputs: Sequence[Any]) -> None:
-        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those seeded."""
+        """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those
+        seeded."""
         warn_of_hidden(self, outputs)
         self.arrays.clear_hidden()
         way = WayBack((version for entry in self.entries for version in entry.saved), self.program)
@@ -430,8 +538,11 @@ class Tape:
         finally:
             way.end()
 
-    def sweep(self, entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back) -> None:
-        """Run reverses, last first, with memory as each needs it: as versions of it are given back."""
+    def sweep(
+        self, entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back
+    ) -> None:
+        """Run reverses, last first, with memory as each needs it: as versions of it are given
+        back."""
         for entry in reversed(entries):
             for version in entry.saved:
                 if version.redone:

@@ -1,9 +1,11 @@
-"""Memory versions of a tape: what launches overwrite that the reverse of earlier launches reads, and its return.
+"""Memory versions of a tape: what launches overwrite that the reverse of earlier launches reads,
+and its return.
 
-Before a launch runs, the elements it writes that an earlier reverse needs are copied. In reverse, after its adjoint,
-they go back to memory; once the reverse is through, memory gets what it held before, so that every primal field holds
-what the forward program left there (AUTODIFF.md §3).
+Before a launch runs, the elements it writes that an earlier reverse needs are copied. In reverse,
+after its adjoint, they go back to memory; once the reverse is through, memory gets what it held
+before, so that every primal field holds what the forward program left there (AUTODIFF.md §3).
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,14 +26,22 @@ Key = str | int  # a field's name, or the address of an array argument
 class Version:
     """Elements as they were before a launch.
 
-    Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind it. What lies beside
-    them, such as their tangents, goes with them.
+    Where the launch's own reverse wants them (`redone`), they are back before it runs, else behind
+    it. What lies beside them, such as their tangents, goes with them.
     """
 
     __slots__ = ("beside", "copy", "key", "read", "redone", "view", "written")
 
-    def __init__(self, arena: Arena, view: np.ndarray[Any, Any], key: Key, read: str, written: str, redone: bool,
-                 beside: Sequence[np.ndarray[Any, Any]] = ()) -> None:
+    def __init__(
+        self,
+        arena: Arena,
+        view: np.ndarray[Any, Any],
+        key: Key,
+        read: str,
+        written: str,
+        redone: bool,
+        beside: Sequence[np.ndarray[Any, Any]] = (),
+    ) -> None:
         self.view, self.key, self.read, self.written = view, key, read, written
         self.redone = redone
         self.copy = arena.copy(view, f"'{key}'" if isinstance(key, str) else "an array argument")
@@ -44,7 +54,15 @@ class Version:
 
     def present(self, arena: Arena) -> Version:
         """The same elements as they are now."""
-        return Version(arena, self.view, self.key, self.read, self.written, self.redone, [one.view for one in self.beside])
+        return Version(
+            arena,
+            self.view,
+            self.key,
+            self.read,
+            self.written,
+            self.redone,
+            [one.view for one in self.beside],
+        )
 
     def give_back(self) -> None:
         """Let memory hold the kept elements."""
@@ -64,8 +82,8 @@ class Version:
 class WayBack:
     """Memory on its way back through versions, and at the `end` as it was.
 
-    Of an array of which the same elements are kept again and again, what memory holds is copied once; elsewhere versions are
-    exchanged with memory, and need no more of it.
+    Of an array of which the same elements are kept again and again, what memory holds is copied
+    once; elsewhere versions are exchanged with memory, and need no more of it.
     """
 
     def __init__(self, versions: Iterable[Version], program: Program) -> None:
@@ -77,7 +95,9 @@ class WayBack:
         for version in versions:
             places.setdefault(version.key, {})[version.place] = version.copy.nbytes
             total[version.key] = total.get(version.key, 0) + version.copy.nbytes
-        self._again = {key for key, found in places.items() if 2 * sum(found.values()) <= total[key]}
+        self._again = {
+            key for key, found in places.items() if 2 * sum(found.values()) <= total[key]
+        }
 
     def give_back(self, version: Version) -> None:
         """Let memory hold what a version kept."""
@@ -102,15 +122,23 @@ class Versions:
     `beside` gives the memory that lies beside an array's and is kept with it.
     """
 
-    def __init__(self, program: Program, rules: str,
-                 beside: Callable[[Key], Sequence[np.ndarray[Any, Any]]] = lambda key: ()) -> None:
+    def __init__(
+        self,
+        program: Program,
+        rules: str,
+        beside: Callable[[Key], Sequence[np.ndarray[Any, Any]]] = lambda key: (),
+    ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
         self.needed: dict[Key, dict[str, Region]] = {}
         self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
-        self.arrays: dict[Key, np.ndarray[Any, Any]] = {}  # array arguments of launches inside a call
+        self.arrays: dict[
+            Key, np.ndarray[Any, Any]
+        ] = {}  # array arguments of launches inside a call
         self._arena = Arena(program.capacity)
 
-    def before_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> list[Version]:
+    def before_launch(
+        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> list[Version]:
         """Copy what a launch will overwrite of what earlier reverses, or its own, need.
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
@@ -139,16 +167,21 @@ class Versions:
             self._satisfy(key, _without_ends(box, view))
         return saved
 
-    def _version(self, view: np.ndarray[Any, Any], box: Box, key: Key, read: str, written: str, redone: bool) -> Version:
+    def _version(
+        self, view: np.ndarray[Any, Any], box: Box, key: Key, read: str, written: str, redone: bool
+    ) -> Version:
         beside = [part(one, box) for one in self.beside(key)]
         return Version(self._arena, part(view, box), key, read, written, redone, beside)
 
     def _satisfy(self, key: Key, box: Box) -> None:
-        """Earlier reverses find in a box what they need again, whatever is written there from now on."""
+        """Earlier reverses find in a box what they need again, whatever is written there from now
+        on."""
         for region in self.needed.get(key, {}).values():
             region.drop(box)
 
-    def after_launch(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+    def after_launch(
+        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.footprints().needed:
             key = self._key(footprint, values, buffers)
@@ -160,7 +193,9 @@ class Versions:
                 places[footprint.place] = Region()
             places[footprint.place].add(footprint.box(values))
 
-    def before_write(self, key: Key, view: np.ndarray[Any, Any], box: Box, place: str) -> list[Version]:
+    def before_write(
+        self, key: Key, view: np.ndarray[Any, Any], box: Box, place: str
+    ) -> list[Version]:
         """Copy what a write from Python overwrites of what earlier reverses need."""
         reader = self._reader(key, box)
         if reader is None:
@@ -169,16 +204,32 @@ class Versions:
         self._satisfy(key, _without_ends(box, view))
         return [self._version(view, box, key, reader, place, False)]
 
-    def before_change(self, key: Key, view: np.ndarray[Any, Any], box: Box, differs: Callable[[Box], bool], name: str,
-                      place: str) -> list[Version]:
-        """Copy what earlier reverses need of an array where it `differs` in a box from what it is about to become."""
-        regions = {read: region for read, region in self.needed.get(key, {}).items()
-                   if any(meet(one, box) and differs(one) for one in region.boxes)}
+    def before_change(
+        self,
+        key: Key,
+        view: np.ndarray[Any, Any],
+        box: Box,
+        differs: Callable[[Box], bool],
+        name: str,
+        place: str,
+    ) -> list[Version]:
+        """Copy what earlier reverses need of an array where it `differs` in a box from what it is
+        about to become."""
+        regions = {
+            read: region
+            for read, region in self.needed.get(key, {}).items()
+            if any(meet(one, box) and differs(one) for one in region.boxes)
+        }
         if not regions:
             return []
         read = next(iter(regions))
-        self._allow(key, read, place, f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
-                                      f"launch at {place}; rules=\"save\" would keep it")
+        self._allow(
+            key,
+            read,
+            place,
+            f"{name}, read at {read} and needed by the gradient, was changed in Python before the "
+            f'launch at {place}; rules="save" would keep it',
+        )
         needed = hull([one for region in regions.values() for one in region.boxes])
         self._satisfy(key, _without_ends(needed, view))
         return [self._version(view, needed, key, read, f"Python before {place}", False)]
@@ -186,20 +237,34 @@ class Versions:
     def before_call(self, place: str) -> list[Version]:
         """Copy all that earlier reverses need, before a call that may write anything."""
         self.arrays = {}
-        return [self._version(self.views[key], hull([box for region in regions.values() for box in region.boxes]), key,
-                              next(iter(regions)), place, False) for key, regions in self.needed.items()]
+        return [
+            self._version(
+                self.views[key],
+                hull([box for region in regions.values() for box in region.boxes]),
+                key,
+                next(iter(regions)),
+                place,
+                False,
+            )
+            for key, regions in self.needed.items()
+        ]
 
     def note_buffers(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Note the array arguments of a launch inside a call."""
         self.arrays.update({buffer.address: buffer.array() for buffer in buffers})
 
     def after_call(self, kept: Sequence[Version], place: str, is_needed: bool) -> list[Version]:
-        """What a call changed of the copies; its own gradient, where it has one, may read all that there is now."""
+        """What a call changed of the copies; its own gradient, where it has one, may read all that
+        there is now."""
         changed = [version for version in kept if version.copy.tobytes() != version.view.tobytes()]
         for version in changed:
             self._allow(version.key, version.read, place, "")
-        if is_needed and self.rules != "refuse":  # what it reads is not known, so every later write would be refused
-            found: dict[Key, np.ndarray[Any, Any]] = {name: memory.view for name, memory in self.program.primals().items()}
+        if (
+            is_needed and self.rules != "refuse"
+        ):  # what it reads is not known, so every later write would be refused
+            found: dict[Key, np.ndarray[Any, Any]] = {
+                name: memory.view for name, memory in self.program.primals().items()
+            }
             found.update(self.arrays)
             for key, view in found.items():
                 self.need(key, view, place)
@@ -213,21 +278,29 @@ class Versions:
 
     def _reader(self, key: Key, box: Box) -> str | None:
         """The place of a read that an earlier reverse does again in a box, or None."""
-        return next((place for place, region in self.needed.get(key, {}).items() if region.meets(box)), None)
+        return next(
+            (place for place, region in self.needed.get(key, {}).items() if region.meets(box)), None
+        )
 
     def _allow(self, key: Key, read: str, written: str, why: str) -> None:
         if self.rules == "refuse":
             name = f"'{key}'" if isinstance(key, str) else "an array argument"
-            raise TaichiRuntimeError(why or f"{name}, read at {read} and needed by the gradient, is overwritten at "
-                                            f"{written}; rules=\"save\" would keep it")
+            raise TaichiRuntimeError(
+                why
+                or f"{name}, read at {read} and needed by the gradient, is overwritten at "
+                f'{written}; rules="save" would keep it'
+            )
 
-    def _key(self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Key:
+    def _key(
+        self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> Key:
         if isinstance(footprint.array, str):
             return footprint.array
         return _buffer(footprint.array, values, buffers).address
 
-    def _view(self, footprint: Footprint, values: Sequence[Any],
-              buffers: Sequence[ArrayBuffer]) -> np.ndarray[Any, Any]:
+    def _view(
+        self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> np.ndarray[Any, Any]:
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].view
         return _buffer(footprint.array, values, buffers).array()
@@ -239,16 +312,24 @@ def _buffer(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) 
 
 
 def _without_ends(box: Box, view: np.ndarray[Any, Any]) -> Box:
-    """A box with the bounds left open that are those of the array; of a field in nested blocks all is kept."""
+    """A box with the bounds left open that are those of the array; of a field in nested blocks all
+    is kept."""
     if len(box) != view.ndim:
         return ((None, None),) * len(box)
-    return tuple((None if low is None or low <= 0 else low, None if high is None or high >= extent - 1 else high)
-                 for (low, high), extent in zip(box, view.shape))
+    return tuple(
+        (
+            None if low is None or low <= 0 else low,
+            None if high is None or high >= extent - 1 else high,
+        )
+        for (low, high), extent in zip(box, view.shape)
+    )
 
 
 def part(view: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:
     """The elements of a box; of a field in nested blocks, all."""
     if len(box) != view.ndim or not box:
         return view
-    slices = tuple(slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box)
+    slices = tuple(
+        slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
+    )
     return view[slices]

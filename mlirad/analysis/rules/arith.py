@@ -1,4 +1,6 @@
-"""Derivatives of the arith dialect: one term for each operand, None where the derivative is zero everywhere."""
+"""Derivatives of the arith dialect: one term for each operand, None where the derivative is zero
+everywhere."""
+
 from mlirad.analysis.rules.terms import Term, choose, convert, floor, r, t, where, x, y
 from mlirad.ir.build import OGT, OLT
 

@@ -1,12 +1,16 @@
-"""Derivatives of the math dialect: one term for each operand, None where the derivative is zero everywhere."""
+"""Derivatives of the math dialect: one term for each operand, None where the derivative is zero
+everywhere."""
+
 from mlirad.analysis.rules.terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
 from mlirad.ir.build import OEQ, OGT, OLT
 
-# d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its derivative in p be 0 for
-# p = 0 elsewhere); in p, 0 at x = 0 and NaN for x < 0.
+# d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its
+# derivative in p be 0 for p = 0 elsewhere); in p, 0 at x = 0 and NaN for x < 0.
 _SLOPE = t * (y * power(x, y - 1.0))
-_POWER = (where(OEQ, x, 0.0, where(OEQ, y, 0.0, 0.0, _SLOPE), _SLOPE),
-          where(OEQ, x, 0.0, 0.0, t * (r * log(x))))
+_POWER = (
+    where(OEQ, x, 0.0, where(OEQ, y, 0.0, 0.0, _SLOPE), _SLOPE),
+    where(OEQ, x, 0.0, 0.0, t * (r * log(x))),
+)
 
 RULES: dict[str, tuple[Term | None, ...]] = {
     "math.sin": (t * cos(x),),

@@ -1,4 +1,5 @@
 """All derivative rules, by op name."""
+
 from mlirad.analysis.rules import arith as _rules_arith
 from mlirad.analysis.rules import math as _rules_math
 from mlirad.analysis.rules.terms import Operand, Term, leaves
@@ -7,7 +8,8 @@ RULES: dict[str, tuple[Term | None, ...]] = {**_rules_arith.RULES, **_rules_math
 
 
 def primal_reads(name: str, operand: int) -> tuple[list[int], bool]:
-    """Which operands' values, and whether the result's value, the derivative in one operand reads."""
+    """Which operands' values, and whether the result's value, the derivative in one operand
+    reads."""
     term = RULES[name][operand]
     found = list(leaves(term)) if term is not None else []
     positions = sorted({leaf.position for leaf in found if isinstance(leaf, Operand)})

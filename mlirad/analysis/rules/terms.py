@@ -1,10 +1,12 @@
 """The little algebra in which derivative rules are written, and its translation to ops.
 
-A rule gives one term for each operand: the part of the result's tangent that this operand's tangent `t` makes. Terms
-are linear in `t`. Forward mode evaluates them at the operand's tangent; reverse mode, where the transpose of
-multiplication by a number is that multiplication, at the result's adjoint. Other leaves are the primal values of the
-op: `x`, `y`, `z` for its operands and `r` for its result.
+A rule gives one term for each operand: the part of the result's tangent that this operand's tangent
+`t` makes. Terms are linear in `t`. Forward mode evaluates them at the operand's tangent; reverse
+mode, where the transpose of multiplication by a number is that multiplication, at the result's
+adjoint. Other leaves are the primal values of the op: `x`, `y`, `z` for its operands and `r` for
+its result.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -84,7 +86,8 @@ class Where(Term):
 
 @dataclass(frozen=True)
 class Quiet(Term):
-    """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`, also at a tangent of 0."""
+    """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`,
+    also at a tangent of 0."""
 
     term: Term
 
@@ -112,13 +115,16 @@ def as_term(value: Term | float) -> Term:
     return value if isinstance(value, Term) else Constant(float(value))
 
 
-def where(kind: int, left: Term, right: Term | float, then: Term | float, otherwise: Term | float) -> Term:
+def where(
+    kind: int, left: Term, right: Term | float, then: Term | float, otherwise: Term | float
+) -> Term:
     """A choice by comparison; `kind` is an ordered float predicate."""
     return Where(kind, left, as_term(right), as_term(then), as_term(otherwise))
 
 
 def guarded(term: Term, *, again: bool) -> Term:
-    """A term that may be NaN at a tangent of 0, and is then 0; differentiated `again`, it keeps its derivative there."""
+    """A term that may be NaN at a tangent of 0, and is then 0; differentiated `again`, it keeps its
+    derivative there."""
     return Quiet(term) if again else where(b.OEQ, t, 0.0, 0.0, term)
 
 
@@ -132,7 +138,9 @@ def function(name: str) -> Callable[[Term], Term]:
     return lambda argument: Apply(name, (argument,))
 
 
-sin, cos, tan, log, sqrt = (function(f"math.{name}") for name in ("sin", "cos", "tan", "log", "sqrt"))
+sin, cos, tan, log, sqrt = (
+    function(f"math.{name}") for name in ("sin", "cos", "tan", "log", "sqrt")
+)
 floor = function("math.floor")
 
 
@@ -183,21 +191,35 @@ def emit(term: Term, values: Values) -> ir.Value:
     if isinstance(term, Convert):
         return convert_float(values.tangent, values.target)
     if isinstance(term, Where):
-        test = b.make("arith.cmpf", b.integer_type(1), [emit(term.left, values), emit(term.right, values)],
-                      predicate=b.predicate(term.kind))
+        test = b.make(
+            "arith.cmpf",
+            b.integer_type(1),
+            [emit(term.left, values), emit(term.right, values)],
+            predicate=b.predicate(term.kind),
+        )
         return _select(test, emit(term.then, values), emit(term.otherwise, values))
     if isinstance(term, Quiet):
         return _quiet(emit(term.term, values), values.tangent)
     if isinstance(term, Choose):
-        return _select(values.operand(term.condition.position), emit(term.then, values), emit(term.otherwise, values))
+        return _select(
+            values.operand(term.condition.position),
+            emit(term.then, values),
+            emit(term.otherwise, values),
+        )
     assert isinstance(term, Apply), term
     return b.make(term.name, values.type, [emit(argument, values) for argument in term.arguments])
 
 
 def _quiet(value: ir.Value, tangent: ir.Value) -> ir.Value:
     zero, bit = b.number(0.0, tangent.type), b.integer_type(1)
-    test = b.make("arith.andi", bit, [b.make("arith.cmpf", bit, [value, value], predicate=b.predicate(b.UNO)),
-                                      b.make("arith.cmpf", bit, [tangent, zero], predicate=b.predicate(b.OEQ))])
+    test = b.make(
+        "arith.andi",
+        bit,
+        [
+            b.make("arith.cmpf", bit, [value, value], predicate=b.predicate(b.UNO)),
+            b.make("arith.cmpf", bit, [tangent, zero], predicate=b.predicate(b.OEQ)),
+        ],
+    )
     return _select(test, b.number(0.0, value.type), value)
 
 

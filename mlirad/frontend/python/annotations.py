@@ -1,4 +1,5 @@
 """What the parameters of kernels and functions may be declared as."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -45,7 +46,11 @@ class MatrixType:
 
     def scalar(self) -> DataType:
         """The type of the entries."""
-        return resolve(self.dtype, current().default_fp, current().default_ip) if in_kernel() else resolve(self.dtype)
+        return (
+            resolve(self.dtype, current().default_fp, current().default_ip)
+            if in_kernel()
+            else resolve(self.dtype)
+        )
 
     def __call__(self, *arguments: Any) -> Matrix:
         entries: list[Any] = []
@@ -55,7 +60,9 @@ class MatrixType:
         if len(entries) == 1:
             entries = entries * size
         if len(entries) != size:
-            raise TaichiCompilationError(f"{len(entries)} entries for a value of shape {self.shape}")
+            raise TaichiCompilationError(
+                f"{len(entries)} entries for a value of shape {self.shape}"
+            )
         result = self.matrix_class().of_shape(self.shape, entries)
         return result.cast(self.dtype if self.dtype is not None else float)
 
@@ -94,7 +101,8 @@ def _entries(argument: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class NdarrayType:
-    """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property open."""
+    """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
+    open."""
 
     dtype: Any = None
     ndim: int | None = None
@@ -119,5 +127,7 @@ def evaluate_annotations(function: Callable[..., Any], frame: FrameType | None) 
     names = {**outer, **frame.f_locals}
     for name, value in annotations.items():
         if isinstance(value, str):
-            with suppress(NameError, AttributeError):  # an unknown name is an error where the kernel is first used
+            with suppress(
+                NameError, AttributeError
+            ):  # an unknown name is an error where the kernel is first used
                 annotations[name] = eval(value, function.__globals__, names)

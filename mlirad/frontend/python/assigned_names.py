@@ -1,4 +1,6 @@
-"""Which names a piece of a function writes: what needs memory, and what a loop shares with its surroundings."""
+"""Which names a piece of a function writes: what needs memory, and what a loop shares with its
+surroundings."""
+
 from __future__ import annotations
 
 import ast
@@ -24,9 +26,14 @@ def _resolved(node: ast.expr, resolve: Resolver) -> Any:
 
 
 def known_names(names: Any, statements: Sequence[ast.stmt]) -> Resolver:
-    """A resolver over a mapping, then over Python's own names, unless some statements assign to them."""
-    local = {node.id for statement in statements for node in ast.walk(statement)
-             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    """A resolver over a mapping, then over Python's own names, unless some statements assign to
+    them."""
+    local = {
+        node.id
+        for statement in statements
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
 
     def resolve(name: str) -> Any:
         if name in names:
@@ -39,14 +46,20 @@ def known_names(names: Any, statements: Sequence[ast.stmt]) -> Resolver:
 def _template_parameters(function: Any) -> list[str | None]:
     """Parameter names in order, None for those passed by value."""
     code, annotations = function.__code__, function.__annotations__
-    return [name if is_template(annotations.get(name)) else None
-            for name in code.co_varnames[:code.co_argcount]]
+    return [
+        name if is_template(annotations.get(name)) else None
+        for name in code.co_varnames[: code.co_argcount]
+    ]
 
 
-def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[Any] | None) -> list[str]:
-    """The local names that a call may write: the target of an atomic, arguments of template parameters.
+def _written_arguments(
+    call: ast.Call, resolve: Resolver, visiting: frozenset[Any] | None
+) -> list[str]:
+    """The local names that a call may write: the target of an atomic, arguments of template
+    parameters.
 
-    `visiting` holds the functions that are being looked into; where it is None, none is, and each may write.
+    `visiting` holds the functions that are being looked into; where it is None, none is, and each
+    may write.
     """
     callee = _resolved(call.func, resolve)
     if callee is _ANYTHING:
@@ -54,22 +67,32 @@ def _written_arguments(call: ast.Call, resolve: Resolver, visiting: frozenset[An
     if getattr(callee, "__name__", "").startswith("atomic_"):
         return [_base(call.args[0])] if call.args else []
     function = getattr(callee, "function", None)
-    if function is None or not hasattr(type(callee), "source") or (
-            visiting is not None and function in visiting):
+    if (
+        function is None
+        or not hasattr(type(callee), "source")
+        or (visiting is not None and function in visiting)
+    ):
         return []
     parameters = _template_parameters(function)
     if not any(parameters):
         return []
     if visiting is None:
-        return [_base(argument) for argument in call.args] + [_base(keyword.value) for keyword in call.keywords]
+        return [_base(argument) for argument in call.args] + [
+            _base(keyword.value) for keyword in call.keywords
+        ]
     source = callee.source
     body = source.node.body
     written = assigned_names(body, known_names(source.names, body), visiting | {function})
     if getattr(callee, "owner", None) is not None:
         parameters = parameters[1:]
-    by_position = [_base(argument) for name, argument in zip(parameters, call.args) if name in written]
-    return by_position + [_base(keyword.value) for keyword in call.keywords
-                          if keyword.arg in written and keyword.arg in parameters]
+    by_position = [
+        _base(argument) for name, argument in zip(parameters, call.args) if name in written
+    ]
+    return by_position + [
+        _base(keyword.value)
+        for keyword in call.keywords
+        if keyword.arg in written and keyword.arg in parameters
+    ]
 
 
 def _base(node: ast.expr) -> str:
@@ -79,13 +102,16 @@ def _base(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def assigned_names(statements: Sequence[ast.stmt], resolve: Resolver,
-                   visiting: frozenset[Any] = frozenset()) -> set[str]:
+def assigned_names(
+    statements: Sequence[ast.stmt], resolve: Resolver, visiting: frozenset[Any] = frozenset()
+) -> set[str]:
     """Names that some statements assign, update or pass to something that does."""
     names: set[str] = set()
     for statement in statements:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node, ast.Name | ast.Subscript | ast.Attribute) and isinstance(
+                node.ctx, ast.Store
+            ):
                 names.add(_base(node))
             elif isinstance(node, ast.Call):
                 names.update(_written_arguments(node, resolve, visiting))
@@ -94,9 +120,19 @@ def assigned_names(statements: Sequence[ast.stmt], resolve: Resolver,
 
 def stored_names(function: ast.FunctionDef) -> frozenset[str]:
     """Names that a function assigns: Python takes them for locals everywhere in it."""
-    targets = {id(name) for node in ast.walk(function) if isinstance(node, ast.comprehension) for name in ast.walk(node.target)}
-    return frozenset(node.id for node in ast.walk(function)
-                     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in targets)
+    targets = {
+        id(name)
+        for node in ast.walk(function)
+        if isinstance(node, ast.comprehension)
+        for name in ast.walk(node.target)
+    }
+    return frozenset(
+        node.id
+        for node in ast.walk(function)
+        if isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and id(node) not in targets
+    )
 
 
 def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set[str]:

@@ -1,4 +1,5 @@
 """Where the kernel being built stands: default types, the entry block, and one-line op creation."""
+
 from __future__ import annotations
 
 import warnings
@@ -18,7 +19,9 @@ from mlirad.types import DataType, f32, i32, i64
 class Builder:
     """State of one kernel under construction."""
 
-    def __init__(self, default_fp: DataType = f32, default_ip: DataType = i32, debug: bool = False) -> None:
+    def __init__(
+        self, default_fp: DataType = f32, default_ip: DataType = i32, debug: bool = False
+    ) -> None:
         self.default_fp = default_fp
         self.default_ip = default_ip
         self.debug = debug
@@ -27,8 +30,12 @@ class Builder:
         self.arrays: dict[str, ir.Value] = {}
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
-        self.custom: str | None = None  # the function with derivatives of its own that is being translated
-        self.attributes: list[tuple[Any, str, Any]] = []  # of the program's objects: object, name, value
+        self.custom: str | None = (
+            None  # the function with derivatives of its own that is being translated
+        )
+        self.attributes: list[
+            tuple[Any, str, Any]
+        ] = []  # of the program's objects: object, name, value
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
@@ -52,15 +59,22 @@ class Builder:
     @contextmanager
     def isolated(self, function: str) -> Iterator[None]:
         """A block that sees nothing of those around it."""
-        with (self.region.shut_as(f"was made outside '{function}', which has derivatives of its own and computes with its "
-                                  "arguments only: pass it as an argument"),
-              self.entered(f"'{function}'")):
+        with (
+            self.region.shut_as(
+                f"was made outside '{function}', which has derivatives of its own and computes "
+                f"with its "
+                "arguments only: pass it as an argument"
+            ),
+            self.entered(f"'{function}'"),
+        ):
             yield
 
     def finish(self, name: str) -> None:
         """End the kernel: nothing that was made in it can be used in another one."""
-        self.root.shut = (f"belongs to kernel '{name}', which is compiled: "
-                          "fields and arguments carry values from one kernel to another")
+        self.root.shut = (
+            f"belongs to kernel '{name}', which is compiled: "
+            "fields and arguments carry values from one kernel to another"
+        )
 
     def warn(self, message: str) -> None:
         """Warn of the line that is translated, once; Python shows it below the message."""
@@ -80,8 +94,12 @@ class Builder:
     @contextmanager
     def stream(self, iteration: Callable[[], ir.Value]) -> Iterator[None]:
         """Number the random draws of one iteration, or of the serial part of a kernel, from 0."""
-        slot = emit("memref.alloca", ir.Type.parse("memref<i64>"), [],
-                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+        slot = emit(
+            "memref.alloca",
+            ir.Type.parse("memref<i64>"),
+            [],
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+        )
         emit_effect("memref.store", [constant(0, i64), slot])
         self.streams.append((slot, iteration))
         try:
@@ -168,7 +186,9 @@ def predicate(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
-def emit(name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> ir.Value:
+def emit(
+    name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
+) -> ir.Value:
     """Create an op with one result at the insertion point."""
     if name in _OUTSIDE_CUSTOM:
         _refuse_in_custom(name, operands)
@@ -183,20 +203,32 @@ def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attrib
 
 
 def _refuse_in_custom(name: str, operands: Sequence[ir.Value]) -> None:
-    """Raise TaichiCompilationError where a function with derivatives of its own does more than compute."""
+    """Raise TaichiCompilationError where a function with derivatives of its own does more than
+    compute."""
     function = _active[-1].custom if _active else None
     if function is None:
         return
     what = _OUTSIDE_CUSTOM[name]
-    symbols = [v.owner.attributes["field"] for v in operands if isinstance(v, ir.OpResult) and v.owner.name == "field.get"]
+    symbols = [
+        v.owner.attributes["field"]
+        for v in operands
+        if isinstance(v, ir.OpResult) and v.owner.name == "field.get"
+    ]
     named = f" '{ir.FlatSymbolRefAttr(symbols[0]).value}'" if symbols else ""
-    raise TaichiCompilationError(f"'{function}' has derivatives of its own, so it can only compute with its arguments, and "
-                                 f"this {what}{named}: pass what it reads as an argument")
+    raise TaichiCompilationError(
+        f"'{function}' has derivatives of its own, so it can only compute with its arguments, and "
+        f"this {what}{named}: pass what it reads as an argument"
+    )
 
 
-_OUTSIDE_CUSTOM = {"field.load": "reads memory", "field.store": "writes to memory", "field.atomic": "updates memory",
-                   "field.alloca": "makes memory", "field.print": "prints",
-                   "field.random": "draws random numbers"}
+_OUTSIDE_CUSTOM = {
+    "field.load": "reads memory",
+    "field.store": "writes to memory",
+    "field.atomic": "updates memory",
+    "field.alloca": "makes memory",
+    "field.print": "prints",
+    "field.random": "draws random numbers",
+}
 
 
 def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
@@ -206,7 +238,12 @@ def constant(value: bool | int | float, dtype: DataType) -> ir.Value:
         return emit("arith.constant", type_, [], value=ir.FloatAttr.get(type_, float(value)))
     bits = int(value) & ((1 << dtype.bits) - 1)
     signed = bits - (1 << dtype.bits) if dtype.bits > 1 and bits >> (dtype.bits - 1) else bits
-    return emit("arith.constant", type_, [], value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed))
+    return emit(
+        "arith.constant",
+        type_,
+        [],
+        value=ir.IntegerAttr.get(type_, -signed if dtype.bits == 1 else signed),
+    )
 
 
 def index_constant(value: int) -> ir.Value:

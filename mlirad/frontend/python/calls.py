@@ -1,4 +1,6 @@
-"""Calls: types convert, specials translate themselves, `@ti.func` is inlined, Python functions run at compile time."""
+"""Calls: types convert, specials translate themselves, `@ti.func` is inlined, Python functions run
+at compile time."""
+
 from __future__ import annotations
 
 import ast
@@ -8,7 +10,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType, evaluate_annotations, is_template
@@ -33,7 +40,8 @@ MAX_INLINE_DEPTH = 64
 
 
 class Function:
-    """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function itself."""
+    """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function
+    itself."""
 
     def __init__(self, function: Callable[..., Any], owner: Any = None) -> None:
         self.function = function
@@ -59,34 +67,44 @@ class Function:
         return bound
 
     def def_vjp(self, rule: Any) -> Function:
-        """Decorate the function's derivative for reverse mode, in place of the one that would be derived from its body.
+        """Decorate the function's derivative for reverse mode, in place of the one that would be
+        derived from its body.
 
-        `rule(*arguments, result, adjoint)` returns an adjoint of the shape of each argument that is a float, a vector or
-        a matrix of floats (None for zeros); `result` is what the function returned, and `adjoint` has its structure. The
-        function then only computes with its arguments. Raises TaichiRuntimeError where it has such a rule already,
-        TaichiTypeError for a kernel.
+        `rule(*arguments, result, adjoint)` returns an adjoint of the shape of each argument that is
+        a float, a vector or a matrix of floats (None for zeros); `result` is what the function
+        returned, and `adjoint` has its structure. The function then only computes with its
+        arguments. Raises TaichiRuntimeError where it has such a rule already, TaichiTypeError for a
+        kernel.
         """
         self.vjp = self._rule(self.vjp, rule, "def_vjp")
         return self.vjp
 
     def def_jvp(self, rule: Any) -> Function:
-        """Decorate the function's derivative for forward mode, in place of one that calls the rule of `def_vjp`.
+        """Decorate the function's derivative for forward mode, in place of one that calls the rule
+        of `def_vjp`.
 
-        `rule(*arguments, result, *tangents)`, with a tangent for each argument of floats, returns the tangent of the
-        result, in its structure (None for zeros). Raises like `def_vjp`.
+        `rule(*arguments, result, *tangents)`, with a tangent for each argument of floats, returns
+        the tangent of the result, in its structure (None for zeros). Raises like `def_vjp`.
         """
         self.jvp = self._rule(self.jvp, rule, "def_jvp")
         return self.jvp
 
     def _rule(self, present: Function | None, rule: Any, name: str) -> Function:
         if self.owner is not None:
-            raise TaichiRuntimeError(f"'{self.__name__}' belongs to an object: {name} is used on the function in its class")
+            raise TaichiRuntimeError(
+                f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
+                f"class"
+            )
         if present is not None:
-            raise TaichiRuntimeError(f"'{self.__name__}' has a {name} already: '{present.__name__}'")
+            raise TaichiRuntimeError(
+                f"'{self.__name__}' has a {name} already: '{present.__name__}'"
+            )
         if isinstance(rule, Function):
             return rule
         if not inspect.isfunction(rule):
-            raise TaichiTypeError(f"{name} takes a @ti.func or a Python function, not a {type(rule).__name__}")
+            raise TaichiTypeError(
+                f"{name} takes a @ti.func or a Python function, not a {type(rule).__name__}"
+            )
         evaluate_annotations(rule, sys._getframe(2))
         return Function(rule)
 
@@ -95,8 +113,14 @@ class Function:
 
 
 _BUILTINS: dict[Any, Callable[..., Any]] = {
-    builtins.abs: fn.abs, builtins.min: fn.min, builtins.max: fn.max, builtins.pow: fn.pow, builtins.round: fn.round,
-    builtins.range: make_range, builtins.all: fn.all, builtins.any: fn.any,
+    builtins.abs: fn.abs,
+    builtins.min: fn.min,
+    builtins.max: fn.max,
+    builtins.pow: fn.pow,
+    builtins.round: fn.round,
+    builtins.range: make_range,
+    builtins.all: fn.all,
+    builtins.any: fn.any,
 }
 
 
@@ -114,7 +138,9 @@ def _call(t: Translator, node: ast.Call) -> Any:
         return _convert(t, callee, positional if not named else [])
     if isinstance(callee, Variable | Place | Expr):
         raise TaichiTypeError("this value cannot be called")
-    if getattr(callee, "__name__", "") == "format" and isinstance(getattr(callee, "__self__", None), str):
+    if getattr(callee, "__name__", "") == "format" and isinstance(
+        getattr(callee, "__self__", None), str
+    ):
         return format_braces(callee.__self__, positional, named).plain()
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
     if known is not None:
@@ -153,26 +179,51 @@ def _inline(t: Translator, function: Function, node: ast.Call) -> Any:
     return call_bound(t, function, bind_parameters(t, function, node), node)
 
 
-def bind_parameters(t: Translator, function: Function, node: ast.Call) -> dict[str, tuple[Any, bool]]:
+def bind_parameters(
+    t: Translator, function: Function, node: ast.Call
+) -> dict[str, tuple[Any, bool]]:
     """The arguments of a call by parameter name, each with whether it is passed by reference."""
     if len(t.frames) > MAX_INLINE_DEPTH:
-        raise TaichiCompilationError(f"'{function.__name__}' calls itself: recursion is not supported")
+        raise TaichiCompilationError(
+            f"'{function.__name__}' calls itself: recursion is not supported"
+        )
     return _bind_parameters(t, function, function.source, node)
 
 
-def call_bound(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
+def call_bound(
+    t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call
+) -> Any:
     """Translate a function for some arguments; `node` is where it is called."""
     if function.vjp is None and function.jvp is None:
         return _translate_body(t, function, bindings, node)
-    vjp, jvp = (None if rule is None else Function(rule.function, function.owner) for rule in (function.vjp, function.jvp))
-    return call_custom(t, function, bindings, vjp, jvp,
-                       lambda callee, given: _translate_body(t, callee, given, node))
+    vjp, jvp = (
+        None if rule is None else Function(rule.function, function.owner)
+        for rule in (function.vjp, function.jvp)
+    )
+    return call_custom(
+        t,
+        function,
+        bindings,
+        vjp,
+        jvp,
+        lambda callee, given: _translate_body(t, callee, given, node),
+    )
 
 
-def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call) -> Any:
+def _translate_body(
+    t: Translator, function: Function, bindings: dict[str, tuple[Any, bool]], node: ast.Call
+) -> Any:
     source = function.source
-    frame = Frame(function.__name__, source.file, source.line_offset, source.column_offset, source.names,
-                  set(source.mutable), is_kernel=False, stored=source.stored)
+    frame = Frame(
+        function.__name__,
+        source.file,
+        source.line_offset,
+        source.column_offset,
+        source.names,
+        set(source.mutable),
+        is_kernel=False,
+        stored=source.stored,
+    )
     frame.return_type = _declared_result(function)
     anchor = make_slot(u1).owner
     frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)
@@ -189,7 +240,9 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
     except TaichiCompilationError as error:
         t.frames.pop()
         note = f"in '{function.__name__}', called at {t.place_of(node)}"
-        if note not in getattr(error, "__notes__", ()):  # a recursion comes by the same place again and again
+        if note not in getattr(
+            error, "__notes__", ()
+        ):  # a recursion comes by the same place again and again
             error.add_note(note)
         t.frames.append(frame)
         raise
@@ -199,22 +252,32 @@ def _translate_body(t: Translator, function: Function, bindings: dict[str, tuple
         del t.builder.stopped[stopped:]
     result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
     if result is None and _annotation(function, "return") is not None:
-        raise TaichiSyntaxError("Function has a return type but does not have a return statement: "
-                                f"'{function.__name__}'")
+        raise TaichiSyntaxError(
+            "Function has a return type but does not have a return statement: "
+            f"'{function.__name__}'"
+        )
     return result
 
 
 def _declared_result(function: Function) -> Any:
     """The type that a function's results are converted to, or None."""
     declared = _annotation(function, "return")
-    kind = getattr(declared, "__args__", None) or (tuple(declared) if isinstance(declared, list) else declared)
-    return kind if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool) else None
+    kind = getattr(declared, "__args__", None) or (
+        tuple(declared) if isinstance(declared, list) else declared
+    )
+    return (
+        kind
+        if isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool)
+        else None
+    )
 
 
 def _annotation(function: Function, name: str) -> Any:
     declared = function.function.__annotations__.get(name)
     if isinstance(declared, str):
-        raise TaichiSyntaxError(f"Invalid type annotation (argument {name}) of '{function.__name__}': {declared}")
+        raise TaichiSyntaxError(
+            f"Invalid type annotation (argument {name}) of '{function.__name__}': {declared}"
+        )
     return declared
 
 
@@ -225,19 +288,25 @@ def _needs_live_flag(body: list[ast.stmt]) -> bool:
 
 
 def _only_static(body: list[ast.stmt]) -> bool:
-    """Whether every `return` stands under `if ti.static(...)` only, so that one is chosen while compiling."""
+    """Whether every `return` stands under `if ti.static(...)` only, so that one is chosen while
+    compiling."""
 
     def holds(statements: list[ast.stmt]) -> bool:
         for statement in statements:
             if isinstance(statement, ast.If):
                 test = statement.test
-                is_static = isinstance(test, ast.Call) and "static" in (getattr(test.func, "attr", ""),
-                                                                        getattr(test.func, "id", ""))
+                is_static = isinstance(test, ast.Call) and "static" in (
+                    getattr(test.func, "attr", ""),
+                    getattr(test.func, "id", ""),
+                )
                 inner = statement.body + statement.orelse
                 if any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s)) and not (
-                        is_static and holds(statement.body) and holds(statement.orelse)):
+                    is_static and holds(statement.body) and holds(statement.orelse)
+                ):
                     return False
-            elif not isinstance(statement, ast.Return) and any(isinstance(n, ast.Return) for n in ast.walk(statement)):
+            elif not isinstance(statement, ast.Return) and any(
+                isinstance(n, ast.Return) for n in ast.walk(statement)
+            ):
                 return False
         return True
 
@@ -253,12 +322,15 @@ def _by_value(frame: Frame, name: str, value: Any) -> Any:
     return frozen(value)
 
 
-def _bind_parameters(t: Translator, function: Function, source: FunctionSource,
-                     node: ast.Call) -> dict[str, tuple[Any, bool]]:
+def _bind_parameters(
+    t: Translator, function: Function, source: FunctionSource, node: ast.Call
+) -> dict[str, tuple[Any, bool]]:
     """Arguments by parameter name, each with whether it is passed by reference."""
     arguments = source.node.args
     if arguments.vararg or arguments.kwarg:
-        raise TaichiSyntaxError(f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot")
+        raise TaichiSyntaxError(
+            f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot"
+        )
     names = [argument.arg for argument in arguments.args]
     annotations = {a.arg: a.annotation for a in arguments.args}
     bound: dict[str, tuple[Any, bool]] = {}
@@ -268,30 +340,47 @@ def _bind_parameters(t: Translator, function: Function, source: FunctionSource,
     given: list[tuple[str, Any]] = []
     position = 0
     for argument in node.args:
-        starred = list(t.visit_value(argument.value)) if isinstance(argument, ast.Starred) else [argument]
+        starred = (
+            list(t.visit_value(argument.value)) if isinstance(argument, ast.Starred) else [argument]
+        )
         for item in starred:
             if position >= len(names):
-                raise TaichiSyntaxError(f"Too many arguments: '{function.__name__}' takes {len(names)}")
+                raise TaichiSyntaxError(
+                    f"Too many arguments: '{function.__name__}' takes {len(names)}"
+                )
             given.append((names[position], item))
             position += 1
     for keyword in node.keywords:
         if keyword.arg not in names:
-            raise TaichiSyntaxError(f"Unexpected argument '{keyword.arg}' for '{function.__name__}'")
+            raise TaichiSyntaxError(
+                f"Unexpected argument '{keyword.arg}' for '{function.__name__}'"
+            )
         given.append((keyword.arg, keyword.value))
     for name, item in given:
         if name in bound:
-            raise TaichiSyntaxError(f"Multiple values for argument '{name}' of '{function.__name__}'")
+            raise TaichiSyntaxError(
+                f"Multiple values for argument '{name}' of '{function.__name__}'"
+            )
         bound[name] = _bind_one(t, function, name, annotations[name], item)
-    defaults = dict(zip(reversed([a.arg for a in arguments.args]), reversed(function.function.__defaults__ or ())))
+    defaults = dict(
+        zip(
+            reversed([a.arg for a in arguments.args]),
+            reversed(function.function.__defaults__ or ()),
+        )
+    )
     for name in names:
         if name not in bound:
             if name not in defaults:
-                raise TaichiSyntaxError(f"Parameter `{name}` missing in a call of '{function.__name__}'")
+                raise TaichiSyntaxError(
+                    f"Parameter `{name}` missing in a call of '{function.__name__}'"
+                )
             bound[name] = (defaults[name], False)
     return bound
 
 
-def _bind_one(t: Translator, function: Function, name: str, annotation: ast.expr | None, item: Any) -> tuple[Any, bool]:
+def _bind_one(
+    t: Translator, function: Function, name: str, annotation: ast.expr | None, item: Any
+) -> tuple[Any, bool]:
     declared = _annotation(function, name)
     if is_template(declared):
         if not isinstance(item, ast.AST):
@@ -304,8 +393,9 @@ def _bind_one(t: Translator, function: Function, name: str, annotation: ast.expr
         return declared(value), False
     if isinstance(declared, DataType) or declared in (int, float, bool):
         if not ex.is_scalar(value):
-            raise TaichiTypeError(f"parameter '{name}' of '{function.__name__}' is a scalar, "
-                                  f"but got a {type(value).__name__}")
+            raise TaichiTypeError(
+                f"parameter '{name}' of '{function.__name__}' is a scalar, "
+                f"but got a {type(value).__name__}"
+            )
         return _convert(t, declared, [value]), False
     return value, False
-

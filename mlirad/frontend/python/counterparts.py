@@ -1,4 +1,5 @@
 """Functions of Python and NumPy that programs call where the language has a function of its own."""
+
 from __future__ import annotations
 
 import random
@@ -14,34 +15,81 @@ from mlirad.frontend.python.scalar import Expr
 
 _MODULES = ("math", "cmath", "numpy", "random")
 _RENAMED = {
-    "arctan2": "ti.atan2(y, x)", "atan": "ti.atan2(x, 1.0)", "arctan": "ti.atan2(x, 1.0)", "arcsin": "ti.asin",
-    "arccos": "ti.acos", "fabs": "ti.abs", "absolute": "ti.abs", "power": "ti.pow", "minimum": "ti.min", "fmin": "ti.min",
-    "maximum": "ti.max", "fmax": "ti.max", "where": "ti.select", "mod": "the operator %", "fmod": "ti.raw_mod",
-    "remainder": "the operator %", "trunc": "int(x)", "square": "x * x", "hypot": "ti.sqrt(x * x + y * y)",
-    "log10": "ti.log(x) / ti.log(10.0)", "log1p": "ti.log(1.0 + x)", "expm1": "ti.exp(x) - 1.0", "exp2": "2.0 ** x",
-    "sinh": "0.5 * (ti.exp(x) - ti.exp(-x))", "cosh": "0.5 * (ti.exp(x) + ti.exp(-x))", "dot": "a.dot(b)",
-    "cross": "a.cross(b)", "outer": "a.outer_product(b)", "norm": "x.norm()", "sum": "x.sum()", "prod": "x.prod()",
-    "array": "ti.Vector or ti.Matrix", "asarray": "ti.Vector or ti.Matrix", "zeros": "ti.Vector.zero(float, n)",
-    "ones": "ti.Vector.one(float, n)", "isnan": "ti.math.isnan", "isinf": "ti.math.isinf", "clip": "ti.math.clamp",
-    "log2": "ti.math.log2", "degrees": "ti.math.degrees", "radians": "ti.math.radians",
+    "arctan2": "ti.atan2(y, x)",
+    "atan": "ti.atan2(x, 1.0)",
+    "arctan": "ti.atan2(x, 1.0)",
+    "arcsin": "ti.asin",
+    "arccos": "ti.acos",
+    "fabs": "ti.abs",
+    "absolute": "ti.abs",
+    "power": "ti.pow",
+    "minimum": "ti.min",
+    "fmin": "ti.min",
+    "maximum": "ti.max",
+    "fmax": "ti.max",
+    "where": "ti.select",
+    "mod": "the operator %",
+    "fmod": "ti.raw_mod",
+    "remainder": "the operator %",
+    "trunc": "int(x)",
+    "square": "x * x",
+    "hypot": "ti.sqrt(x * x + y * y)",
+    "log10": "ti.log(x) / ti.log(10.0)",
+    "log1p": "ti.log(1.0 + x)",
+    "expm1": "ti.exp(x) - 1.0",
+    "exp2": "2.0 ** x",
+    "sinh": "0.5 * (ti.exp(x) - ti.exp(-x))",
+    "cosh": "0.5 * (ti.exp(x) + ti.exp(-x))",
+    "dot": "a.dot(b)",
+    "cross": "a.cross(b)",
+    "outer": "a.outer_product(b)",
+    "norm": "x.norm()",
+    "sum": "x.sum()",
+    "prod": "x.prod()",
+    "array": "ti.Vector or ti.Matrix",
+    "asarray": "ti.Vector or ti.Matrix",
+    "zeros": "ti.Vector.zero(float, n)",
+    "ones": "ti.Vector.one(float, n)",
+    "isnan": "ti.math.isnan",
+    "isinf": "ti.math.isinf",
+    "clip": "ti.math.clamp",
+    "log2": "ti.math.log2",
+    "degrees": "ti.math.degrees",
+    "radians": "ti.math.radians",
 }
-_DRAWS = {"randint": "ti.random(int)", "integers": "ti.random(int)", "randrange": "ti.random(int)", "gauss": "ti.randn()",
-          "normal": "ti.randn()", "normalvariate": "ti.randn()", "standard_normal": "ti.randn()", "randn": "ti.randn()"}
+_DRAWS = {
+    "randint": "ti.random(int)",
+    "integers": "ti.random(int)",
+    "randrange": "ti.random(int)",
+    "gauss": "ti.randn()",
+    "normal": "ti.randn()",
+    "normalvariate": "ti.randn()",
+    "standard_normal": "ti.randn()",
+    "randn": "ti.randn()",
+}
 
 
 def refuse_counterpart(callee: Any, arguments: list[Any], *, is_static: bool) -> None:
-    """Raise TaichiTypeError, naming the cure, for a function of Python that cannot see values of a kernel.
+    """Raise TaichiTypeError, naming the cure, for a function of Python that cannot see values of a
+    kernel.
 
-    A random number is one of these, unless it is drawn within `ti.static`: it would be drawn once, while compiling.
+    A random number is one of these, unless it is drawn within `ti.static`: it would be drawn once,
+    while compiling.
     """
     if _draws(callee):
         if not is_static:
-            raise TaichiTypeError(f"{_spelt(callee)} draws once, while compiling: {_DRAWS.get(callee.__name__, 'ti.random()')} "
-                                  "draws in every iteration; ti.static(...) says that one number is wanted")
+            raise TaichiTypeError(
+                f"{_spelt(callee)} draws once, while compiling: "
+                f"{_DRAWS.get(callee.__name__, 'ti.random()')} "
+                "draws in every iteration; ti.static(...) says that one number is wanted"
+            )
         return
     if _module(callee) in _MODULES and any(_is_late(argument) for argument in arguments):
-        raise TaichiTypeError(f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is known only at "
-                              f"run time: {_counterpart(callee.__name__)}")
+        raise TaichiTypeError(
+            f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is "
+            f"known only at "
+            f"run time: {_counterpart(callee.__name__)}"
+        )
 
 
 def _draws(callee: Any) -> bool:
@@ -52,20 +100,33 @@ def _draws(callee: Any) -> bool:
 def _module(callee: Any) -> str:
     if isinstance(callee, np.ufunc):
         return "numpy"
-    return str(getattr(callee, "__module__", None) or "").partition(".")[0] if hasattr(callee, "__name__") else ""
+    return (
+        str(getattr(callee, "__module__", None) or "").partition(".")[0]
+        if hasattr(callee, "__name__")
+        else ""
+    )
 
 
 def _spelt(callee: Any) -> str:
     named = type(callee.__self__) if _draws(callee) else callee
-    module = "np" if isinstance(callee, np.ufunc) else "np.random" if named.__module__.startswith("numpy.random.") else \
-        named.__module__
+    module = (
+        "np"
+        if isinstance(callee, np.ufunc)
+        else "np.random"
+        if named.__module__.startswith("numpy.random.")
+        else named.__module__
+    )
     return f"{module.replace('numpy', 'np')}.{callee.__name__}"
 
 
 def _counterpart(name: str) -> str:
     if name in _RENAMED:
         return f"use {_RENAMED[name]}"
-    return f"use ti.{name}" if callable(getattr(fn, name, None)) else "write it with operators and ti's functions"
+    return (
+        f"use ti.{name}"
+        if callable(getattr(fn, name, None))
+        else "write it with operators and ti's functions"
+    )
 
 
 def _is_late(value: Any) -> bool:

@@ -1,4 +1,6 @@
-"""Calls of functions with derivatives of their own: one op, with regions for the value and for its derivatives."""
+"""Calls of functions with derivatives of their own: one op, with regions for the value and for its
+derivatives."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +45,9 @@ class _Arguments:
         operands: dict[str, list[Expr]] = {}
         for name in [a.arg for a in function.source.node.args.args]:
             given, by_reference = bindings[name]
-            value = Matrix(given) if isinstance(given, list) and given and not by_reference else given
+            value = (
+                Matrix(given) if isinstance(given, list) and given and not by_reference else given
+            )
             _check_argument(function, name, value, by_reference)
             self.values[name] = value, by_reference
             if not by_reference and _is_at_run_time(value):
@@ -51,10 +55,18 @@ class _Arguments:
                 self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
         self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
         self.integers = [name for name in self.dtypes if name not in self.floats]
-        self.dtype = widest(dtype for name in self.floats for dtype in self.dtypes[name]) if self.floats else i64
-        self.operands = [ex.cast(leaf, self.dtype).value for name in self.floats for leaf in operands[name]]
+        self.dtype = (
+            widest(dtype for name in self.floats for dtype in self.dtypes[name])
+            if self.floats
+            else i64
+        )
+        self.operands = [
+            ex.cast(leaf, self.dtype).value for name in self.floats for leaf in operands[name]
+        ]
         self.count = len(self.operands)
-        self.operands += [ex.cast(leaf, i64).value for name in self.integers for leaf in operands[name]]
+        self.operands += [
+            ex.cast(leaf, i64).value for name in self.integers for leaf in operands[name]
+        ]
 
     def from_block(self, values: Sequence[ir.Value]) -> Bindings:
         """The arguments, as the first values of a block."""
@@ -67,7 +79,9 @@ class _Arguments:
 
     def one_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
         """A value of the shape and type of an argument, from values of a type."""
-        return like(self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]])
+        return like(
+            self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]]
+        )
 
 
 class _Result:
@@ -75,47 +89,83 @@ class _Result:
 
     def __init__(self, function: Inlined, value: Any) -> None:
         if value is None:
-            raise TaichiSyntaxError(f"'{function.__name__}' has derivatives of its own, and returns nothing")
+            raise TaichiSyntaxError(
+                f"'{function.__name__}' has derivatives of its own, and returns nothing"
+            )
         self.value = tuple(value) if isinstance(value, list) else value
         self.parts = self.value if isinstance(self.value, tuple) else (self.value,)
-        self.leaves = leaves(self.value, f"the result of '{function.__name__}', which has derivatives of its own,")
+        self.leaves = leaves(
+            self.value, f"the result of '{function.__name__}', which has derivatives of its own,"
+        )
         if not all(leaf.dtype.is_float for leaf in self.leaves):
-            raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
-                                  f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}")
+            raise TaichiTypeError(
+                f"'{function.__name__}' has derivatives of its own, so it returns floats, and not "
+                f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}"
+            )
         self.dtype = widest(leaf.dtype for leaf in self.leaves)
 
     def from_block(self, values: Sequence[ir.Value]) -> Any:
         """The result, as values of a block."""
-        return like(self.value, [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)])
+        return like(
+            self.value,
+            [ex.cast(Expr(v, self.dtype), leaf.dtype) for v, leaf in zip(values, self.leaves)],
+        )
 
 
-def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlined | None, jvp: Inlined | None,
-                inline: Inline) -> Any:
+def call_custom(
+    t: Translator,
+    function: Inlined,
+    bindings: Bindings,
+    vjp: Inlined | None,
+    jvp: Inlined | None,
+    inline: Inline,
+) -> Any:
     """Translate a call to one `grad.custom`; without a float argument, inline it.
 
-    Raises TaichiTypeError or TaichiSyntaxError, at the function in question, where a derivative takes or returns
-    something else than it has to.
+    Raises TaichiTypeError or TaichiSyntaxError, at the function in question, where a derivative
+    takes or returns something else than it has to.
     """
     arguments = _Arguments(function, bindings)
     if not arguments.floats:
         return inline(function, bindings)
     draft = ir.Operation.create("grad.custom", [], arguments.operands, regions=3)
-    given = [mlir_type(arguments.dtype)] * arguments.count + [mlir_type(i64)] * (len(arguments.operands) - arguments.count)
+    given = [mlir_type(arguments.dtype)] * arguments.count + [mlir_type(i64)] * (
+        len(arguments.operands) - arguments.count
+    )
     with _only_computing(t, function.__name__):
         block = ir.Block.create_at_start(draft.regions[0], given, [draft.location] * len(given))
         with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
-            result = _Result(function, inline(function, arguments.from_block(list(block.arguments))))
+            result = _Result(
+                function, inline(function, arguments.from_block(list(block.arguments)))
+            )
             _yield([ex.cast(leaf, result.dtype) for leaf in result.leaves])
         results = [mlir_type(result.dtype)] * len(result.leaves)
         if vjp is not None:
-            _rule(t, vjp, draft, 1, [*given, *results, *results],
-                  lambda values: _adjoints(arguments, result, vjp, inline, values))
+            _rule(
+                t,
+                vjp,
+                draft,
+                1,
+                [*given, *results, *results],
+                lambda values: _adjoints(arguments, result, vjp, inline, values),
+            )
         if jvp is not None:
-            _rule(t, jvp, draft, 2, [*given, *results, *given[:arguments.count]],
-                  lambda values: _tangents(arguments, result, jvp, inline, values))
+            _rule(
+                t,
+                jvp,
+                draft,
+                2,
+                [*given, *results, *given[: arguments.count]],
+                lambda values: _tangents(arguments, result, jvp, inline, values),
+            )
     sizes = ir.DenseI32ArrayAttr.get([arguments.count, len(given) - arguments.count])
-    op = ir.Operation.create("grad.custom", results, arguments.operands, {
-        "function": ir.StringAttr.get(function.__name__), "operandSegmentSizes": sizes}, regions=3)
+    op = ir.Operation.create(
+        "grad.custom",
+        results,
+        arguments.operands,
+        {"function": ir.StringAttr.get(function.__name__), "operandSegmentSizes": sizes},
+        regions=3,
+    )
     for source, target in zip(draft.regions, op.regions):
         for body in list(source.blocks):
             body.append_to(target)
@@ -123,8 +173,14 @@ def call_custom(t: Translator, function: Inlined, bindings: Bindings, vjp: Inlin
     return result.from_block(list(op.results))
 
 
-def _rule(t: Translator, rule: Inlined, op: ir.Operation, region: int, types: Sequence[ir.Type],
-          translate: Callable[[list[ir.Value]], list[Expr]]) -> None:
+def _rule(
+    t: Translator,
+    rule: Inlined,
+    op: ir.Operation,
+    region: int,
+    types: Sequence[ir.Type],
+    translate: Callable[[list[ir.Value]], list[Expr]],
+) -> None:
     block = ir.Block.create_at_start(op.regions[region], list(types), [op.location] * len(types))
     with ir.InsertionPoint(block), t.builder.isolated(rule.__name__):
         _yield(translate(list(block.arguments)))
@@ -136,7 +192,8 @@ def _yield(values: Sequence[Expr]) -> None:
 
 @contextmanager
 def _only_computing(t: Translator, name: str) -> Iterator[None]:
-    """Translate code that stands for itself: memory, printing and random numbers are refused, no loop is parallel."""
+    """Translate code that stands for itself: memory, printing and random numbers are refused, no
+    loop is parallel."""
     outer, in_parallel = t.builder.custom, t.in_parallel
     t.builder.custom, t.in_parallel = name, True
     try:
@@ -145,37 +202,54 @@ def _only_computing(t: Translator, name: str) -> Iterator[None]:
         t.builder.custom, t.in_parallel = outer, in_parallel
 
 
-def _adjoints(arguments: _Arguments, result: _Result, vjp: Inlined, inline: Inline, values: list[ir.Value]) -> list[Expr]:
+def _adjoints(
+    arguments: _Arguments, result: _Result, vjp: Inlined, inline: Inline, values: list[ir.Value]
+) -> list[Expr]:
     """The adjoints of the float arguments, in the type of `grad.custom`'s floats."""
     first, count = len(arguments.operands), len(result.leaves)
-    given = [*arguments.from_block(values[:first]).values(), (result.from_block(values[first:first + count]), False),
-             (result.from_block(values[first + count:]), False)]
+    given = [
+        *arguments.from_block(values[:first]).values(),
+        (result.from_block(values[first : first + count]), False),
+        (result.from_block(values[first + count :]), False),
+    ]
     names = arguments.floats
     returned = inline(vjp, _bound(vjp, given, "its arguments, its result and the adjoint of that"))
     if len(names) == 1 and not isinstance(returned, tuple):
         returned = (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(names):
-        raise TaichiTypeError(f"'{vjp.__name__}' returns {_count(returned)} adjoints, expected {len(names)}, of "
-                              f"{_listed(names)}{_unlisted(arguments)}", _place(vjp))
+        raise TaichiTypeError(
+            f"'{vjp.__name__}' returns {_count(returned)} adjoints, expected {len(names)}, of "
+            f"{_listed(names)}{_unlisted(arguments)}",
+            _place(vjp),
+        )
     flat: list[Expr] = []
     for name, adjoint in zip(names, returned):
         flat += _leaves_like(vjp, f"the adjoint of '{name}'", adjoint, arguments.values[name][0])
     return [ex.cast(leaf, arguments.dtype) for leaf in flat]
 
 
-def _tangents(arguments: _Arguments, result: _Result, jvp: Inlined, inline: Inline, values: list[ir.Value]) -> list[Expr]:
+def _tangents(
+    arguments: _Arguments, result: _Result, jvp: Inlined, inline: Inline, values: list[ir.Value]
+) -> list[Expr]:
     """The tangents of the results, in the type of `grad.custom`'s results."""
     first, count = len(arguments.operands), len(result.leaves)
-    rest = iter(values[first + count:])
-    given = [*arguments.from_block(values[:first]).values(), (result.from_block(values[first:first + count]), False)]
+    rest = iter(values[first + count :])
+    given = [
+        *arguments.from_block(values[:first]).values(),
+        (result.from_block(values[first : first + count]), False),
+    ]
     given += [(arguments.one_like(name, rest, arguments.dtype), False) for name in arguments.floats]
     wanted = f"its arguments, its result and the tangents of {_listed(arguments.floats)}"
     returned = inline(jvp, _bound(jvp, given, wanted))
     if not isinstance(result.value, tuple):
         returned = (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(result.parts):
-        raise TaichiTypeError(f"'{jvp.__name__}' returns {_count(returned)} tangents, expected {len(result.parts)}, one for "
-                              "each result", _place(jvp))
+        raise TaichiTypeError(
+            f"'{jvp.__name__}' returns {_count(returned)} tangents, expected "
+            f"{len(result.parts)}, one for "
+            "each result",
+            _place(jvp),
+        )
     flat: list[Expr] = []
     for number, (output, tangent) in enumerate(zip(result.parts, returned)):
         flat += _leaves_like(jvp, f"the tangent of result {number}", tangent, output)
@@ -186,8 +260,11 @@ def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bin
     """The parameters of a derivative by name."""
     names = [a.arg for a in rule.source.node.args.args]
     if len(names) != len(given):
-        raise TaichiSyntaxError(f"'{rule.__name__}' takes {len(names)} arguments, expected {len(given)}: those of the "
-                                f"function, {wanted.removeprefix('its arguments, ')}", _place(rule))
+        raise TaichiSyntaxError(
+            f"'{rule.__name__}' takes {len(names)} arguments, expected {len(given)}: those of the "
+            f"function, {wanted.removeprefix('its arguments, ')}",
+            _place(rule),
+        )
     return dict(zip(names, given))
 
 
@@ -198,7 +275,10 @@ def _leaves_like(rule: Inlined, what: str, value: Any, model: Any) -> list[Expr]
     if isinstance(value, list):
         value = Matrix(value)
     if kind_of(value) != kind_of(model):
-        raise TaichiTypeError(f"'{rule.__name__}' returns {kind_of(value)} as {what}, expected {kind_of(model)}", _place(rule))
+        raise TaichiTypeError(
+            f"'{rule.__name__}' returns {kind_of(value)} as {what}, expected {kind_of(model)}",
+            _place(rule),
+        )
     return leaves(value, what)
 
 
@@ -208,7 +288,9 @@ def _count(returned: Any) -> int:
 
 def _place(rule: Inlined) -> SourceLocation:
     source, node = rule.source, rule.source.node
-    return SourceLocation(source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1)
+    return SourceLocation(
+        source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1
+    )
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -217,8 +299,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _unlisted(arguments: _Arguments) -> str:
     """What is said of arguments that have no adjoint."""
-    others = [name for name, (value, by_reference) in arguments.values.items()
-              if name not in arguments.floats and not by_reference]
+    others = [
+        name
+        for name, (value, by_reference) in arguments.values.items()
+        if name not in arguments.floats and not by_reference
+    ]
     return f" (here {_listed(others)} is no float and has none)" if others else ""
 
 
@@ -227,17 +312,23 @@ def _check_argument(function: Inlined, name: str, value: Any, by_reference: bool
     if isinstance(value, ArrayRef):
         reason = "is an array: pass the elements that it reads"
     elif by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
-        reason = "is passed by reference (ti.template()), and is known only at run time: pass it by value"
+        reason = (
+            "is passed by reference (ti.template()), and is known only at run time: pass it "
+            "by value"
+        )
     elif isinstance(value, tuple) and any(_is_at_run_time(part) for part in value):
         reason = "is a tuple of values: pass them one by one, or as a vector"
     else:
         return
-    raise TaichiTypeError(f"'{function.__name__}' has derivatives of its own, and its argument '{name}' {reason}")
+    raise TaichiTypeError(
+        f"'{function.__name__}' has derivatives of its own, and its argument '{name}' {reason}"
+    )
 
 
 def _is_at_run_time(value: Any) -> bool:
     """Whether a value is an operand: an Expr, or any float."""
     if isinstance(value, Matrix):
         return any(_is_at_run_time(entry) for entry in value.entries)
-    return isinstance(value, Expr | float) or (ex.is_scalar(value) and not isinstance(value, int)
-                                               and ex.dtype_of(value).is_float)
+    return isinstance(value, Expr | float) or (
+        ex.is_scalar(value) and not isinstance(value, int) and ex.dtype_of(value).is_float
+    )

@@ -1,4 +1,6 @@
-"""The op `grad.jvp`: a function's body in a region, and derivatives of its results along tangents of its arguments."""
+"""The op `grad.jvp`: a function's body in a region, and derivatives of its results along tangents
+of its arguments."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,28 +21,42 @@ _WRITES = {"field.store": 1, "field.atomic": 1, "memref.store": 1}
 
 @dataclass
 class Derivatives:
-    """A function's value, and the tangents of its scalars: `tangents[d][j]` is that of scalar j along direction d."""
+    """A function's value, and the tangents of its scalars: `tangents[d][j]` is that of scalar j
+    along direction d."""
 
     value: Any
     scalars: list[Expr]
     tangents: list[list[Expr]]
 
 
-def emit_jvp(t: Translator, what: str, primals: Sequence[Expr], directions: Sequence[Sequence[Expr]],
-             body: Callable[[list[Expr]], Any]) -> Derivatives:
-    """Emit a function of floats with its derivatives; `body` translates it at some values of its arguments.
+def emit_jvp(
+    t: Translator,
+    what: str,
+    primals: Sequence[Expr],
+    directions: Sequence[Sequence[Expr]],
+    body: Callable[[list[Expr]], Any],
+) -> Derivatives:
+    """Emit a function of floats with its derivatives; `body` translates it at some values of its
+    arguments.
 
-    `what` begins messages. Raises TaichiTypeError where the result holds anything but floats, TaichiCompilationError
-    where the body does more than compute its result.
+    `what` begins messages. Raises TaichiTypeError where the result holds anything but floats,
+    TaichiCompilationError where the body does more than compute its result.
     """
     dtype = widest(primal.dtype for primal in primals)
     type_ = mlir_type(dtype)
     draft = ir.Operation.create("grad.jvp", [], [], regions=1)
-    block = ir.Block.create_at_start(draft.regions[0], [type_] * len(primals), [draft.location] * len(primals))
+    block = ir.Block.create_at_start(
+        draft.regions[0], [type_] * len(primals), [draft.location] * len(primals)
+    )
     with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
         t.depth += 1  # loops in here are serial
         try:
-            value = body([ex.cast(Expr(given, dtype), primal.dtype) for given, primal in zip(block.arguments, primals)])
+            value = body(
+                [
+                    ex.cast(Expr(given, dtype), primal.dtype)
+                    for given, primal in zip(block.arguments, primals)
+                ]
+            )
         finally:
             t.depth -= 1
         scalars = float_leaves(value, f"{what}: its result")
@@ -48,17 +64,28 @@ def emit_jvp(t: Translator, what: str, primals: Sequence[Expr], directions: Sequ
         emit_effect("grad.yield", [ex.cast(scalar, result).value for scalar in scalars])
     _refuse_side_effects(t, what, block)
     operands = [ex.cast(v, dtype).value for values in (primals, *directions) for v in values]
-    op = ir.Operation.create("grad.jvp", [mlir_type(result)] * (len(scalars) * (1 + len(directions))), operands,
-                             {"directions": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(directions))}, regions=1)
+    op = ir.Operation.create(
+        "grad.jvp",
+        [mlir_type(result)] * (len(scalars) * (1 + len(directions))),
+        operands,
+        {"directions": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(directions))},
+        regions=1,
+    )
     block.append_to(op.regions[0])
     draft.erase()
-    rows = [[ex.cast(Expr(op.results[d * len(scalars) + j], result), scalar.dtype) for j, scalar in enumerate(scalars)]
-            for d in range(1 + len(directions))]
+    rows = [
+        [
+            ex.cast(Expr(op.results[d * len(scalars) + j], result), scalar.dtype)
+            for j, scalar in enumerate(scalars)
+        ]
+        for d in range(1 + len(directions))
+    ]
     return Derivatives(like(value, rows[0]), rows[0], rows[1:])
 
 
 def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
-    """Raise TaichiCompilationError, at the line, where code prints or writes to what outlives it."""
+    """Raise TaichiCompilationError, at the line, where code prints or writes to what outlives
+    it."""
     own: set[ir.Value] = {slot for slot, _ in t.builder.streams}  # where random draws are counted
     for op in _operations(block):
         if op.name in ("memref.alloca", "field.alloca"):
@@ -67,7 +94,9 @@ def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
         if op.name in _WRITES and op.operands[_WRITES[op.name]] not in own:
             effect = f"writes {_named(t, op.operands[_WRITES[op.name]])}"
         if effect:
-            place = SourceLocation(op.location.filename, op.location.start_line, op.location.start_col)
+            place = SourceLocation(
+                op.location.filename, op.location.start_line, op.location.start_col
+            )
             raise TaichiCompilationError(f"{what}: a function with side effects: {effect}", place)
 
 

@@ -1,4 +1,5 @@
 """Expression nodes."""
+
 from __future__ import annotations
 
 import ast
@@ -22,13 +23,30 @@ from mlirad.frontend.python.translator import Translator, handles
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.types import promote, u1
 
-BINARY = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-          ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.MatMult: operator.matmul,
-          ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-          ast.RShift: operator.rshift}
+BINARY = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-_COMPARE_MATRIX = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-                   ">=": operator.ge}
+_COMPARE_MATRIX = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 @handles(ast.Constant)
@@ -66,8 +84,11 @@ def _joined_str(t: Translator, node: ast.JoinedStr) -> Any:
     parts: list[Any] = []
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
-            spec = "".join(str(t.visit_value(s)) for s in part.format_spec.values) \
-                if isinstance(part.format_spec, ast.JoinedStr) else ""
+            spec = (
+                "".join(str(t.visit_value(s)) for s in part.format_spec.values)
+                if isinstance(part.format_spec, ast.JoinedStr)
+                else ""
+            )
             parts.append((t.visit_value(part.value), spec))
         else:
             parts.append(t.visit_value(part))
@@ -88,7 +109,11 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
 def _unary_op(t: Translator, node: ast.UnaryOp) -> Any:
     value = t.visit_value(node.operand)
     if isinstance(node.op, ast.Not):
-        return value.map_with(ex.logical_not, value) if isinstance(value, Matrix) else ex.logical_not(value)
+        return (
+            value.map_with(ex.logical_not, value)
+            if isinstance(value, Matrix)
+            else ex.logical_not(value)
+        )
     if isinstance(node.op, ast.USub):
         return -value
     return ~value if isinstance(node.op, ast.Invert) else +value
@@ -109,7 +134,9 @@ def _compare(t: Translator, node: ast.Compare) -> Any:
 def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(left, Expr) or not isinstance(right, list | tuple | dict | set | range | str):
-            raise TaichiSyntaxError("'in' needs values known at compile time: write the comparisons, or use ti.static")
+            raise TaichiSyntaxError(
+                "'in' needs values known at compile time: write the comparisons, or use ti.static"
+            )
         return (left in right) == isinstance(op, ast.In)
     if isinstance(op, ast.Is | ast.IsNot):
         if isinstance(left, Expr) or isinstance(right, Expr):
@@ -133,7 +160,8 @@ def _both(left: Any, right: Any) -> Any:
 
 @handles(ast.BoolOp)
 def _bool_op(t: Translator, node: ast.BoolOp) -> Any:
-    """`and` and `or`: the value of the operand that decides, as in Python; elementwise, as 0 and 1, on vectors."""
+    """`and` and `or`: the value of the operand that decides, as in Python; elementwise, as 0 and 1,
+    on vectors."""
     conjunction = isinstance(node.op, ast.And)
     result = t.visit_value(node.values[0])
     for operand in node.values[1:]:
@@ -165,7 +193,9 @@ def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bo
     def evaluate() -> Any:
         right = t.visit_value(operand)
         if isinstance(right, Matrix):
-            raise TaichiTypeError("'and' and 'or' of a scalar and a vector: use ti.select, or compare entries")
+            raise TaichiTypeError(
+                "'and' and 'or' of a scalar and a vector: use ti.select, or compare entries"
+            )
         return right
 
     first: list[Any] = [evaluate, lambda: left] if conjunction else [lambda: left, evaluate]
@@ -174,19 +204,26 @@ def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bo
 
 def _is_cheap(node: ast.expr) -> bool:
     """Whether evaluating a node early touches no memory and calls nothing."""
-    return not any(isinstance(n, ast.Subscript | ast.Call | ast.Div | ast.FloorDiv | ast.Mod) for n in ast.walk(node))
+    return not any(
+        isinstance(n, ast.Subscript | ast.Call | ast.Div | ast.FloorDiv | ast.Mod)
+        for n in ast.walk(node)
+    )
 
 
 @handles(ast.IfExp)
 def _if_exp(t: Translator, node: ast.IfExp) -> Any:
     test = t.visit_value(node.test)
     if isinstance(test, Matrix):
-        raise TaichiSyntaxError('The condition of a conditional expression must be a scalar. '
-                                'Please use "ti.select" instead.')
+        raise TaichiSyntaxError(
+            "The condition of a conditional expression must be a scalar. "
+            'Please use "ti.select" instead.'
+        )
     condition = ex.truth(test)
     if isinstance(condition, bool):
         return t.visit_value(node.body if condition else node.orelse)
-    return choose(t, condition, lambda: t.visit_value(node.body), lambda: t.visit_value(node.orelse))
+    return choose(
+        t, condition, lambda: t.visit_value(node.body), lambda: t.visit_value(node.orelse)
+    )
 
 
 def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
@@ -208,7 +245,9 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
     values = [Matrix(v) if isinstance(v, list | tuple) else v for v in values]
     shapes = {v.shape for v in values if isinstance(v, Matrix)}
     if len(shapes) > 1:
-        raise TaichiTypeError(f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}")
+        raise TaichiTypeError(
+            f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}"
+        )
     count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
     lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
     with branches[0].reopened(), branches[1].reopened():
@@ -240,7 +279,9 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     try:
         value = getattr(base, node.attr)
     except AttributeError as error:
-        raise TaichiCompilationError(f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}") from error
+        raise TaichiCompilationError(
+            f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}"
+        ) from error
     if is_of_program(base) and not callable(value):
         t.builder.attributes.append((base, node.attr, value))
     return value
@@ -250,7 +291,9 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
 def _subscript(t: Translator, node: ast.Subscript) -> Any:
     base = t.visit_base(node.value)
     key = t.visit_value(node.slice)
-    has_slice = isinstance(key, slice) or (isinstance(key, tuple) and any(isinstance(k, slice) for k in key))
+    has_slice = isinstance(key, slice) or (
+        isinstance(key, tuple) and any(isinstance(k, slice) for k in key)
+    )
     if isinstance(base, Place):
         return base.sliced(key if isinstance(key, tuple) else (key,)) if has_slice else base.at(key)
     array = array_ref(base)
@@ -271,14 +314,22 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
 def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
     """Raise TaichiTypeError where a part of a Python object is assigned to."""
     if isinstance(node.ctx, ast.Store):
-        raise TaichiTypeError(f"{what} cannot be assigned to in a kernel: only local variables and elements of fields can")
+        raise TaichiTypeError(
+            f"{what} cannot be assigned to in a kernel: only local variables and elements of "
+            f"fields can"
+        )
 
 
 @handles(ast.Slice)
 def _slice(t: Translator, node: ast.Slice) -> Any:
-    parts = [None if part is None else t.visit_value(part) for part in (node.lower, node.upper, node.step)]
+    parts = [
+        None if part is None else t.visit_value(part)
+        for part in (node.lower, node.upper, node.step)
+    ]
     if any(isinstance(part, Expr) for part in parts):
-        raise TaichiSyntaxError("Taichi does not support variables in slice now, please use constant instead of it.")
+        raise TaichiSyntaxError(
+            "Taichi does not support variables in slice now, please use constant instead of it."
+        )
     return slice(*parts)
 
 
@@ -292,7 +343,11 @@ def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any
 @handles(ast.DictComp)
 def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
     results: dict[Any, Any] = {}
-    _expand(t, node.generators, lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}))
+    _expand(
+        t,
+        node.generators,
+        lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}),
+    )
     return t.made.note(results, t.builder.region)
 
 

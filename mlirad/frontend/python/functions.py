@@ -1,4 +1,6 @@
-"""Functions of scalars, elementwise on vectors and matrices, the same inside kernels and in Python scope."""
+"""Functions of scalars, elementwise on vectors and matrices, the same inside kernels and in Python
+scope."""
+
 from __future__ import annotations
 
 import builtins
@@ -35,11 +37,16 @@ def _on_floats(name: str, python: Callable[..., float], count: int = 1) -> Calla
         dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
         if not dtype.is_float:
             dtype = current().default_fp
-        return Expr(emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype)
+        return Expr(
+            emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype
+        )
 
     def function(*arguments: Any) -> Any:
         if len(arguments) != count:
-            raise TaichiTypeError(f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not {len(arguments)}")
+            raise TaichiTypeError(
+                f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
+                f"{len(arguments)}"
+            )
         return _mapped(scalar, *arguments)
 
     function.__name__ = name.split(".")[1]
@@ -95,7 +102,7 @@ def abs(value: Any) -> Any:
 
 def pow(base: Any, exponent: Any) -> Any:
     """`base ** exponent`."""
-    return base ** exponent
+    return base**exponent
 
 
 def cast(value: Any, dtype: Any) -> Any:
@@ -126,7 +133,9 @@ def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Any, Any], A
             return python(left, right)
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
         a, b = ex.cast(left, dtype), ex.cast(right, dtype)
-        if dtype.is_float:  # the comparison and the select are what a tie's derivative follows: the second operand
+        if (
+            dtype.is_float
+        ):  # the comparison and the select are what a tie's derivative follows: the second operand
             return ex.select(compare(a, b), a, b)
         name = ("max" if symbol == ">" else "min") + ("si" if dtype.is_signed else "ui")
         return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
@@ -217,7 +226,9 @@ def raw_mod(left: Any, right: Any) -> Any:
     return _mapped(_raw("remf", division.raw_remainder), left, right)
 
 
-def _raw(float_name: str, integer: Callable[[ir.Value, ir.Value, DataType], ir.Value]) -> Callable[[Any, Any], Any]:
+def _raw(
+    float_name: str, integer: Callable[[ir.Value, ir.Value, DataType], ir.Value]
+) -> Callable[[Any, Any], Any]:
     def apply(left: Any, right: Any) -> Any:
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
         a, b = ex.cast(left, dtype).value, ex.cast(right, dtype).value
@@ -241,18 +252,27 @@ def popcnt(value: Any) -> Any:
 def _bits(name: str, value: Any) -> Expr:
     operand = ex.expression(value)
     if operand.dtype.is_float:
-        raise TaichiTypeError(f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}")
-    return ex.cast(Expr(emit(name, mlir_type(operand.dtype), [operand.value]), operand.dtype), current().default_ip)
+        raise TaichiTypeError(
+            f"{name.split('.')[1]} takes integral inputs only, not {operand.dtype}"
+        )
+    return ex.cast(
+        Expr(emit(name, mlir_type(operand.dtype), [operand.value]), operand.dtype),
+        current().default_ip,
+    )
 
 
 def isnan(value: Any) -> Any:
     """Whether a float is NaN, elementwise."""
-    return _mapped(lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value)
+    return _mapped(
+        lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value
+    )
 
 
 def isinf(value: Any) -> Any:
     """Whether a float is infinite, elementwise."""
-    return _mapped(lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value)
+    return _mapped(
+        lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value
+    )
 
 
 def _float_class(name: str, value: Expr) -> Expr:
@@ -270,7 +290,8 @@ def floor_remainder(value: Any, modulus: Any) -> Any:
 
 
 def random(dtype: Any = float) -> Any:
-    """A draw, uniform in [0, 1) for floats and over all values for integers; counter-based, so it can be repeated."""
+    """A draw, uniform in [0, 1) for floats and over all values for integers; counter-based, so it
+    can be repeated."""
     if not in_kernel():
         raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
     builder = current()

@@ -1,12 +1,22 @@
 """Quotients and remainders of integers, with a value for every divisor, the same on every target.
 
-By 0 both are 0. The least integer by -1 wraps: the quotient is the least integer again, the remainder is 0. So it is in
-NumPy. With `debug=True` a division by 0, and a quotient that wraps, are failed assertions.
+By 0 both are 0. The least integer by -1 wraps: the quotient is the least integer again, the
+remainder is 0. So it is in NumPy. With `debug=True` a division by 0, and a quotient that wraps, are
+failed assertions.
 """
+
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.frontend.python.builder import constant, current, emit, emit_effect, i1_type, mlir_type, predicate
+from mlirad.frontend.python.builder import (
+    constant,
+    current,
+    emit,
+    emit_effect,
+    i1_type,
+    mlir_type,
+    predicate,
+)
 from mlirad.types import DataType, u1
 
 _EQUAL, _LESS = 0, 2
@@ -53,18 +63,30 @@ def power(base: ir.Value, exponent: ir.Value, dtype: DataType) -> ir.Value:
     if current().debug:
         _check(_negated(negative), base, "an integer to a negative power: the base is {}", dtype)
     divides = emit("arith.andi", i1_type(), [negative, _compare(_EQUAL, base, zero)])
-    return emit("math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent])
+    return emit(
+        "math.ipowi", mlir_type(dtype), [_select(divides, constant(2, dtype), base), exponent]
+    )
 
 
 def _truncated(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
     """The quotient rounded towards 0; by 0, anything."""
     if current().debug and dtype.is_signed and not _is_harmless(b, dtype):
-        _check(_negated(_wraps(a, b, dtype)), a, f"the quotient of {{}} and -1 does not fit into {dtype}", dtype)
-    return emit("arith.divsi" if dtype.is_signed else "arith.divui", mlir_type(dtype), [a, _divisor(a, b, dtype)])
+        _check(
+            _negated(_wraps(a, b, dtype)),
+            a,
+            f"the quotient of {{}} and -1 does not fit into {dtype}",
+            dtype,
+        )
+    return emit(
+        "arith.divsi" if dtype.is_signed else "arith.divui",
+        mlir_type(dtype),
+        [a, _divisor(a, b, dtype)],
+    )
 
 
 def _is_below(rest: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """Whether what a quotient rounded towards 0 leaves says that it is not rounded down: their signs differ."""
+    """Whether what a quotient rounded towards 0 leaves says that it is not rounded down: their
+    signs differ."""
     zero = constant(0, dtype)
     differ = _compare(_LESS, emit("arith.xori", rest.type, [rest, b]), zero)
     return emit("arith.andi", i1_type(), [differ, _negated(_compare(_EQUAL, rest, zero))])
@@ -76,13 +98,16 @@ def _unless_zero(b: ir.Value, quotient: ir.Value, dtype: DataType) -> ir.Value:
 
 
 def _divisor(a: ir.Value, b: ir.Value, dtype: DataType) -> ir.Value:
-    """The divisor, or 1 where a division by it has no value; it leaves the remainder 0, and the least integer as it is."""
+    """The divisor, or 1 where a division by it has no value; it leaves the remainder 0, and the
+    least integer as it is."""
     if _is_harmless(b, dtype):
         return b
     is_zero = _compare(_EQUAL, b, constant(0, dtype))
     if current().debug:
         _check(_negated(is_zero), a, "integer division by zero: {} by 0", dtype)
-    bad = emit("arith.ori", i1_type(), [is_zero, _wraps(a, b, dtype)]) if dtype.is_signed else is_zero
+    bad = (
+        emit("arith.ori", i1_type(), [is_zero, _wraps(a, b, dtype)]) if dtype.is_signed else is_zero
+    )
     return _select(bad, constant(1, dtype), b)
 
 

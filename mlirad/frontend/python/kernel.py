@@ -1,4 +1,5 @@
 """A kernel's syntax tree and its arguments to a module: layout, function, body."""
+
 from __future__ import annotations
 
 import sys
@@ -89,14 +90,23 @@ class KernelModule:
     fields: tuple[str, ...] = ()
 
 
-def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments: Sequence[tuple[str, Argument]],
-                 return_type: Any, builder: Builder, declare: Callable[[], None]) -> KernelModule:
+def build_kernel(
+    source: FunctionSource,
+    function: Callable[..., Any],
+    arguments: Sequence[tuple[str, Argument]],
+    return_type: Any,
+    builder: Builder,
+    declare: Callable[[], None],
+) -> KernelModule:
     """Translate a kernel for one choice of argument types.
 
-    `declare` adds the layout trees once the body is known. Raises TaichiCompilationError and its kin with the line.
+    `declare` adds the layout trees once the body is known. Raises TaichiCompilationError and its
+    kin with the line.
     """
     node = source.node
-    place = SourceLocation(source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1)
+    place = SourceLocation(
+        source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1
+    )
     with ir.Location.file(place.file, place.line, place.column), building(builder):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -113,13 +123,22 @@ def build_kernel(source: FunctionSource, function: Callable[..., Any], arguments
         with ir.InsertionPoint.at_block_begin(module.body):
             declare()
     arrays = tuple(a for _, a in arguments if isinstance(a, NdarrayArgument))
-    return KernelModule(module, node.name, builder.launch_seed is not None, tuple(kernel.results), kernel.result_shape,
-                        kernel.result_count, arrays, tuple(builder.arrays))
+    return KernelModule(
+        module,
+        node.name,
+        builder.launch_seed is not None,
+        tuple(kernel.results),
+        kernel.result_shape,
+        kernel.result_count,
+        arrays,
+        tuple(builder.arrays),
+    )
 
 
 @contextmanager
 def _deep_recursion() -> Iterator[None]:
-    """Let Python call deeper: a long sum is a deep tree, and functions are inlined into functions."""
+    """Let Python call deeper: a long sum is a deep tree, and functions are inlined into
+    functions."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, 20_000))
     try:
@@ -131,8 +150,19 @@ def _deep_recursion() -> Iterator[None]:
 class _Kernel:
     """One translation."""
 
-    def __init__(self, source: FunctionSource, function: Callable[..., Any], builder: Builder, return_type: Any):
-        self.source, self.function, self.builder, self.return_type = source, function, builder, return_type
+    def __init__(
+        self,
+        source: FunctionSource,
+        function: Callable[..., Any],
+        builder: Builder,
+        return_type: Any,
+    ):
+        self.source, self.function, self.builder, self.return_type = (
+            source,
+            function,
+            builder,
+            return_type,
+        )
         self.results: list[DataType] = []
         self.result_shape: tuple[int, ...] | None = None
         self.result_count: int | None = None
@@ -141,13 +171,26 @@ class _Kernel:
         """Create the function at the insertion point."""
         name = self.source.node.name
         function_type = ir.FunctionType.get([], [])
-        op = ir.Operation.create("func.func", [], [], {
-            "sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(function_type)}, regions=1)
+        op = ir.Operation.create(
+            "func.func",
+            [],
+            [],
+            {"sym_name": ir.StringAttr.get(name), "function_type": ir.TypeAttr.get(function_type)},
+            regions=1,
+        )
         entry = ir.Block.create_at_start(op.regions[0], [], [])
         self.builder.entry = entry
         t = Translator(self.builder)
-        frame = Frame(name, self.source.file, self.source.line_offset, self.source.column_offset,
-                      self.source.names, set(self.source.mutable), is_kernel=True, stored=self.source.stored)
+        frame = Frame(
+            name,
+            self.source.file,
+            self.source.line_offset,
+            self.source.column_offset,
+            self.source.names,
+            set(self.source.mutable),
+            is_kernel=True,
+            stored=self.source.stored,
+        )
         frame.return_type = self.return_type
         t.frames.append(frame)
         with ir.InsertionPoint(entry):
@@ -165,12 +208,21 @@ class _Kernel:
         self.results = [v.dtype for v in values]
         marks += [ir.DictAttr.get({})] * (len(entry.arguments) - len(marks))
         op.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get([a.type for a in entry.arguments], [mlir_type(v.dtype) for v in values]))
+            ir.FunctionType.get(
+                [a.type for a in entry.arguments], [mlir_type(v.dtype) for v in values]
+            )
+        )
         if marks:
             op.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
 
-    def _parameter(self, frame: Frame, entry: ir.Block, name: str, argument: Argument,
-                   marks: list[ir.Attribute]) -> Any:
+    def _parameter(
+        self,
+        frame: Frame,
+        entry: ir.Block,
+        name: str,
+        argument: Argument,
+        marks: list[ir.Attribute],
+    ) -> Any:
         location = ir.Location.current
         plain = ir.DictAttr.get({})
         if isinstance(argument, ConstantArgument):
@@ -178,10 +230,14 @@ class _Kernel:
         if isinstance(argument, SameArgument):
             return frame.lookup(argument.name)
         if isinstance(argument, NdarrayArgument):
-            type_ = array_type(mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape))
+            type_ = array_type(
+                mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape)
+            )
             value = entry.add_argument(type_, location)
             needs_grad = argument.needs_grad and argument.dtype.is_float
-            marks.append(ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain)
+            marks.append(
+                ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain
+            )
             extents = tuple(extent(value, axis) for axis in range(argument.ndim))
             kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
             return kind(value, argument.dtype, extents, argument.element_shape, (), name)
@@ -190,7 +246,10 @@ class _Kernel:
         if isinstance(argument, MatrixArgument):
             shape = argument.shape
             count = shape[0] * (shape[1] if len(shape) > 1 else 1)
-        values = [Expr(entry.add_argument(mlir_type(argument.dtype), location), argument.dtype) for _ in range(count)]
+        values = [
+            Expr(entry.add_argument(mlir_type(argument.dtype), location), argument.dtype)
+            for _ in range(count)
+        ]
         marks += [plain] * count
         value = values[0] if shape is None else Matrix.of_shape(shape, list(values))
         return Variable(value) if name in frame.mutable else value
@@ -201,7 +260,9 @@ class _Kernel:
             result = result.load()
         if result is None:
             if self.return_type is not None:
-                raise TaichiSyntaxError("Kernel has a return type but does not have a return statement")
+                raise TaichiSyntaxError(
+                    "Kernel has a return type but does not have a return statement"
+                )
             return []
         if isinstance(result, Matrix):
             self.result_shape = result.shape
@@ -225,4 +286,7 @@ class ClampedArray(ArrayArgument):
     """An ndarray argument whose indices are moved to the nearest element."""
 
     def indices(self, key: Any) -> list[ir.Value]:
-        return [clamped(index, ex.as_index(extent)) for index, extent in zip(super().indices(key), self.shape)]
+        return [
+            clamped(index, ex.as_index(extent))
+            for index, extent in zip(super().indices(key), self.shape)
+        ]

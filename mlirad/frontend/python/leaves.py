@@ -1,4 +1,5 @@
 """Values of kernels as trees: scalars, vectors and matrices, and tuples of them."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -12,13 +13,16 @@ from mlirad.types import DataType
 
 
 def leaves(value: Any, what: str) -> list[Expr]:
-    """The scalars of a value, in order. Raises TaichiTypeError, which begins with `what`, where it holds others."""
+    """The scalars of a value, in order. Raises TaichiTypeError, which begins with `what`, where it
+    holds others."""
     if isinstance(value, Matrix):
         return [ex.expression(entry) for entry in value.entries]
     if isinstance(value, tuple):
         return [leaf for part in value for leaf in leaves(part, what)]
     if not ex.is_scalar(value):
-        raise TaichiTypeError(f"{what} is {kind_of(value)}: scalars, vectors and matrices have derivatives")
+        raise TaichiTypeError(
+            f"{what} is {kind_of(value)}: scalars, vectors and matrices have derivatives"
+        )
     return [ex.expression(value)]
 
 

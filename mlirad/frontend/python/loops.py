@@ -1,4 +1,5 @@
 """Loop nodes: parallel at the top of a kernel, serial below, unrolled under `ti.static`."""
+
 from __future__ import annotations
 
 import ast
@@ -18,10 +19,23 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef, Place, array_ref
 from mlirad.frontend.python.regions import for_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue, has_jump, leaves_loop
+from mlirad.frontend.python.scopes import (
+    Flag,
+    Loop,
+    StaticBreak,
+    StaticContinue,
+    has_jump,
+    leaves_loop,
+)
 from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.translator import Static, Translator, handles
-from mlirad.frontend.python.variables import SharedVariable, Variable, make_slot, read_slot, write_slot
+from mlirad.frontend.python.variables import (
+    SharedVariable,
+    Variable,
+    make_slot,
+    read_slot,
+    write_slot,
+)
 from mlirad.types import DataType, i32, i64
 
 
@@ -35,15 +49,19 @@ class NdRange:
                 self.bounds += [(0, extent) for extent in item.entries]
             elif isinstance(item, list | tuple):
                 if len(item) != 2:
-                    raise TaichiSyntaxError("Every argument of ndrange should be a scalar or a tuple/list like "
-                                            "(begin, end)")
+                    raise TaichiSyntaxError(
+                        "Every argument of ndrange should be a scalar or a tuple/list like "
+                        "(begin, end)"
+                    )
                 self.bounds.append((item[0], item[1]))
             else:
                 self.bounds.append((0, item))
         for bound in itertools.chain.from_iterable(self.bounds):
             if isinstance(bound, float) or (isinstance(bound, Expr) and bound.dtype.is_float):
-                raise TaichiTypeError("Every argument of ndrange should be an integer scalar or a tuple/list of "
-                                      "(int, int)")
+                raise TaichiTypeError(
+                    "Every argument of ndrange should be an integer scalar or a tuple/list of "
+                    "(int, int)"
+                )
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         return itertools.product(*[range(lower, upper) for lower, upper in self.bounds])
@@ -77,7 +95,9 @@ class Range:
 
     def __iter__(self) -> Iterator[int]:
         if any(isinstance(bound, Expr) for bound in (self.lower, self.upper, self.step)):
-            raise TaichiTypeError("this range is unrolled: its bounds must be known at compile time")
+            raise TaichiTypeError(
+                "this range is unrolled: its bounds must be known at compile time"
+            )
         return iter(range(self.lower, self.upper, self.step))
 
 
@@ -108,7 +128,9 @@ def _for(t: Translator, node: ast.For) -> None:
         domain = domain.domain
     bounds, dtypes, step = _box(t, domain)
     _check_targets(t, node.target, len(bounds), grouped)
-    top = not (t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops))
+    top = not (
+        t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
+    )
     if top and not options.get("serialize"):
         if step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
@@ -131,7 +153,9 @@ def _box(t: Translator, domain: Any) -> tuple[list[tuple[Any, Any]], list[DataTy
         return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
     if isinstance(domain, Expr):
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
-    raise TaichiSyntaxError(f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)")
+    raise TaichiSyntaxError(
+        f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)"
+    )
 
 
 def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -> None:
@@ -139,12 +163,16 @@ def _check_targets(t: Translator, target: ast.expr, count: int, grouped: bool) -
     names = [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
     for name in names:
         if name != "_" and t.frame.find_local(name) is not None:
-            raise TaichiSyntaxError(f"Variable '{name}' is already declared in the outer scope and cannot be used as "
-                                    "loop variable")
+            raise TaichiSyntaxError(
+                f"Variable '{name}' is already declared in the outer scope and cannot be used as "
+                "loop variable"
+            )
     if not grouped and count > 1 and len(names) != count:
-        raise TaichiSyntaxError("Ndrange for loop with number of the loop variables not equal to the dimension of the "
-                                f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
-                                "one vector")
+        raise TaichiSyntaxError(
+            "Ndrange for loop with number of the loop variables not equal to the dimension of the "
+            f"ndrange is not supported: {len(names)} variables for {count} axes; ti.grouped gives "
+            "one vector"
+        )
 
 
 def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
@@ -157,7 +185,10 @@ def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool
 
 
 def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
-    if not isinstance(iterable, Range | NdRange | Grouped | Matrix) and array_ref(iterable) is not None:
+    if (
+        not isinstance(iterable, Range | NdRange | Grouped | Matrix)
+        and array_ref(iterable) is not None
+    ):
         iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
     loop = Loop(static=True, depth=t.depth)
     t.frame.loops.append(loop)
@@ -179,12 +210,21 @@ def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
         t.frame.loops.pop()
 
 
-def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType],
-              grouped: bool, options: dict[str, Any]) -> None:
+def _parallel(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[tuple[Any, Any]],
+    dtypes: Sequence[DataType],
+    grouped: bool,
+    options: dict[str, Any],
+) -> None:
     lower = [ex.as_index(low) for low, _ in bounds]
     upper = [ex.as_index(high) for _, high in bounds]
-    attributes = {name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
-                  for name in ("block_dim", "parallelize") if options.get(name)}
+    attributes = {
+        name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), options[name])
+        for name in ("block_dim", "parallelize")
+        if options.get(name)
+    }
     if not bounds:
         lower, upper, bounds = [index_constant(0)], [index_constant(1)], []
     shared = _share_outer_variables(t, node)
@@ -196,7 +236,12 @@ def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], d
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
         with t.builder.stream(number), t.frame.scope():
-            _bind_index(t, node, [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else [], grouped)
+            _bind_index(
+                t,
+                node,
+                [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else [],
+                grouped,
+            )
             visit_block(t, node.body)
         t.frame.loops.pop()
         t.in_parallel = False
@@ -208,8 +253,11 @@ def _parallel(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], d
         variable.store(cell.load())
 
 
-def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
-    """Locals from outside that iterations update become shared cells; the others are read once, before the loop."""
+def _share_outer_variables(
+    t: Translator, node: ast.For
+) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
+    """Locals from outside that iterations update become shared cells; the others are read once,
+    before the loop."""
     updated = assigned_names(node.body, known_names(t.frame, node.body))
     shared: list[tuple[dict[str, Any], str, Variable, Variable]] = []
     for frame in t.frames:
@@ -224,8 +272,14 @@ def _share_outer_variables(t: Translator, node: ast.For) -> list[tuple[dict[str,
     return shared
 
 
-def _serial(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType], step: Any,
-            grouped: bool) -> None:
+def _serial(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[tuple[Any, Any]],
+    dtypes: Sequence[DataType],
+    step: Any,
+    grouped: bool,
+) -> None:
     """A nest of serial loops; several axes stay several loops."""
     jumps = leaves_loop(node.body)
     if jumps or isinstance(step, Expr) or step < 0:
@@ -236,14 +290,20 @@ def _serial(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dty
     def nest(axis: int, indices: list[Expr]) -> None:
         if axis < len(bounds):
             low, high = (ex.as_index(bound) for bound in bounds[axis])
-            for_op(low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])]))
+            for_op(
+                low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])])
+            )
         else:
-            _serial_body(t, node, indices, grouped, Loop(live=Flag() if has_jump(node.body) else None))
+            _serial_body(
+                t, node, indices, grouped, Loop(live=Flag() if has_jump(node.body) else None)
+            )
 
     nest(0, [])
 
 
-def _serial_body(t: Translator, node: ast.For, indices: list[Expr], grouped: bool, loop: Loop) -> None:
+def _serial_body(
+    t: Translator, node: ast.For, indices: list[Expr], grouped: bool, loop: Loop
+) -> None:
     t.depth += 1
     t.frame.loops.append(loop)
     with t.frame.scope():
@@ -253,8 +313,14 @@ def _serial_body(t: Translator, node: ast.For, indices: list[Expr], grouped: boo
     t.depth -= 1
 
 
-def _while_form(t: Translator, node: ast.For, bounds: Sequence[tuple[Any, Any]], dtypes: Sequence[DataType],
-                step: Any, grouped: bool) -> None:
+def _while_form(
+    t: Translator,
+    node: ast.For,
+    bounds: Sequence[tuple[Any, Any]],
+    dtypes: Sequence[DataType],
+    step: Any,
+    grouped: bool,
+) -> None:
     """A loop that can end early: it runs while no iteration has left it."""
     running = Flag()
 
@@ -311,12 +377,17 @@ def _while(t: Translator, node: ast.While) -> None:
     while_op(test, body)
 
 
-def _iteration_number(indices: Sequence[ir.Value], lower: Sequence[ir.Value], upper: Sequence[ir.Value]) -> ir.Value:
+def _iteration_number(
+    indices: Sequence[ir.Value], lower: Sequence[ir.Value], upper: Sequence[ir.Value]
+) -> ir.Value:
     """The number of an iteration of a box, in row-major order, as i64."""
     type_ = index_type()
     result = index_constant(0)
     for i, low, high in zip(indices, lower, upper):
         width = emit("arith.subi", type_, [high, low])
-        result = emit("arith.addi", type_, [emit("arith.muli", type_, [result, width]),
-                                            emit("arith.subi", type_, [i, low])])
+        result = emit(
+            "arith.addi",
+            type_,
+            [emit("arith.muli", type_, [result, width]), emit("arith.subi", type_, [i, low])],
+        )
     return emit("arith.index_cast", mlir_type(i64), [result])

@@ -1,4 +1,6 @@
-"""Vectors and matrices: entries in row-major order, generic over Python numbers and kernel scalars."""
+"""Vectors and matrices: entries in row-major order, generic over Python numbers and kernel
+scalars."""
+
 from __future__ import annotations
 
 import itertools
@@ -38,7 +40,9 @@ def check_swizzle(name: str, positions: Sequence[int], extent: int) -> None:
     """Raise TaichiSyntaxError where a swizzle names a component that a vector does not have."""
     if max(positions) >= extent:
         letters = next(letters for letters in SWIZZLES if all(c in letters for c in name))
-        raise TaichiSyntaxError(f"vec{extent} only has attributes={tuple(letters[:extent])}, got={tuple(name)}")
+        raise TaichiSyntaxError(
+            f"vec{extent} only has attributes={tuple(letters[:extent])}, got={tuple(name)}"
+        )
 
 
 def swizzle_values(name: str, positions: Sequence[int], extent: int, value: Any) -> list[Any]:
@@ -52,7 +56,8 @@ def swizzle_values(name: str, positions: Sequence[int], extent: int, value: Any)
 
 
 def check_indices(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """Indices into entries, constants made positive. Raises TaichiIndexError for a wrong rank or range."""
+    """Indices into entries, constants made positive. Raises TaichiIndexError for a wrong rank or
+    range."""
     if len(indices) != len(shape):
         raise TaichiIndexError(f"Expected {len(shape)} indices, got {len(indices)}")
     checked: list[Any] = []
@@ -62,19 +67,27 @@ def check_indices(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any
             raise TaichiTypeError("an index must be an integer")
         if isinstance(index, int):
             if not -extent <= index < extent:
-                raise TaichiIndexError(f"index {index} is out of range for a value of shape {shape}")
+                raise TaichiIndexError(
+                    f"index {index} is out of range for a value of shape {shape}"
+                )
             index %= extent
         elif isinstance(index, Expr) and current().debug:
             inside = (index >= 0) & (index < extent)
-            emit_effect("field.assert", [inside.value, index.value], message=ir.StringAttr.get(
-                f"Out of bound access: index {{}} into a value of shape {shape}"))
+            emit_effect(
+                "field.assert",
+                [inside.value, index.value],
+                message=ir.StringAttr.get(
+                    f"Out of bound access: index {{}} into a value of shape {shape}"
+                ),
+            )
             index = ex.select(inside, index, 0)
         checked.append(index)
     return tuple(checked)
 
 
 class Matrix(Algebra):
-    """An n×m matrix, or a vector of n entries (`ndim` 1). Operators act elementwise, `@` multiplies."""
+    """An n×m matrix, or a vector of n entries (`ndim` 1). Operators act elementwise, `@`
+    multiplies."""
 
     def __init__(self, rows: Any, dt: Any = None) -> None:
         rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
@@ -121,7 +134,7 @@ class Matrix(Algebra):
         """Entries as a list, or as a list of rows."""
         if self.ndim == 1:
             return list(self.entries)
-        return [self.entries[i * self.m:(i + 1) * self.m] for i in range(self.n)]
+        return [self.entries[i * self.m : (i + 1) * self.m] for i in range(self.n)]
 
     to_list = rows_list
 
@@ -170,14 +183,21 @@ class Matrix(Algebra):
         indices = key if isinstance(key, tuple) else (key,)
         position = self.flat_index(indices)
         if not isinstance(position, int):
-            raise TaichiTypeError("an entry of a constant matrix cannot be set at a position known only at run time")
+            raise TaichiTypeError(
+                "an entry of a constant matrix cannot be set at a position known only at run time"
+            )
         self.entries[position] = value
 
     def _sliced(self, indices: tuple[Any, ...]) -> Matrix:
         if len(indices) != self.ndim:
             raise TaichiIndexError(f"Expected {self.ndim} indices, got {len(indices)}")
-        chosen = [list(range(extent))[i] if isinstance(i, slice) else [i] for i, extent in zip(indices, self.shape)]
-        entries = [self[index if self.ndim == 2 else index[0]] for index in itertools.product(*chosen)]
+        chosen = [
+            list(range(extent))[i] if isinstance(i, slice) else [i]
+            for i, extent in zip(indices, self.shape)
+        ]
+        entries = [
+            self[index if self.ndim == 2 else index[0]] for index in itertools.product(*chosen)
+        ]
         shape = [len(c) for c, i in zip(chosen, indices) if isinstance(i, slice)]
         return self.of_shape(shape, entries)
 
@@ -188,7 +208,9 @@ class Matrix(Algebra):
     def __getattr__(self, name: str) -> Any:
         positions = swizzle(name)
         if positions is None or "entries" not in self.__dict__ or self.ndim != 1:
-            raise AttributeError(f"a matrix of shape {self.__dict__.get('shape', ())} has no attribute '{name}'")
+            raise AttributeError(
+                f"a matrix of shape {self.__dict__.get('shape', ())} has no attribute '{name}'"
+            )
         check_swizzle(name, positions, self.n)
         picked = [self.entries[p] for p in positions]
         return picked[0] if len(picked) == 1 else self.of_shape((len(picked),), picked)
@@ -227,13 +249,17 @@ class Matrix(Algebra):
     @classmethod
     def identity(cls, dt: Any, n: int) -> Matrix:
         """The identity."""
-        return cls.of_shape((n, n), [_typed(1 if i == j else 0, dt) for i in range(n) for j in range(n)])
+        return cls.of_shape(
+            (n, n), [_typed(1 if i == j else 0, dt) for i in range(n) for j in range(n)]
+        )
 
     @classmethod
     def diag(cls, dim: int, val: Any) -> Matrix:
         """`val` on the diagonal."""
         zero = val * 0 if isinstance(val, Expr) else type(val)(0)
-        return cls.of_shape((dim, dim), [val if i == j else zero for i in range(dim) for j in range(dim)])
+        return cls.of_shape(
+            (dim, dim), [val if i == j else zero for i in range(dim) for j in range(dim)]
+        )
 
     @classmethod
     def rows(cls, rows: Sequence[Any]) -> Matrix:
@@ -262,5 +288,3 @@ def _unified(entries: list[Any]) -> list[Any]:
         return entries
     dtype = reduce(ex.promote, list(types))
     return [ex.cast(entry, dtype) for entry in entries]
-
-

@@ -1,4 +1,5 @@
 """The algebra of vectors and matrices: products, norms, determinants and inverses."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -34,8 +35,16 @@ class Algebra(Operators):
             return self.of_shape((1, self.n), self.entries).__matmul__(other).flattened()
         if self.m != other.n:
             raise TaichiCompilationError(f"cannot multiply shapes {self.shape} and {other.shape}")
-        entries = [_sum([self.entries[i * self.m + k] * other.entries[k * other.m + j] for k in range(self.m)])
-                   for i in range(self.n) for j in range(other.m)]
+        entries = [
+            _sum(
+                [
+                    self.entries[i * self.m + k] * other.entries[k * other.m + j]
+                    for k in range(self.m)
+                ]
+            )
+            for i in range(self.n)
+            for j in range(other.m)
+        ]
         return self.of_shape((self.n,) if other.ndim == 1 else (self.n, other.m), entries)
 
     def cast(self, dtype: Any) -> Any:
@@ -45,8 +54,10 @@ class Algebra(Operators):
     def transpose(self) -> Any:
         """The transpose."""
         if self.ndim == 1:
-            raise TaichiCompilationError("`transpose()` cannot apply to a vector. If you want something like "
-                                         "`a @ b.transpose()`, write `a.outer_product(b)` instead.")
+            raise TaichiCompilationError(
+                "`transpose()` cannot apply to a vector. If you want something like "
+                "`a @ b.transpose()`, write `a.outer_product(b)` instead."
+            )
         rows, columns = self.n, self.m
         entries = [self.entries[i * columns + j] for j in range(columns) for i in range(rows)]
         return self.of_shape((columns, rows), entries)
@@ -93,18 +104,23 @@ class Algebra(Operators):
             return a[0] * b[1] - a[1] * b[0]
         if len(a) != 3 or len(b) != 3:
             raise TaichiCompilationError("a cross product needs two vectors of 2 or 3 entries")
-        return self.like([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+        return self.like(
+            [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+        )
 
     def outer_product(self, other: Any) -> Any:
         """The matrix of products of entries."""
-        return self.of_shape((self.n, other.n), [a * b for a in self.entries for b in other.entries])
+        return self.of_shape(
+            (self.n, other.n), [a * b for a in self.entries for b in other.entries]
+        )
 
     def norm_sqr(self) -> Any:
         """The sum of the squared entries."""
         return _sum([e * e for e in self.entries])
 
     def norm(self, eps: Any = 0) -> Any:
-        """The Frobenius norm, `sqrt(norm_sqr + eps)`; with `eps` 0 its derivative at the origin is 0, never NaN."""
+        """The Frobenius norm, `sqrt(norm_sqr + eps)`; with `eps` 0 its derivative at the origin is
+        0, never NaN."""
         square = self.norm_sqr()
         if not isinstance(eps, int | float) or eps:
             return fn.sqrt(square + eps)
@@ -145,7 +161,9 @@ class Algebra(Operators):
         if self.n != self.m:
             raise TaichiCompilationError(f"expected a square matrix, got shape {self.shape}")
         if self.n > limit:
-            raise TaichiCompilationError(f"only supported for sizes up to {limit}, not for shape {self.shape}")
+            raise TaichiCompilationError(
+                f"only supported for sizes up to {limit}, not for shape {self.shape}"
+            )
 
 
 def _sum(items: list[Any]) -> Any:

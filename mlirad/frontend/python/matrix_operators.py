@@ -1,4 +1,6 @@
-"""The operators of vectors and matrices: elementwise, scalars repeated, generic over numbers and kernel scalars."""
+"""The operators of vectors and matrices: elementwise, scalars repeated, generic over numbers and
+kernel scalars."""
+
 from __future__ import annotations
 
 import operator
@@ -45,7 +47,9 @@ class Operators:
                 argument = self.made_from(argument)
             if not isinstance(argument, Operators):
                 lists.append([argument] * len(self.entries))
-            elif argument.shape == shape or (len(argument.entries) == len(self.entries) and argument.ndim != self.ndim):
+            elif argument.shape == shape or (
+                len(argument.entries) == len(self.entries) and argument.ndim != self.ndim
+            ):
                 lists.append(argument.entries)
             else:
                 raise TaichiCompilationError(f"shapes {shape} and {argument.shape} do not match")
@@ -56,7 +60,11 @@ class Operators:
             return NotImplemented
         if isinstance(other, np.ndarray):
             other = self.made_from(other)
-        return self.map_with(function, other, self) if swapped else self.map_with(function, self, other)
+        return (
+            self.map_with(function, other, self)
+            if swapped
+            else self.map_with(function, self, other)
+        )
 
     def _compared(self, test: Callable[[Any, Any], Any], other: Any) -> Any:
         """Compare entries; in Python scope, lists of other shapes are repeated as NumPy does."""
@@ -65,37 +73,104 @@ class Operators:
             return self.made_from(result.tolist())
         return self._with(test, other)
 
-    def __add__(self, other: Any) -> Any: return self._with(lambda a, b: a + b, other)
-    def __radd__(self, other: Any) -> Any: return self._with(lambda a, b: a + b, other, True)
-    def __sub__(self, other: Any) -> Any: return self._with(lambda a, b: a - b, other)
-    def __rsub__(self, other: Any) -> Any: return self._with(lambda a, b: a - b, other, True)
-    def __mul__(self, other: Any) -> Any: return self._with(lambda a, b: a * b, other)
-    def __rmul__(self, other: Any) -> Any: return self._with(lambda a, b: a * b, other, True)
-    def __truediv__(self, other: Any) -> Any: return self._with(lambda a, b: a / b, other)
-    def __rtruediv__(self, other: Any) -> Any: return self._with(lambda a, b: a / b, other, True)
-    def __floordiv__(self, other: Any) -> Any: return self._with(lambda a, b: a // b, other)
-    def __rfloordiv__(self, other: Any) -> Any: return self._with(lambda a, b: a // b, other, True)
-    def __mod__(self, other: Any) -> Any: return self._with(lambda a, b: a % b, other)
-    def __rmod__(self, other: Any) -> Any: return self._with(lambda a, b: a % b, other, True)
-    def __pow__(self, other: Any) -> Any: return self._with(lambda a, b: a ** b, other)
-    def __rpow__(self, other: Any) -> Any: return self._with(lambda a, b: a ** b, other, True)
-    def __and__(self, other: Any) -> Any: return self._with(lambda a, b: a & b, other)
-    def __rand__(self, other: Any) -> Any: return self._with(lambda a, b: a & b, other, True)
-    def __or__(self, other: Any) -> Any: return self._with(lambda a, b: a | b, other)
-    def __ror__(self, other: Any) -> Any: return self._with(lambda a, b: a | b, other, True)
-    def __xor__(self, other: Any) -> Any: return self._with(lambda a, b: a ^ b, other)
-    def __rxor__(self, other: Any) -> Any: return self._with(lambda a, b: a ^ b, other, True)
-    def __lshift__(self, other: Any) -> Any: return self._with(lambda a, b: a << b, other)
-    def __rlshift__(self, other: Any) -> Any: return self._with(lambda a, b: a << b, other, True)
-    def __rshift__(self, other: Any) -> Any: return self._with(lambda a, b: a >> b, other)
-    def __rrshift__(self, other: Any) -> Any: return self._with(lambda a, b: a >> b, other, True)
-    def __eq__(self, other: Any) -> Any: return self._compared(operator.eq, other)
-    def __ne__(self, other: Any) -> Any: return self._compared(operator.ne, other)
-    def __lt__(self, other: Any) -> Any: return self._with(lambda a, b: a < b, other)
-    def __le__(self, other: Any) -> Any: return self._with(lambda a, b: a <= b, other)
-    def __gt__(self, other: Any) -> Any: return self._with(lambda a, b: a > b, other)
-    def __ge__(self, other: Any) -> Any: return self._with(lambda a, b: a >= b, other)
-    def __neg__(self) -> Any: return self.like([-e for e in self.entries])
-    def __pos__(self) -> Any: return self
-    def __invert__(self) -> Any: return self.like([~e for e in self.entries])
-    def __abs__(self) -> Any: return self.like([fn.abs(e) for e in self.entries])
+    def __add__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a + b, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a + b, other, True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a - b, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a - b, other, True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a * b, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a * b, other, True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a / b, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a / b, other, True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a // b, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a // b, other, True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a % b, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a % b, other, True)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a**b, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a**b, other, True)
+
+    def __and__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a & b, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a & b, other, True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a | b, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a | b, other, True)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a ^ b, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a ^ b, other, True)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a << b, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a << b, other, True)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a >> b, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a >> b, other, True)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._compared(operator.eq, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._compared(operator.ne, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a < b, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a <= b, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a > b, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._with(lambda a, b: a >= b, other)
+
+    def __neg__(self) -> Any:
+        return self.like([-e for e in self.entries])
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __invert__(self) -> Any:
+        return self.like([~e for e in self.entries])
+
+    def __abs__(self) -> Any:
+        return self.like([fn.abs(e) for e in self.entries])

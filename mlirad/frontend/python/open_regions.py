@@ -1,4 +1,5 @@
 """Blocks of a kernel under construction: what is made in one can be used until it is shut."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -9,16 +10,23 @@ from mlirad.errors import SourceLocation, TaichiCompilationError
 
 
 class Region:
-    """A block under construction. `shut` says why what was made in it cannot be used; it is empty while it can.
+    """A block under construction. `shut` says why what was made in it cannot be used; it is empty
+    while it can.
 
-    `home` is the block that Python objects made in this one belong to: itself, or, where the block is what follows a
-    `continue`, the body of that loop, of which nothing else is left to run.
+    `home` is the block that Python objects made in this one belong to: itself, or, where the block
+    is what follows a `continue`, the body of that loop, of which nothing else is left to run.
     """
 
     __slots__ = ("home", "kind", "outer", "place", "shut")
 
-    def __init__(self, kind: str, place: ir.Location | None = None, outer: Region | None = None, *,
-                 is_tail: bool = False) -> None:
+    def __init__(
+        self,
+        kind: str,
+        place: ir.Location | None = None,
+        outer: Region | None = None,
+        *,
+        is_tail: bool = False,
+    ) -> None:
         self.kind, self.place, self.outer = kind, place, outer
         self.home: Region = outer.home if is_tail and outer is not None else self
         self.shut = ""
@@ -49,9 +57,12 @@ class Region:
 
 
 def refuse_use(region: Region, made: ir.Location, what: str) -> None:
-    """Raise TaichiCompilationError, with the place where it was made, for the use of what a shut block made."""
+    """Raise TaichiCompilationError, with the place where it was made, for the use of what a shut
+    block made."""
     place = user_place(made)
-    raise TaichiCompilationError(f"this {what} {region.shut}", related=() if place is None else [(place, "made here")])
+    raise TaichiCompilationError(
+        f"this {what} {region.shut}", related=() if place is None else [(place, "made here")]
+    )
 
 
 def user_place(location: ir.Location | None) -> SourceLocation | None:

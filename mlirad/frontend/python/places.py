@@ -1,4 +1,6 @@
-"""What can stand on the left of an assignment: variables, elements of arrays, and entries of both."""
+"""What can stand on the left of an assignment: variables, elements of arrays, and entries of
+both."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -8,9 +10,21 @@ from math import prod
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import (
+    TaichiCompilationError,
+    TaichiIndexError,
+    TaichiSyntaxError,
+    TaichiTypeError,
+)
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import current, emit, emit_effect, index_constant, index_type, mlir_type
+from mlirad.frontend.python.builder import (
+    current,
+    emit,
+    emit_effect,
+    index_constant,
+    index_type,
+    mlir_type,
+)
 from mlirad.frontend.python.matrix import Matrix, check_indices, check_swizzle, swizzle
 from mlirad.frontend.python.open_regions import Region, refuse_use
 from mlirad.frontend.python.scalar import Expr
@@ -46,8 +60,10 @@ class ArrayRef:
         if not any(self.offset) and any(isinstance(part, int) and part < 0 for part in parts):
             raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
         if len(parts) != len(self.shape):
-            raise TaichiIndexError(f"{self.name or 'array'} has {len(self.shape)} index axes, "
-                                   f"but is accessed with {len(parts)} indices")
+            raise TaichiIndexError(
+                f"{self.name or 'array'} has {len(self.shape)} index axes, "
+                f"but is accessed with {len(parts)} indices"
+            )
         if any(self.offset):
             parts = [part - start for part, start in zip(parts, self.offset)]
         return [ex.as_index(part) for part in parts]
@@ -64,7 +80,8 @@ def _flat(key: Any) -> Any:
 
 
 def array_ref(value: Any) -> ArrayRef | None:
-    """The array behind a field, an ndarray argument or a gradient of one; None for anything else."""
+    """The array behind a field, an ndarray argument or a gradient of one; None for anything
+    else."""
     if isinstance(value, ArrayRef):
         return value
     make = getattr(type(value), "__kernel_ref__", None)
@@ -81,7 +98,8 @@ class Place:
         raise NotImplementedError
 
     def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
-        """Combine with a value; atomically where `kind` names an atomic. Gives the value before, where known."""
+        """Combine with a value; atomically where `kind` names an atomic. Gives the value before,
+        where known."""
         raise NotImplementedError
 
     def at(self, key: Any) -> Place:
@@ -97,10 +115,14 @@ class Place:
         """The place of a part, as `m[0, :]` names it."""
         if len(key) != len(self.shape):
             raise TaichiIndexError(f"Expected {len(self.shape)} indices, got {len(key)}")
-        positions = [list(range(extent))[part] if isinstance(part, slice) else [part]
-                     for extent, part in zip(self.shape, key)]
+        positions = [
+            list(range(extent))[part] if isinstance(part, slice) else [part]
+            for extent, part in zip(self.shape, key)
+        ]
         places = [self.at(index if len(index) > 1 else index[0]) for index in product(*positions)]
-        return PlaceList(places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice)))
+        return PlaceList(
+            places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice))
+        )
 
     def components(self, name: str) -> Place | None:
         """The place of a swizzle like `xy`, or None."""
@@ -146,18 +168,24 @@ class VariablePlace(Place):
             count = len(variable.slots)
             values = value.entries if isinstance(value, Matrix) else [value] * count
             if len(values) != count:
-                raise TaichiCompilationError(f"{len(values)} values for a variable of {count} entries")
+                raise TaichiCompilationError(
+                    f"{len(values)} values for a variable of {count} entries"
+                )
             for k, entry in enumerate(values):
                 variable.update_entry(k, operator, kind, entry)
         return before
 
-    def _change(self, operator: Callable[[Any, Any], Any] | None, kind: str | None, value: Any) -> None:
+    def _change(
+        self, operator: Callable[[Any, Any], Any] | None, kind: str | None, value: Any
+    ) -> None:
         for k in range(len(self.variable.slots)):
             self.variable.change_where(self.position == k, k, operator, kind, value)
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.variable.shape if self.position is None and self.variable.shape is not None else ()
+        return (
+            self.variable.shape if self.position is None and self.variable.shape is not None else ()
+        )
 
     def at(self, key: Any) -> Place:
         if not self.shape:
@@ -169,14 +197,21 @@ class VariablePlace(Place):
 class ElementPlace(Place):
     """An element of an array, or one component of it."""
 
-    def __init__(self, array: ArrayRef, indices: Sequence[ir.Value], component: tuple[ir.Value, ...] | None = None):
+    def __init__(
+        self,
+        array: ArrayRef,
+        indices: Sequence[ir.Value],
+        component: tuple[ir.Value, ...] | None = None,
+    ):
         self.array, self.indices, self.component = array, list(indices), component
 
     def _places(self) -> list[list[ir.Value]]:
         if self.component is not None:
             return [self.indices + list(self.component)]
         ranges = [range(extent) for extent in self.array.element_shape]
-        return [self.indices + [index_constant(c) for c in component] for component in product(*ranges)]
+        return [
+            self.indices + [index_constant(c) for c in component] for component in product(*ranges)
+        ]
 
     @property
     def _is_scalar(self) -> bool:
@@ -188,8 +223,14 @@ class ElementPlace(Place):
     def load(self) -> Any:
         type_ = mlir_type(self.array.dtype)
         marks = stop_marks(self.array.value)
-        return self._wrap([Expr(emit("field.load", type_, [self.array.value, *place], **marks), self.array.dtype)
-                           for place in self._places()])
+        return self._wrap(
+            [
+                Expr(
+                    emit("field.load", type_, [self.array.value, *place], **marks), self.array.dtype
+                )
+                for place in self._places()
+            ]
+        )
 
     def _entries(self, value: Any) -> list[Expr]:
         count = 1 if self._is_scalar else prod(self.array.element_shape)
@@ -202,7 +243,9 @@ class ElementPlace(Place):
         else:
             shape = getattr(value, "shape", type(value).__name__)
             expected = () if self._is_scalar else self.array.element_shape
-            raise TaichiTypeError(f"cannot store a value of shape {shape} into an element of shape {expected}")
+            raise TaichiTypeError(
+                f"cannot store a value of shape {shape} into an element of shape {expected}"
+            )
         return [stored(v, self.array.dtype) for v in values]
 
     def store(self, value: Any) -> None:
@@ -214,8 +257,12 @@ class ElementPlace(Place):
             before = self.load()
             self.store(operator(before, value))
             return before
-        return self._wrap([atomic(self.array.value, place, self.array.dtype, kind, entry)
-                           for entry, place in zip(self._entries(value), self._places())])
+        return self._wrap(
+            [
+                atomic(self.array.value, place, self.array.dtype, kind, entry)
+                for entry, place in zip(self._entries(value), self._places())
+            ]
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -288,4 +335,6 @@ class ValuePlace(Place):
 def extent(array: ir.Value, axis: int) -> Expr:
     """An extent of an ndarray argument."""
     i64 = ir.IntegerType.get_signless(64)
-    return ex.from_index(emit("field.dim", index_type(), [array], axis=ir.IntegerAttr.get(i64, axis)))
+    return ex.from_index(
+        emit("field.dim", index_type(), [array], axis=ir.IntegerAttr.get(i64, axis))
+    )

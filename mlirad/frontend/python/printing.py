@@ -1,4 +1,5 @@
 """`print` and `assert` inside kernels."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -29,5 +30,8 @@ def emit_assert(condition: Any, message: Any) -> None:
     """Check a condition at run time; the launch raises TaichiAssertionError where it fails."""
     values: list[Expr] = []
     text = flatten(message, "", values, mark_floats=True)
-    emit_effect("field.assert", [ex.cast(condition, ex.u1).value, *_words(values)],
-                message=ir.StringAttr.get(text))
+    emit_effect(
+        "field.assert",
+        [ex.cast(condition, ex.u1).value, *_words(values)],
+        message=ir.StringAttr.get(text),
+    )

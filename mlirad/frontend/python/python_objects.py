@@ -1,4 +1,6 @@
-"""Python objects in kernels: they exist while compiling, so what changes one must not depend on run time."""
+"""Python objects in kernels: they exist while compiling, so what changes one must not depend on run
+time."""
+
 from __future__ import annotations
 
 import builtins
@@ -17,14 +19,23 @@ from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.source import Names
 
 _CHANGING = {builtins.next, builtins.setattr, builtins.delattr}
-_FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {"mlirad", "torch_mlir", "mlir", "numpy", "torch"}
+_FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {
+    "mlirad",
+    "torch_mlir",
+    "mlir",
+    "numpy",
+    "torch",
+}
 
 
 class MadeObjects:
-    """Which block of a kernel made an object; those that are not here were made before, or in none."""
+    """Which block of a kernel made an object; those that are not here were made before, or in
+    none."""
 
     def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, Region]] = {}  # by identity, which holds as long as the object is kept
+        self._made: dict[
+            int, tuple[Any, Region]
+        ] = {}  # by identity, which holds as long as the object is kept
 
     def note(self, value: Any, region: Region) -> Any:
         """Remember a new object."""
@@ -33,16 +44,23 @@ class MadeObjects:
         return value
 
     def belongs(self, value: Any, region: Region) -> bool:
-        """Whether an object was made where code is added now, so that a change of it happens as often as it is made."""
+        """Whether an object was made where code is added now, so that a change of it happens as
+        often as it is made."""
         made = self._made.get(id(value))
         return region.home is made[1] if made is not None else region.outer is None
 
 
-def call_python(callee: Callable[..., Any], positional: list[Any], named: dict[str, Any], made: MadeObjects,
-                region: Region) -> Any:
+def call_python(
+    callee: Callable[..., Any],
+    positional: list[Any],
+    named: dict[str, Any],
+    made: MadeObjects,
+    region: Region,
+) -> Any:
     """Call a Python function while compiling.
 
-    Raises TaichiCompilationError where it changes an object from outside of the run-time branch or loop around the call.
+    Raises TaichiCompilationError where it changes an object from outside of the run-time branch or
+    loop around the call.
     """
     if region.outer is None or not _may_change(callee):
         return made.note(callee(*positional, **named), region)
@@ -63,7 +81,10 @@ def _may_change(callee: Any) -> bool:
     """Whether a callable is anything but a function that is known to leave objects alone."""
     if isinstance(callee, BuiltinFunctionType) and callee.__self__ is builtins:
         return callee in _CHANGING
-    return not (isinstance(callee, type) and callee.__module__ == "builtins") and _package(callee) != "mlirad"
+    return (
+        not (isinstance(callee, type) and callee.__module__ == "builtins")
+        and _package(callee) != "mlirad"
+    )
 
 
 def _package(value: Any) -> str:
@@ -71,12 +92,18 @@ def _package(value: Any) -> str:
 
 
 def _refuse(changed: Any, region: Region) -> None:
-    what = f"a name that '{changed.__name__}' assigns" if isinstance(changed, FunctionType) else f"a {type(changed).__name__}"
+    what = (
+        f"a name that '{changed.__name__}' assigns"
+        if isinstance(changed, FunctionType)
+        else f"a {type(changed).__name__}"
+    )
     place = user_place(region.place)
     raise TaichiCompilationError(
-        f"{what} is changed in {region.kind}, which is known only at run time: Python objects are changed once, while "
+        f"{what} is changed in {region.kind}, which is known only at run time: Python objects "
+        f"are changed once, while "
         "compiling. Use a field or a variable, or ti.static for what is known while compiling",
-        related=() if place is None else [(place, region.kind)])
+        related=() if place is None else [(place, region.kind)],
+    )
 
 
 class _Snapshot:
@@ -128,12 +155,24 @@ def _contents(item: Any) -> list[Any] | None:
 def _outer_objects(function: FunctionType) -> list[Any]:
     """What a function's names from outside stand for, without modules."""
     outer = Names(function)
-    found = [outer[name] for name in [*function.__code__.co_freevars, *_global_names(function.__code__)] if name in outer]
+    found = [
+        outer[name]
+        for name in [*function.__code__.co_freevars, *_global_names(function.__code__)]
+        if name in outer
+    ]
     return [value for value in found if not isinstance(value, ModuleType)]
 
 
 def _global_names(code: CodeType) -> list[str]:
-    return [*code.co_names, *[name for part in code.co_consts if isinstance(part, CodeType) for name in _global_names(part)]]
+    return [
+        *code.co_names,
+        *[
+            name
+            for part in code.co_consts
+            if isinstance(part, CodeType)
+            for name in _global_names(part)
+        ],
+    ]
 
 
 def is_of_program(item: Any) -> bool:
@@ -147,6 +186,18 @@ def _attributes(item: Any) -> list[Any] | None:
         return None if _package(item) in _FOREIGN else list(vars(item).values())
     if not is_of_program(item):
         return None
-    slots = [name for kind in type(item).__mro__ for name in vars(kind).get("__slots__", ()) if hasattr(item, name)]
-    return [type(item), *[value for name, value in getattr(item, "__dict__", {}).items() if name != "_mlirad_kernels"],
-            *[getattr(item, name) for name in slots]]
+    slots = [
+        name
+        for kind in type(item).__mro__
+        for name in vars(kind).get("__slots__", ())
+        if hasattr(item, name)
+    ]
+    return [
+        type(item),
+        *[
+            value
+            for name, value in getattr(item, "__dict__", {}).items()
+            if name != "_mlirad_kernels"
+        ],
+        *[getattr(item, name) for name in slots],
+    ]

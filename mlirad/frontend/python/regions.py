@@ -1,4 +1,5 @@
 """Structured control flow: `scf` ops with their regions, filled by callbacks."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +12,9 @@ from mlirad.frontend.python.scalar import as_index, from_index
 
 
 def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
-    return ir.Block.create_at_start(op.regions[region], list(arguments), [op.location] * len(arguments))
+    return ir.Block.create_at_start(
+        op.regions[region], list(arguments), [op.location] * len(arguments)
+    )
 
 
 def _terminate(block: ir.Block, name: str = "scf.yield", operands: Sequence[ir.Value] = ()) -> None:
@@ -26,8 +29,13 @@ def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[Non
         yield
 
 
-def if_op(condition: ir.Value, then: Callable[[], Any], otherwise: Callable[[], Any] | None = None, *,
-          is_tail: bool = False) -> ir.Operation:
+def if_op(
+    condition: ir.Value,
+    then: Callable[[], Any],
+    otherwise: Callable[[], Any] | None = None,
+    *,
+    is_tail: bool = False,
+) -> ir.Operation:
     """`scf.if` without results; `is_tail` where nothing of the block around it runs after it."""
     op = ir.Operation.create("scf.if", [], [condition], regions=2)
     block = _block(op, 0)
@@ -42,7 +50,9 @@ def if_op(condition: ir.Value, then: Callable[[], Any], otherwise: Callable[[], 
     return op
 
 
-def for_op(lower: ir.Value, upper: ir.Value, step: ir.Value, body: Callable[[ir.Value], None]) -> ir.Operation:
+def for_op(
+    lower: ir.Value, upper: ir.Value, step: ir.Value, body: Callable[[ir.Value], None]
+) -> ir.Operation:
     """`scf.for` over `index`."""
     op = ir.Operation.create("scf.for", [], [lower, upper, step], regions=1)
     block = _block(op, 0, [index_type()])
@@ -65,14 +75,23 @@ def while_op(condition: Callable[[], ir.Value], body: Callable[[], None]) -> ir.
     return op
 
 
-def parallel_op(lower: Sequence[ir.Value], upper: Sequence[ir.Value], body: Callable[[list[ir.Value]], None],
-                attributes: dict[str, ir.Attribute]) -> ir.Operation:
+def parallel_op(
+    lower: Sequence[ir.Value],
+    upper: Sequence[ir.Value],
+    body: Callable[[list[ir.Value]], None],
+    attributes: dict[str, ir.Attribute],
+) -> ir.Operation:
     """`scf.parallel` over a box."""
     rank = len(lower)
     one = index_constant(1)
     sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
-    op = ir.Operation.create("scf.parallel", [], [*lower, *upper, *([one] * rank)],
-                             {**attributes, "operandSegmentSizes": sizes}, regions=1)
+    op = ir.Operation.create(
+        "scf.parallel",
+        [],
+        [*lower, *upper, *([one] * rank)],
+        {**attributes, "operandSegmentSizes": sizes},
+        regions=1,
+    )
     block = _block(op, 0, [index_type()] * rank)
     with inside(block, "a loop"):
         body(list(block.arguments))
@@ -82,6 +101,7 @@ def parallel_op(lower: Sequence[ir.Value], upper: Sequence[ir.Value], body: Call
 
 def fill_array(array: Any, value: Any) -> None:
     """Store a value into every element of an array."""
+
     def nest(axis: int, indices: list[Any]) -> None:
         if axis == len(array.shape):
             array.element(tuple(indices)).store(value)
@@ -96,4 +116,8 @@ def fill_array(array: Any, value: Any) -> None:
 def clamped(index: ir.Value, size: ir.Value) -> ir.Value:
     """An `index` value moved into `0 ... size - 1`."""
     last = emit("arith.subi", index_type(), [size, index_constant(1)])
-    return emit("arith.maxsi", index_type(), [emit("arith.minsi", index_type(), [index, last]), index_constant(0)])
+    return emit(
+        "arith.maxsi",
+        index_type(),
+        [emit("arith.minsi", index_type(), [index, last]), index_constant(0)],
+    )

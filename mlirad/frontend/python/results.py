@@ -1,4 +1,5 @@
 """Returned values in the types that are declared for them."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +16,9 @@ def convert_result(t: Translator, declared: Any, value: Any) -> Any:
     if isinstance(declared, MatrixType):
         result = Matrix(value) if isinstance(value, list | tuple) else value
         if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:
-            raise TaichiSyntaxError(f"the kernel returns a {declared}, not a {type(value).__name__}")
+            raise TaichiSyntaxError(
+                f"the kernel returns a {declared}, not a {type(value).__name__}"
+            )
         return result.cast(declared.scalar())
     if isinstance(declared, tuple):
         if not isinstance(value, tuple) or len(value) != len(declared):

@@ -1,4 +1,6 @@
-"""Scalar values of a kernel: Python's operators on them create ops, with Taichi's promotion and division rules."""
+"""Scalar values of a kernel: Python's operators on them create ops, with Taichi's promotion and
+division rules."""
+
 from __future__ import annotations
 
 import operator
@@ -24,15 +26,30 @@ from mlirad.frontend.python.open_regions import refuse_use
 from mlirad.types import DataType, i32, i64, promote, u1
 
 # Predicates of arith.cmpi (signed, unsigned) and arith.cmpf.
-_COMPARE = {"==": (0, 0, 1), "!=": (1, 1, 13), "<": (2, 6, 4), "<=": (3, 7, 5), ">": (4, 8, 2), ">=": (5, 9, 3)}
-_PYTHON = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
-           ">=": operator.ge}
+_COMPARE = {
+    "==": (0, 0, 1),
+    "!=": (1, 1, 13),
+    "<": (2, 6, 4),
+    "<=": (3, 7, 5),
+    ">": (4, 8, 2),
+    ">=": (5, 9, 3),
+}
+_PYTHON = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Expr:
-    """A scalar: its MLIR value, its type, and, where it counts a loop, the same number as an `index` value.
+    """A scalar: its MLIR value, its type, and, where it counts a loop, the same number as an
+    `index` value.
 
-    Index arithmetic stays in `index`, so that a subscript `x[i - 1]` is affine in the loop's own variable.
+    Index arithmetic stays in `index`, so that a subscript `x[i - 1]` is affine in the loop's own
+    variable.
     """
 
     __array_priority__ = 1000
@@ -63,11 +80,15 @@ class Expr:
         return self._index
 
     def __bool__(self) -> bool:
-        raise TaichiTypeError("the truth of a value that is known only at run time cannot steer Python code; "
-                              "use if/while in a kernel, or ti.static on a constant")
+        raise TaichiTypeError(
+            "the truth of a value that is known only at run time cannot steer Python code; "
+            "use if/while in a kernel, or ti.static on a constant"
+        )
 
     def __index__(self) -> int:
-        raise TaichiTypeError("a value that is known only at run time is used where a constant integer is needed")
+        raise TaichiTypeError(
+            "a value that is known only at run time is used where a constant integer is needed"
+        )
 
     def __iter__(self) -> Any:
         raise TaichiTypeError("a scalar cannot be unpacked or iterated over")
@@ -75,40 +96,107 @@ class Expr:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"a scalar of type {self.dtype} has no attribute '{name}'")
 
-    def __add__(self, other: Any) -> Any: return _elementwise(arithmetic("+"), self, other)
-    def __radd__(self, other: Any) -> Any: return _elementwise(arithmetic("+"), other, self)
-    def __sub__(self, other: Any) -> Any: return _elementwise(arithmetic("-"), self, other)
-    def __rsub__(self, other: Any) -> Any: return _elementwise(arithmetic("-"), other, self)
-    def __mul__(self, other: Any) -> Any: return _elementwise(arithmetic("*"), self, other)
-    def __rmul__(self, other: Any) -> Any: return _elementwise(arithmetic("*"), other, self)
-    def __truediv__(self, other: Any) -> Any: return _elementwise(divide, self, other)
-    def __rtruediv__(self, other: Any) -> Any: return _elementwise(divide, other, self)
-    def __floordiv__(self, other: Any) -> Any: return _elementwise(floor_divide, self, other)
-    def __rfloordiv__(self, other: Any) -> Any: return _elementwise(floor_divide, other, self)
-    def __mod__(self, other: Any) -> Any: return _elementwise(modulo, self, other)
-    def __rmod__(self, other: Any) -> Any: return _elementwise(modulo, other, self)
-    def __pow__(self, other: Any) -> Any: return _elementwise(power, self, other)
-    def __rpow__(self, other: Any) -> Any: return _elementwise(power, other, self)
-    def __and__(self, other: Any) -> Any: return _elementwise(bitwise("and"), self, other)
-    def __rand__(self, other: Any) -> Any: return _elementwise(bitwise("and"), other, self)
-    def __or__(self, other: Any) -> Any: return _elementwise(bitwise("or"), self, other)
-    def __ror__(self, other: Any) -> Any: return _elementwise(bitwise("or"), other, self)
-    def __xor__(self, other: Any) -> Any: return _elementwise(bitwise("xor"), self, other)
-    def __rxor__(self, other: Any) -> Any: return _elementwise(bitwise("xor"), other, self)
-    def __lshift__(self, other: Any) -> Any: return _elementwise(bitwise("shl"), self, other)
-    def __rlshift__(self, other: Any) -> Any: return _elementwise(bitwise("shl"), other, self)
-    def __rshift__(self, other: Any) -> Any: return _elementwise(bitwise("shr"), self, other)
-    def __rrshift__(self, other: Any) -> Any: return _elementwise(bitwise("shr"), other, self)
-    def __eq__(self, other: Any) -> Any: return _elementwise(comparison("=="), self, other)
-    def __ne__(self, other: Any) -> Any: return _elementwise(comparison("!="), self, other)
-    def __lt__(self, other: Any) -> Any: return _elementwise(comparison("<"), self, other)
-    def __le__(self, other: Any) -> Any: return _elementwise(comparison("<="), self, other)
-    def __gt__(self, other: Any) -> Any: return _elementwise(comparison(">"), self, other)
-    def __ge__(self, other: Any) -> Any: return _elementwise(comparison(">="), self, other)
-    def __neg__(self) -> Expr: return negate(self)
-    def __pos__(self) -> Expr: return self
-    def __invert__(self) -> Expr: return bit_not(self)
-    def __abs__(self) -> Expr: return absolute(self)
+    def __add__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("+"), self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("+"), other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("-"), self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("-"), other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("*"), self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _elementwise(arithmetic("*"), other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _elementwise(divide, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _elementwise(divide, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _elementwise(floor_divide, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _elementwise(floor_divide, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _elementwise(modulo, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _elementwise(modulo, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _elementwise(power, self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _elementwise(power, other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _elementwise(bitwise("and"), self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _elementwise(bitwise("and"), other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _elementwise(bitwise("or"), self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _elementwise(bitwise("or"), other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _elementwise(bitwise("xor"), self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _elementwise(bitwise("xor"), other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _elementwise(bitwise("shl"), self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _elementwise(bitwise("shl"), other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _elementwise(bitwise("shr"), self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _elementwise(bitwise("shr"), other, self)
+
+    def __eq__(self, other: Any) -> Any:
+        return _elementwise(comparison("=="), self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _elementwise(comparison("!="), self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _elementwise(comparison("<"), self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _elementwise(comparison("<="), self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _elementwise(comparison(">"), self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _elementwise(comparison(">="), self, other)
+
+    def __neg__(self) -> Expr:
+        return negate(self)
+
+    def __pos__(self) -> Expr:
+        return self
+
+    def __invert__(self) -> Expr:
+        return bit_not(self)
+
+    def __abs__(self) -> Expr:
+        return absolute(self)
 
     def cast(self, dtype: Any) -> Expr:
         """The same number in another type."""
@@ -118,7 +206,8 @@ class Expr:
 def is_scalar(value: Any) -> bool:
     """Whether a value is a scalar of the language, constant or not."""
     return isinstance(value, Expr | bool | int | float | np.generic) or (
-        isinstance(value, np.ndarray) and value.shape == ())
+        isinstance(value, np.ndarray) and value.shape == ()
+    )
 
 
 def dtype_of(value: Any) -> DataType:
@@ -130,8 +219,10 @@ def dtype_of(value: Any) -> DataType:
     if isinstance(value, int):
         ip = current().default_ip
         if not in_range(value, ip):
-            raise TaichiTypeError(f"Constant {value} has exceeded the range of default_ip: {ip}; ti.i64(...) or "
-                                  "ti.u64(...) gives it a wider type")
+            raise TaichiTypeError(
+                f"Constant {value} has exceeded the range of default_ip: {ip}; ti.i64(...) or "
+                "ti.u64(...) gives it a wider type"
+            )
         return ip
     if isinstance(value, float):
         return current().default_fp
@@ -151,7 +242,9 @@ def expression(value: Any) -> Expr:
     if isinstance(value, Expr):
         return value
     dtype = dtype_of(value)
-    return Expr(constant(value if isinstance(value, bool | int | float) else value.item(), dtype), dtype)
+    return Expr(
+        constant(value if isinstance(value, bool | int | float) else value.item(), dtype), dtype
+    )
 
 
 def _elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
@@ -164,7 +257,9 @@ def cast(value: Any, dtype: DataType) -> Expr:
     """Convert a scalar to a type, as C does; to `u1`, whether it is not zero."""
     if not isinstance(value, Expr):
         if isinstance(value, int) and dtype.is_integer and not -(1 << 63) <= value < 1 << 64:
-            raise TaichiTypeError(f"Constant {value} has exceeded the range of specified dtype: {dtype}")
+            raise TaichiTypeError(
+                f"Constant {value} has exceeded the range of specified dtype: {dtype}"
+            )
         raw = value if isinstance(value, bool | int | float) else value.item()
         if dtype.is_float or isinstance(raw, bool | int):
             return Expr(constant(bool(raw) if dtype == u1 else raw, dtype), dtype)
@@ -223,7 +318,8 @@ def _index_of(value: Any) -> ir.Value | None:
 
 
 def _both_index(left: Any, right: Any) -> tuple[ir.Value, ir.Value] | None:
-    """Both operands as `index` values, where at least one counts a loop and neither costs a conversion."""
+    """Both operands as `index` values, where at least one counts a loop and neither costs a
+    conversion."""
     if not any(isinstance(v, Expr) and v.index is not None for v in (left, right)):
         return None
     pair = _index_of(left), _index_of(right)
@@ -306,19 +402,27 @@ def _product(base: Expr, exponent: int) -> Expr:
 
 
 def bitwise(kind: str) -> Callable[[Any, Any], Expr]:
-    """`and`, `or`, `xor`, `shl` or `shr` on two integers; shifts keep the type of the left operand."""
+    """`and`, `or`, `xor`, `shl` or `shr` on two integers; shifts keep the type of the left
+    operand."""
 
     def apply(left: Any, right: Any) -> Expr:
         left_type, right_type = dtype_of(left), dtype_of(right)
         if left_type.is_float or right_type.is_float:
-            raise TaichiTypeError(f"bit operation on {left_type} and {right_type}: integers are needed")
+            raise TaichiTypeError(
+                f"bit operation on {left_type} and {right_type}: integers are needed"
+            )
         if kind in ("shl", "shr"):
             a, b, dtype = cast(left, left_type), cast(right, left_type), left_type
         else:
             dtype = promote(left_type, right_type)
             a, b = cast(left, dtype), cast(right, dtype)
-        name = {"and": "andi", "or": "ori", "xor": "xori", "shl": "shli",
-                "shr": "shrsi" if dtype.is_signed else "shrui"}[kind]
+        name = {
+            "and": "andi",
+            "or": "ori",
+            "xor": "xori",
+            "shl": "shli",
+            "shr": "shrsi" if dtype.is_signed else "shrui",
+        }[kind]
         return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
 
     return apply
@@ -337,9 +441,13 @@ def comparison(symbol: str) -> Callable[[Any, Any], Any]:
         dtype = promote(dtype_of(left), dtype_of(right))
         a, b = cast(left, dtype), cast(right, dtype)
         if dtype.is_float:
-            return Expr(emit("arith.cmpf", i1_type(), [a.value, b.value], predicate=predicate(ordered)), u1)
+            return Expr(
+                emit("arith.cmpf", i1_type(), [a.value, b.value], predicate=predicate(ordered)), u1
+            )
         number = signed if dtype.is_signed else unsigned
-        return Expr(emit("arith.cmpi", i1_type(), [a.value, b.value], predicate=predicate(number)), u1)
+        return Expr(
+            emit("arith.cmpi", i1_type(), [a.value, b.value], predicate=predicate(number)), u1
+        )
 
     return apply
 
@@ -360,8 +468,14 @@ def absolute(value: Expr) -> Expr:
     """`abs(value)`."""
     if value.dtype.is_integer and not value.dtype.is_signed:
         return value
-    return Expr(emit("math.absf" if value.dtype.is_float else "math.absi", mlir_type(value.dtype), [value.value]),
-                value.dtype)
+    return Expr(
+        emit(
+            "math.absf" if value.dtype.is_float else "math.absi",
+            mlir_type(value.dtype),
+            [value.value],
+        ),
+        value.dtype,
+    )
 
 
 def truth(value: Any) -> Any:

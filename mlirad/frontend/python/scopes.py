@@ -1,4 +1,5 @@
 """Names in scope while a function is translated, and how control leaves a block early."""
+
 from __future__ import annotations
 
 import ast
@@ -31,7 +32,8 @@ class Flag:
 
 @dataclass
 class Loop:
-    """A loop being translated: `live` guards the rest of this iteration, `running` the next ones."""
+    """A loop being translated: `live` guards the rest of this iteration, `running` the next
+    ones."""
 
     static: bool = False
     parallel: bool = False
@@ -58,7 +60,9 @@ class Frame:
     globals: Mapping[str, Any]
     mutable: set[str]
     is_kernel: bool
-    stored: frozenset[str] = frozenset()  # names that the function assigns: its locals, as in Python
+    stored: frozenset[str] = (
+        frozenset()
+    )  # names that the function assigns: its locals, as in Python
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     loops: list[Loop] = field(default_factory=list)
     live: Flag | None = None
@@ -84,13 +88,17 @@ class Frame:
         self.scopes[-1][name] = binding
 
     def define_object(self, name: str, value: Any) -> None:
-        """Let a name stand for a Python object. Raises TaichiSyntaxError where that would depend on run time."""
+        """Let a name stand for a Python object. Raises TaichiSyntaxError where that would depend on
+        run time."""
         for scope in reversed(self.scopes):
             if name in scope:
                 if scope.region.home is not current().region.home:
                     raise TaichiSyntaxError(
-                        f"'{name}' names a {type(scope[name]).__name__} from outside of {current().region.kind}, which is "
-                        f"known only at run time, and cannot name another object here: a vector, or ti.static, can choose")
+                        f"'{name}' names a {type(scope[name]).__name__} from outside of "
+                        f"{current().region.kind}, which is "
+                        f"known only at run time, and cannot name another object here: a vector, "
+                        f"or ti.static, can choose"
+                    )
                 scope[name] = value
                 return
         self.define(name, value)
@@ -114,9 +122,13 @@ class Frame:
             if name in scope:
                 return scope[name]
         if name in self.stored and (name in self.globals or hasattr(builtins, name)):
-            raise TaichiNameError(f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value here; a "
-                                  "global of that name is not seen, and cannot be assigned to: use another name, a field or an "
-                                  "argument")
+            raise TaichiNameError(
+                f"'{name}' is assigned in '{self.name}', so it is a local there, and has no "
+                f"value here; a "
+                "global of that name is not seen, and cannot be assigned to: use another name, a "
+                "field or an "
+                "argument"
+            )
         if name in self.globals:
             return self.globals[name]
         if hasattr(builtins, name):
@@ -128,7 +140,8 @@ class Frame:
 
 
 def may_leave(statement: ast.stmt) -> bool:
-    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows it."""
+    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows
+    it."""
 
     def search(node: ast.AST, in_loop: bool) -> bool:
         if isinstance(node, ast.Return):
@@ -166,5 +179,3 @@ class StaticBreak(Exception):
 
 class StaticContinue(Exception):
     """A `continue` met while unrolling, with nothing known only at run time around it."""
-
-

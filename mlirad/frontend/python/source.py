@@ -1,4 +1,5 @@
 """The syntax tree of a Python function, with the place it came from."""
+
 from __future__ import annotations
 
 import ast
@@ -37,8 +38,11 @@ def read_source(function: Callable[..., Any]) -> FunctionSource:
         lines, start = inspect.getsourcelines(function)
         file = inspect.getsourcefile(function) or "<unknown>"
     except (OSError, TypeError) as error:
-        raise TaichiSyntaxError(f"cannot read the source of '{name}', which comes from {_origin(function)}: a kernel is "
-                                "compiled from its text. Put it into a file, and run or import that") from error
+        raise TaichiSyntaxError(
+            f"cannot read the source of '{name}', which comes from {_origin(function)}: a kernel "
+            f"is "
+            "compiled from its text. Put it into a file, and run or import that"
+        ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     tree = ast.parse(dedented)
@@ -55,13 +59,17 @@ def read_source(function: Callable[..., Any]) -> FunctionSource:
 def _origin(function: Callable[..., Any]) -> str:
     """Where a function without source text comes from."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    return {"<stdin>": "standard input or an interactive prompt", "<string>": "exec() or eval()"}.get(file, f"'{file}'")
+    return {
+        "<stdin>": "standard input or an interactive prompt",
+        "<string>": "exec() or eval()",
+    }.get(file, f"'{file}'")
 
 
 def _show_command_line(function: Callable[..., Any]) -> None:
     """Let `inspect` and messages read the program of `python -c`.
 
-    Raises OSError for a function that an exec() made, whose text would be looked for in that program too.
+    Raises OSError for a function that an exec() made, whose text would be looked for in that
+    program too.
     """
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename != "<string>":
@@ -69,19 +77,30 @@ def _show_command_line(function: Callable[..., Any]) -> None:
     program = _command_line_program()
     if program is None or not _holds(compile(program, "<string>", "exec", dont_inherit=True), code):
         raise OSError("no text is kept of what exec() runs")
-    linecache.cache["<string>"] = (len(program), None, program.splitlines(keepends=True), "<string>")
+    linecache.cache["<string>"] = (
+        len(program),
+        None,
+        program.splitlines(keepends=True),
+        "<string>",
+    )
 
 
 def _holds(code: CodeType, wanted: CodeType) -> bool:
     """Whether code, or a function in it, is the wanted code."""
-    return code == wanted or any(_holds(part, wanted) for part in code.co_consts if isinstance(part, CodeType))
+    return code == wanted or any(
+        _holds(part, wanted) for part in code.co_consts if isinstance(part, CodeType)
+    )
 
 
 def _command_line_program() -> str | None:
     """The text behind `-c`, or None."""
     given = sys.orig_argv[1:]
     flags = [k for k, text in enumerate(given) if re.fullmatch("-[A-Za-z]*c", text)]
-    return given[flags[0] + 1] if sys.argv[:1] == ["-c"] and flags and flags[0] + 1 < len(given) else None
+    return (
+        given[flags[0] + 1]
+        if sys.argv[:1] == ["-c"] and flags and flags[0] + 1 < len(given)
+        else None
+    )
 
 
 class Names(Mapping[str, Any]):

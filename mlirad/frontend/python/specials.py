@@ -1,4 +1,6 @@
-"""Names with a meaning of their own inside kernels: `ti.static`, the atomics, loop options and the like."""
+"""Names with a meaning of their own inside kernels: `ti.static`, the atomics, loop options and the
+like."""
+
 from __future__ import annotations
 
 import ast
@@ -19,8 +21,12 @@ from mlirad.frontend.python.translator import Static, Translator
 class Special:
     """A callable that sees the syntax of its call; outside kernels it is an ordinary function."""
 
-    def __init__(self, name: str, translate: Callable[[Translator, ast.Call], Any],
-                 python: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        translate: Callable[[Translator, ast.Call], Any],
+        python: Callable[..., Any] | None = None,
+    ) -> None:
         self.__name__ = name
         self.__doc__ = translate.__doc__
         self.translate = translate
@@ -32,7 +38,9 @@ class Special:
         return self.python(*args, **kwargs)
 
 
-def special(python: Callable[..., Any] | None = None) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
+def special(
+    python: Callable[..., Any] | None = None,
+) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
     """Make a Special of a translating function; `python` is what it does outside kernels."""
 
     def make(translate: Callable[[Translator, ast.Call], Any]) -> Special:
@@ -81,7 +89,9 @@ def loop_config(t: Translator, node: ast.Call) -> None:
     known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
     for keyword in node.keywords:
         if keyword.arg not in known:
-            raise TaichiSyntaxError(f"unknown loop option '{keyword.arg}', expected one of {sorted(known)}")
+            raise TaichiSyntaxError(
+                f"unknown loop option '{keyword.arg}', expected one of {sorted(known)}"
+            )
         t.loop_options[keyword.arg] = t.visit_value(keyword.value)
 
 
@@ -92,7 +102,9 @@ def _hint(name: str, effect: str) -> Special:
             if not isinstance(value, ArrayRef) and array_ref(value) is None:
                 raise TaichiSyntaxError(f"ti.{name} takes fields")
 
-    translate.__doc__ = f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the CPU."
+    translate.__doc__ = (
+        f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the CPU."
+    )
     return Special(name, translate)
 
 
@@ -107,9 +119,13 @@ def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
         place = t.visit_place(node.args[0])
         value = t.visit_value(node.args[1])
         if place is None:
-            raise TaichiSyntaxError(f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it "
-                                    "must be a variable or an element of a field")
-        return place.update(python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value)
+            raise TaichiSyntaxError(
+                f"cannot use a non-writable target as the first operand of 'atomic_{kind}': it "
+                "must be a variable or an element of a field"
+            )
+        return place.update(
+            python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value
+        )
 
     translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."
     return Special(f"atomic_{kind}", translate)
@@ -134,7 +150,9 @@ def stop_grad(t: Translator, node: ast.Call) -> None:
     value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
     array = array_ref(value)
     if array is None or array.component is not None:
-        raise TaichiCompilationError("ti.stop_grad takes one field, not an element or another value")
+        raise TaichiCompilationError(
+            "ti.stop_grad takes one field, not an element or another value"
+        )
     t.builder.stopped.append(array.value)
 
 
@@ -142,8 +160,11 @@ def stop_grad(t: Translator, node: ast.Call) -> None:
 def print_special(t: Translator, node: ast.Call) -> None:
     """Print at run time."""
     options = {keyword.arg: t.visit_value(keyword.value) for keyword in node.keywords}
-    emit_print([t.visit_value(argument) for argument in node.args], options.get("sep", " "),
-               options.get("end", "\n"))
+    emit_print(
+        [t.visit_value(argument) for argument in node.args],
+        options.get("sep", " "),
+        options.get("end", "\n"),
+    )
 
 
 @special(python=NdRange)

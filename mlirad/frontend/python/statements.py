@@ -1,4 +1,5 @@
 """Statement nodes other than loops."""
+
 from __future__ import annotations
 
 import ast
@@ -22,10 +23,11 @@ ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", as
 
 
 def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
-    """Translate statements in order; what follows a possible jump runs only where it was not taken."""
+    """Translate statements in order; what follows a possible jump runs only where it was not
+    taken."""
     for position, statement in enumerate(statements):
         t.visit(statement)
-        rest = statements[position + 1:]
+        rest = statements[position + 1 :]
         if t.frame.returned:
             return
         if rest and may_leave(statement):
@@ -64,13 +66,17 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
     if isinstance(target, ast.Tuple | ast.List):
         parts = list(value)
         if len(parts) != len(target.elts):
-            raise TaichiSyntaxError(f"cannot unpack {len(parts)} values into {len(target.elts)} targets")
+            raise TaichiSyntaxError(
+                f"cannot unpack {len(parts)} values into {len(target.elts)} targets"
+            )
         for element, part in zip(target.elts, parts):
             assign(t, element, part)
         return
     place = t.visit_place(target)
     if place is None:
-        raise TaichiTypeError("this cannot be assigned to: only local variables and elements of fields can")
+        raise TaichiTypeError(
+            "this cannot be assigned to: only local variables and elements of fields can"
+        )
     place.store(Matrix(value) if isinstance(value, list | tuple) else value)
 
 
@@ -84,13 +90,17 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif existing is not None and name in frame.mutable and _is_plain_value(existing):
         raise TaichiSyntaxError(f"'{name}' is a loop index or a constant and cannot be assigned to")
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
-        raise TaichiSyntaxError(f"'{name}' names a {type(existing).__name__} and cannot become a variable")
+        raise TaichiSyntaxError(
+            f"'{name}' names a {type(existing).__name__} and cannot become a variable"
+        )
     elif not _is_plain_value(value):
         frame.define_object(name, value)
     elif name in frame.mutable:
         frame.define(name, Variable(value))
     else:
-        frame.define(name, frozen(value) if isinstance(value, Expr | Matrix) else ex.expression(value))
+        frame.define(
+            name, frozen(value) if isinstance(value, Expr | Matrix) else ex.expression(value)
+        )
 
 
 @handles(ast.Assign)
@@ -107,7 +117,9 @@ def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
     if node.value is None:
         raise TaichiSyntaxError("a variable needs a value where it is declared")
     if isinstance(node.target, ast.Name) and t.frame.find_local(node.target.id) is not None:
-        raise TaichiSyntaxError(f"'{node.target.id}' is declared already: its type cannot be declared again")
+        raise TaichiSyntaxError(
+            f"'{node.target.id}' is declared already: its type cannot be declared again"
+        )
     value = t.visit_value(node.value)
     if _is_plain_value(value):
         dtype = t.visit_value(node.annotation)
@@ -120,7 +132,9 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
     place = t.visit_place(node.target)
     value = t.visit_value(node.value)
     if place is None:
-        raise TaichiTypeError("this cannot be updated: only local variables and elements of fields can")
+        raise TaichiTypeError(
+            "this cannot be updated: only local variables and elements of fields can"
+        )
     if isinstance(value, list | tuple):
         value = Matrix(value)
     operator = BINARY[type(node.op)]
@@ -133,8 +147,11 @@ def _aug_assign(t: Translator, node: ast.AugAssign) -> None:
 @handles(ast.Global, ast.Nonlocal)
 def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
     name = node.names[0]
-    raise TaichiSyntaxError(f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which cannot assign "
-                            f"to it: keep it in a field ({name}[None] = ...), or return it")
+    raise TaichiSyntaxError(
+        f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which "
+        f"cannot assign "
+        f"to it: keep it in a field ({name}[None] = ...), or return it"
+    )
 
 
 @handles(ast.Expr)
@@ -145,7 +162,9 @@ def _expr(t: Translator, node: ast.Expr) -> None:
 
 @handles(ast.FunctionDef)
 def _function_def(t: Translator, node: ast.FunctionDef) -> None:
-    raise TaichiSyntaxError(f"Function definition is not allowed in 'ti.{'kernel' if t.frame.is_kernel else 'func'}'.")
+    raise TaichiSyntaxError(
+        f"Function definition is not allowed in 'ti.{'kernel' if t.frame.is_kernel else 'func'}'."
+    )
 
 
 @handles(ast.NamedExpr)
@@ -179,7 +198,11 @@ def _if(t: Translator, node: ast.If) -> None:
         finally:
             t.conditions -= 1
     else:
-        if_op(condition.value, t.deeper(block, node.body), t.deeper(block, node.orelse) if node.orelse else None)
+        if_op(
+            condition.value,
+            t.deeper(block, node.body),
+            t.deeper(block, node.orelse) if node.orelse else None,
+        )
 
 
 @handles(ast.Assert)
@@ -207,12 +230,16 @@ def _leave(t: Translator, word: str) -> None:
     loop = t.frame.loops[-1]
     if loop.static:
         if t.depth != loop.depth:
-            raise TaichiSyntaxError(f"You are trying to `{word}` a static `for` loop under a condition known only at "
-                                    "run time: the loop is unrolled while compiling")
+            raise TaichiSyntaxError(
+                f"You are trying to `{word}` a static `for` loop under a condition known only at "
+                "run time: the loop is unrolled while compiling"
+            )
         raise StaticBreak if word == "break" else StaticContinue
     if loop.parallel and word == "break":
-        raise TaichiSyntaxError("Cannot break in the outermost loop, which is parallel; "
-                                "use ti.loop_config(serialize=True) before it")
+        raise TaichiSyntaxError(
+            "Cannot break in the outermost loop, which is parallel; "
+            "use ti.loop_config(serialize=True) before it"
+        )
     assert loop.live is not None
     loop.live.set(False)
     if word == "break":
@@ -224,7 +251,9 @@ def _leave(t: Translator, word: str) -> None:
 def _return(t: Translator, node: ast.Return) -> None:
     frame = t.frame
     if any(loop.parallel for loop in frame.loops) or (frame.is_kernel and t.in_parallel):
-        raise TaichiSyntaxError("Return inside non-static if/for is not supported where the loop is parallel")
+        raise TaichiSyntaxError(
+            "Return inside non-static if/for is not supported where the loop is parallel"
+        )
     value = None if node.value is None else t.visit_value(node.value)
     if frame.is_kernel or frame.return_type is not None:
         value = _typed_result(t, value)
@@ -243,14 +272,21 @@ def _return(t: Translator, node: ast.Return) -> None:
 
 
 def _is_last(t: Translator, frame: Frame) -> bool:
-    return t.depth == frame.entry_anchor.depth and frame.live is None and all(loop.static for loop in frame.loops)
+    return (
+        t.depth == frame.entry_anchor.depth
+        and frame.live is None
+        and all(loop.static for loop in frame.loops)
+    )
 
 
 def _typed_result(t: Translator, value: Any) -> Any:
     declared = t.frame.return_type
     if value is None:
         if declared is not None:
-            raise TaichiSyntaxError(f"'{t.frame.name}' has a return type but does not have a return statement with a value")
+            raise TaichiSyntaxError(
+                f"'{t.frame.name}' has a return type but does not have a return statement with a "
+                f"value"
+            )
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
@@ -266,7 +302,9 @@ def store_result(t: Translator, frame: Frame, value: Any) -> None:
     if value is None:
         return
     if not _is_plain_value(value):
-        raise TaichiCompilationError("a conditional return can only give scalars, vectors and matrices")
+        raise TaichiCompilationError(
+            "a conditional return can only give scalars, vectors and matrices"
+        )
     if frame.result is None:
         with frame.entry_anchor.inserting():
             if isinstance(value, Matrix):
@@ -274,7 +312,13 @@ def store_result(t: Translator, frame: Frame, value: Any) -> None:
             else:
                 initial = zero(ex.dtype_of(value))
             frame.result = Variable(initial)
-    if any(dtype.is_integer and ex.dtype_of(entry).is_float for dtype, entry in zip(frame.result.dtypes, _entries(value))):
-        raise TaichiTypeError(f"'{frame.name}' returns a float here and an integer in another return: a result has one type, "
-                              "which an annotation gives (-> float), or the first return")
+    if any(
+        dtype.is_integer and ex.dtype_of(entry).is_float
+        for dtype, entry in zip(frame.result.dtypes, _entries(value))
+    ):
+        raise TaichiTypeError(
+            f"'{frame.name}' returns a float here and an integer in another return: a result has "
+            f"one type, "
+            "which an annotation gives (-> float), or the first return"
+        )
     VariablePlace(frame.result).store(value)

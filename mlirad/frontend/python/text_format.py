@@ -1,4 +1,5 @@
 """Texts with values known only at run time: f-strings, `str.format` and `%`."""
+
 from __future__ import annotations
 
 import re
@@ -38,7 +39,8 @@ def _is_late(value: Any) -> bool:
 
 
 def format_braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> FormattedText:
-    """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError for missing values."""
+    """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError
+    for missing values."""
     parts: list[Any] = []
     following = 0
     used: set[Any] = set()
@@ -63,7 +65,9 @@ def format_braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]
             raise TaichiSyntaxError(f"Keyword '{name}' not found.")
     expected = 1 + max((key for key in used if isinstance(key, int)), default=-1)
     if expected != len(positional):
-        raise TaichiSyntaxError(f"Expected {expected} positional argument(s), but received {len(positional)} instead.")
+        raise TaichiSyntaxError(
+            f"Expected {expected} positional argument(s), but received {len(positional)} instead."
+        )
     for name in named:
         if name not in used:
             raise TaichiSyntaxError(f"Keyword '{name}' not used.")
@@ -76,7 +80,7 @@ def format_percent(text: str, values: Any) -> Any:
     parts: list[Any] = []
     end = 0
     for match in _PERCENT.finditer(text):
-        parts.append(text[end:match.start()])
+        parts.append(text[end : match.start()])
         end = match.end()
         spec = match.group(1)
         if spec is None:
@@ -85,7 +89,12 @@ def format_percent(text: str, values: Any) -> Any:
         if not items:
             raise TaichiSyntaxError("not enough values for a format")
         value = items.pop(0)
-        parts.append((value, "" if spec in ("d", "i", "u", "s") and _is_late(value) else spec.replace("s", "")))
+        parts.append(
+            (
+                value,
+                "" if spec in ("d", "i", "u", "s") and _is_late(value) else spec.replace("s", ""),
+            )
+        )
     parts.append(text[end:])
     if items:
         raise TaichiSyntaxError("too many values for a format")
@@ -93,7 +102,8 @@ def format_percent(text: str, values: Any) -> Any:
 
 
 def checked_spec(value: Expr, spec: str) -> str:
-    """A format for C's `printf`, without length. Raises TaichiTypeError where it does not suit the type."""
+    """A format for C's `printf`, without length. Raises TaichiTypeError where it does not suit the
+    type."""
     match = _SPEC.fullmatch(spec)
     allowed = "eEfFgGaA" if value.dtype.is_float else "di" if value.dtype.is_signed else "u"
     if match is None or (match.group(2) and match.group(2) not in allowed):
@@ -105,14 +115,21 @@ def checked_spec(value: Expr, spec: str) -> str:
 
 
 def flatten(item: Any, spec: str, values: list[Expr], mark_floats: bool = False) -> str:
-    """Text with one `{}` for every value known only at run time; their braces are `\\1` and `\\2` elsewhere."""
+    """Text with one `{}` for every value known only at run time; their braces are `\\1` and `\\2`
+    elsewhere."""
     if isinstance(item, Matrix):
-        return "[" + ", ".join(flatten(row, spec, values, mark_floats) for row in item.rows_list()) + "]"
+        return (
+            "["
+            + ", ".join(flatten(row, spec, values, mark_floats) for row in item.rows_list())
+            + "]"
+        )
     if isinstance(item, list | tuple):
         return "[" + ", ".join(flatten(part, spec, values, mark_floats) for part in item) + "]"
     if isinstance(item, FormattedText):
-        return "".join(flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escaped(p)
-                       for p in item.parts)
+        return "".join(
+            flatten(p[0], p[1], values, mark_floats) if isinstance(p, tuple) else escaped(p)
+            for p in item.parts
+        )
     if spec and isinstance(item, int | float) and not isinstance(item, bool):
         item = ex.expression(item)
     if isinstance(item, Expr):
@@ -120,7 +137,9 @@ def flatten(item: Any, spec: str, values: list[Expr], mark_floats: bool = False)
         shown = checked_spec(item, spec)
         if item.dtype.is_float and mark_floats:
             shown = shown or "f"
-        return "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
+        return (
+            "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
+        )
     return escaped(format(item, spec) if spec else str(item))
 
 

@@ -1,4 +1,5 @@
 """Derivatives of `@ti.func`, called in kernels like the functions that they are derivatives of."""
+
 from __future__ import annotations
 
 import ast
@@ -21,19 +22,32 @@ from mlirad.frontend.python.translator import Translator, frozen
 from mlirad.frontend.python.variables import Variable
 
 Bindings = dict[str, tuple[Any, bool]]
-_EXTRA = {"jvp": "tangent", "vjp": "adjoint"}  # what a transform takes behind the arguments of its function
+_EXTRA = {
+    "jvp": "tangent",
+    "vjp": "adjoint",
+}  # what a transform takes behind the arguments of its function
 
 
 class Transform(Special):
-    """A derivative of a function in some of its arguments: an object that kernels and functions can call.
+    """A derivative of a function in some of its arguments: an object that kernels and functions can
+    call.
 
-    Raises TaichiTypeError for anything but a `@ti.func` or another derivative, and for arguments that it does not have.
+    Raises TaichiTypeError for anything but a `@ti.func` or another derivative, and for arguments
+    that it does not have.
     """
 
-    def __init__(self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0) -> None:
+    def __init__(
+        self, kind: str, function: Function | Transform, argnums: int | Sequence[int] = 0
+    ) -> None:
         if not isinstance(function, Function | Transform):
-            cure = "; of a program that launches kernels, it takes inputs= and output=" if callable(function) else ""
-            raise TaichiTypeError(f"ti.ad.{kind} takes a @ti.func, not {_described(function)}{cure}")
+            cure = (
+                "; of a program that launches kernels, it takes inputs= and output="
+                if callable(function)
+                else ""
+            )
+            raise TaichiTypeError(
+                f"ti.ad.{kind} takes a @ti.func, not {_described(function)}{cure}"
+            )
         super().__init__(f"{kind}({function.__name__})", self._translate)
         self.__doc__ = f"`ti.ad.{kind}` of `{function.__name__}`."
         self.kind, self.function, self.argnums = kind, function, argnums
@@ -54,7 +68,8 @@ class Transform(Special):
         return self.apply(t, self.bind(t, node), node)
 
     def bind(self, t: Translator, node: ast.Call) -> Bindings:
-        """The arguments of a call by parameter name, each with whether it is passed by reference."""
+        """The arguments of a call by parameter name, each with whether it is passed by
+        reference."""
         if self.extra is None:
             return _bind(t, self.function, node)
         inner, given = self._without_extra(node)
@@ -69,7 +84,9 @@ class Transform(Special):
             keywords = [keyword for keyword in node.keywords if keyword.arg != word]
             return _call_like(node, node.args, keywords), named[0]
         if not node.args or isinstance(node.args[-1], ast.Starred):
-            raise TaichiSyntaxError(f"{self.__name__} takes the arguments of '{self.function.__name__}', then {word}=")
+            raise TaichiSyntaxError(
+                f"{self.__name__} takes the arguments of '{self.function.__name__}', then {word}="
+            )
         return _call_like(node, node.args[:-1], node.keywords), node.args[-1]
 
     def apply(self, t: Translator, bindings: Bindings, node: ast.Call) -> Any:
@@ -78,17 +95,25 @@ class Transform(Special):
 
 
 def parameters_of(function: Function | Transform) -> dict[str, Any]:
-    """The parameters of a function or of a derivative by name, with their annotations (None where there is none)."""
+    """The parameters of a function or of a derivative by name, with their annotations (None where
+    there is none)."""
     if isinstance(function, Transform):
-        return {**parameters_of(function.function), **({} if function.extra is None else {function.extra: None})}
+        return {
+            **parameters_of(function.function),
+            **({} if function.extra is None else {function.extra: None}),
+        }
     names = list(inspect.signature(function.function).parameters)
     declared = function.function.__annotations__
-    return {name: declared.get(name) for name in names[function.owner is not None:]}
+    return {name: declared.get(name) for name in names[function.owner is not None :]}
 
 
 def _described(function: Any) -> str:
     name = getattr(function, "__name__", None)
-    return f"the {type(function).__name__.lower()} '{name}'" if name else f"a {type(function).__name__}"
+    return (
+        f"the {type(function).__name__.lower()} '{name}'"
+        if name
+        else f"a {type(function).__name__}"
+    )
 
 
 def _chosen(kind: str, function: Function | Transform, argnums: int | Sequence[int]) -> list[str]:
@@ -97,8 +122,10 @@ def _chosen(kind: str, function: Function | Transform, argnums: int | Sequence[i
     numbers = [argnums] if isinstance(argnums, int) else list(argnums)
     for number in numbers:
         if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number < len(names):
-            raise TaichiTypeError(f"ti.ad.{kind}: argnums={argnums!r}, but '{function.__name__}' has {len(names)} "
-                                  f"parameters ({', '.join(names)})")
+            raise TaichiTypeError(
+                f"ti.ad.{kind}: argnums={argnums!r}, but '{function.__name__}' has {len(names)} "
+                f"parameters ({', '.join(names)})"
+            )
     if not numbers or len(set(numbers)) != len(numbers):
         raise TaichiTypeError(f"ti.ad.{kind}: argnums={argnums!r} names no parameter, or one twice")
     return [names[number] for number in numbers]
@@ -109,33 +136,48 @@ def _call_like(node: ast.Call, arguments: list[ast.expr], keywords: list[ast.key
 
 
 def _bind(t: Translator, function: Function | Transform, node: ast.Call) -> Bindings:
-    return function.bind(t, node) if isinstance(function, Transform) else bind_parameters(t, function, node)
+    return (
+        function.bind(t, node)
+        if isinstance(function, Transform)
+        else bind_parameters(t, function, node)
+    )
 
 
 class _Application:
     """One call of a derivative."""
 
-    def __init__(self, transform: Transform, t: Translator, bindings: Bindings, node: ast.Call) -> None:
+    def __init__(
+        self, transform: Transform, t: Translator, bindings: Bindings, node: ast.Call
+    ) -> None:
         self.transform, self.t, self.node = transform, t, node
         self.what = f"{transform.kind} of '{transform.function.__name__}'"
         self.bindings = {name: self._by_value(name, *given) for name, given in bindings.items()}
         self.values = {name: self._differentiable(name) for name in transform.chosen}
-        self.leaves = {name: float_leaves(value, f"{self.what}: argument '{name}'") for name, value in self.values.items()}
+        self.leaves = {
+            name: float_leaves(value, f"{self.what}: argument '{name}'")
+            for name, value in self.values.items()
+        }
         self.primals = [leaf for found in self.leaves.values() for leaf in found]
 
     def _by_value(self, name: str, value: Any, by_reference: bool) -> tuple[Any, bool]:
-        """An argument whose derivative is taken here is a value: a function that writes to it has side effects."""
+        """An argument whose derivative is taken here is a value: a function that writes to it has
+        side effects."""
         if not isinstance(value, Variable | Place):
             return value, by_reference
         if by_reference and name in _written(self.transform.function):
-            raise TaichiTypeError(f"{self.what}: a function with side effects: writes its parameter '{name}'")
+            raise TaichiTypeError(
+                f"{self.what}: a function with side effects: writes its parameter '{name}'"
+            )
         return frozen(self.t.read(value)), False
 
     def _differentiable(self, name: str) -> Any:
         value = self.bindings[name][0]
         if array_ref(value) is not None:
-            raise TaichiTypeError(f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, vectors and "
-                                  "matrices; ti.ad.grad(program, inputs=[...], output=...) takes those in fields")
+            raise TaichiTypeError(
+                f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, "
+                f"vectors and "
+                "matrices; ti.ad.grad(program, inputs=[...], output=...) takes those in fields"
+            )
         return Matrix(value) if isinstance(value, list) else value
 
     def derivatives(self, directions: Sequence[Sequence[Expr]]) -> Derivatives:
@@ -145,7 +187,9 @@ class _Application:
     def _body(self, scalars: list[Expr]) -> Any:
         """Translate the function at some values of what is differentiated."""
         function, rest = self.transform.function, iter(scalars)
-        inner = {name: given for name, given in self.bindings.items() if name != self.transform.extra}
+        inner = {
+            name: given for name, given in self.bindings.items() if name != self.transform.extra
+        }
         for name, value in self.values.items():
             inner[name] = like(value, [next(rest) for _ in self.leaves[name]]), False
         if isinstance(function, Transform):
@@ -153,32 +197,42 @@ class _Application:
         return call_bound(self.t, function, inner, self.node)
 
     def _units(self) -> list[list[Expr]]:
-        return [[ex.cast(1.0 if i == d else 0.0, leaf.dtype) for i, leaf in enumerate(self.primals)]
-                for d in range(len(self.primals))]
+        return [
+            [ex.cast(1.0 if i == d else 0.0, leaf.dtype) for i, leaf in enumerate(self.primals)]
+            for d in range(len(self.primals))
+        ]
 
     def result(self) -> Any:
         """What the call gives."""
         return getattr(self, f"_{self.transform.kind}")()
 
     def _each_argument(self, rows: Sequence[Any], build: Any) -> Any:
-        """A part of the result for each argument, from a row for each of its scalars; alone where argnums is a number."""
+        """A part of the result for each argument, from a row for each of its scalars; alone where
+        argnums is a number."""
         parts, start = [], 0
         for name, value in self.values.items():
             count = len(self.leaves[name])
-            parts.append(build(name, value, rows[start:start + count]))
+            parts.append(build(name, value, rows[start : start + count]))
             start += count
         return parts[0] if isinstance(self.transform.argnums, int) else tuple(parts)
 
     def _gradient(self, column: Sequence[Expr]) -> Any:
         """Derivatives of a scalar, in the shapes and types of the arguments."""
-        return self._each_argument(column, lambda name, value, row: like(
-            value, [ex.cast(d, leaf.dtype) for d, leaf in zip(row, self.leaves[name])]))
+        return self._each_argument(
+            column,
+            lambda name, value, row: like(
+                value, [ex.cast(d, leaf.dtype) for d, leaf in zip(row, self.leaves[name])]
+            ),
+        )
 
     def _value_and_grad(self) -> Any:
         found = self.derivatives(self._units())
         if not ex.is_scalar(found.value):
-            raise TaichiTypeError(f"{self.what}: its result is {kind_of(found.value)}, and gradients are those of scalars: "
-                                  "ti.ad.jacobian takes derivatives of vectors")
+            raise TaichiTypeError(
+                f"{self.what}: its result is {kind_of(found.value)}, and gradients are those of "
+                f"scalars: "
+                "ti.ad.jacobian takes derivatives of vectors"
+            )
         return found.value, self._gradient([row[0] for row in found.tangents])
 
     def _grad(self) -> Any:
@@ -192,13 +246,16 @@ class _Application:
         return found.value, like(found.value, found.tangents[0])
 
     def _extra(self, model: Any) -> list[Expr]:
-        """The scalars of the argument behind those of the function, which has the structure of `model`."""
+        """The scalars of the argument behind those of the function, which has the structure of
+        `model`."""
         assert self.transform.extra is not None
         given = self.bindings[self.transform.extra][0]
         given = Matrix(given) if isinstance(given, list) else given
         word = _EXTRA[self.transform.kind]
         if kind_of(given) != kind_of(model):
-            raise TaichiTypeError(f"{self.what}: {word} is {kind_of(given)}, expected {kind_of(model)}")
+            raise TaichiTypeError(
+                f"{self.what}: {word} is {kind_of(given)}, expected {kind_of(model)}"
+            )
         return float_leaves(given, f"{self.what}: {word}")
 
     def _vjp(self) -> Any:
@@ -209,22 +266,32 @@ class _Application:
     def _forward(self) -> Any:
         for name, value in self.values.items():
             if not ex.is_scalar(value):
-                raise TaichiTypeError(f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward takes the "
-                                      "derivative in a scalar: ti.ad.jacobian takes those in vectors")
+                raise TaichiTypeError(
+                    f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward "
+                    f"takes the "
+                    "derivative in a scalar: ti.ad.jacobian takes those in vectors"
+                )
         found = self.derivatives(self._units())
-        return self._each_argument(found.tangents, lambda name, value, rows: like(found.value, rows[0]))
+        return self._each_argument(
+            found.tangents, lambda name, value, rows: like(found.value, rows[0])
+        )
 
     def _jacobian(self) -> Any:
         found = self.derivatives(self._units())
-        return self._each_argument(found.tangents, lambda name, value, rows: self._block(found.value, name, value, rows))
+        return self._each_argument(
+            found.tangents, lambda name, value, rows: self._block(found.value, name, value, rows)
+        )
 
     def _block(self, output: Any, name: str, value: Any, rows: Sequence[Sequence[Expr]]) -> Any:
-        """The derivative of an output in one argument; `rows[i][j]` is that of scalar j of the output in scalar i."""
+        """The derivative of an output in one argument; `rows[i][j]` is that of scalar j of the
+        output in scalar i."""
         if isinstance(output, tuple):
             parts, start = [], 0
             for part in output:
                 count = len(float_leaves(part, self.what))
-                parts.append(self._block(part, name, value, [row[start:start + count] for row in rows]))
+                parts.append(
+                    self._block(part, name, value, [row[start : start + count] for row in rows])
+                )
                 start += count
             return tuple(parts)
         if ex.is_scalar(output):
@@ -232,9 +299,14 @@ class _Application:
         if ex.is_scalar(value):
             return like(output, rows[0])
         if output.ndim == value.ndim == 1:
-            return Matrix.of_shape((output.n, value.n), [row[j] for j in range(output.n) for row in rows])
-        raise TaichiTypeError(f"{self.what}: the derivative of {kind_of(output)} in argument '{name}', {kind_of(value)}, is "
-                              "neither a vector nor a matrix: differentiate parts of it")
+            return Matrix.of_shape(
+                (output.n, value.n), [row[j] for j in range(output.n) for row in rows]
+            )
+        raise TaichiTypeError(
+            f"{self.what}: the derivative of {kind_of(output)} in argument '{name}', "
+            f"{kind_of(value)}, is "
+            "neither a vector nor a matrix: differentiate parts of it"
+        )
 
 
 def _contracted(adjoint: Sequence[Expr], row: Sequence[Expr]) -> Any:

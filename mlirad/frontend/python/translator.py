@@ -1,4 +1,6 @@
-"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and what the node handlers share."""
+"""Python's syntax tree to IR: the dispatcher, which alone makes locations, and what the node
+handlers share."""
+
 from __future__ import annotations
 
 import ast
@@ -51,7 +53,9 @@ class Translator:
         self.in_parallel = False
         self.in_static = 0
         self.static_arguments = 0  # `ti.static(...)` around
-        self.conditions = 0  # `if` statements around, other than ti.static, on what is known while translating
+        self.conditions = (
+            0  # `if` statements around, other than ti.static, on what is known while translating
+        )
         self.loop_options: dict[str, Any] = {}
         self.made = MadeObjects()
 
@@ -67,13 +71,17 @@ class Translator:
         """Where a node stands in the user's file."""
         frame = self.frame
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return SourceLocation(frame.file, line + frame.line_offset, column + frame.column_offset + 1)
+        return SourceLocation(
+            frame.file, line + frame.line_offset, column + frame.column_offset + 1
+        )
 
     def visit(self, node: ast.AST) -> Any:
         """Translate a node, with its location in scope for every op it creates."""
         handler = _HANDLERS.get(type(node))
         if handler is None:
-            raise TaichiSyntaxError(f'Unsupported node "{type(node).__name__}"', self.place_of(node))
+            raise TaichiSyntaxError(
+                f'Unsupported node "{type(node).__name__}"', self.place_of(node)
+            )
         if not hasattr(node, "lineno"):
             return handler(self, node)
         place = self.place_of(node)
@@ -118,7 +126,8 @@ class Translator:
         return result.value if isinstance(result, Static) else result
 
     def visit_place(self, node: ast.AST) -> Place | None:
-        """Translate an expression to a place, or None where it is not one. Subexpressions are evaluated once."""
+        """Translate an expression to a place, or None where it is not one. Subexpressions are
+        evaluated once."""
         result = self.visit(node)
         if isinstance(result, Variable):
             return VariablePlace(result)
@@ -135,5 +144,7 @@ class Translator:
 def frozen(value: Any) -> Any:
     """A value that later assignments cannot change: matrices are copied."""
     if isinstance(value, Matrix):
-        return value.like([entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries])
+        return value.like(
+            [entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries]
+        )
     return value

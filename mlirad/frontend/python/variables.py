@@ -1,4 +1,5 @@
 """What a name in a kernel stands for, and where its value lives."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -43,7 +44,8 @@ def write_slot(slot: ir.Value, value: ir.Value) -> None:
 
 
 class Variable:
-    """A mutable local scalar, vector or matrix. Its type is that of the first value it was given."""
+    """A mutable local scalar, vector or matrix. Its type is that of the first value it was
+    given."""
 
     def __init__(self, value: Any) -> None:
         self.shape: tuple[int, ...] | None = None
@@ -58,7 +60,8 @@ class Variable:
 
     @property
     def slots(self) -> list[ir.Value]:
-        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from here."""
+        """Where the entries are. Raises TaichiCompilationError where they cannot be seen from
+        here."""
         if self._region.shut:
             refuse_use(self._region, self._made, "variable")
         return self._slots
@@ -84,7 +87,9 @@ class Variable:
         """Set the value. Raises TaichiTypeError where its shape differs."""
         if self.shape is None:
             if not ex.is_scalar(value):
-                raise TaichiTypeError(f"cannot assign a {type(value).__name__} to a scalar variable")
+                raise TaichiTypeError(
+                    f"cannot assign a {type(value).__name__} to a scalar variable"
+                )
             self.write_entry(0, value)
             return
         if ex.is_scalar(value):
@@ -93,16 +98,28 @@ class Variable:
             entries = value.entries
         else:
             shape = getattr(value, "shape", None)
-            raise TaichiTypeError(f"cannot assign a value of shape {shape} to a variable of shape {self.shape}")
-        for k, entry in enumerate([stored(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]):
+            raise TaichiTypeError(
+                f"cannot assign a value of shape {shape} to a variable of shape {self.shape}"
+            )
+        for k, entry in enumerate(
+            [stored(entry, dtype) for entry, dtype in zip(entries, self.dtypes)]
+        ):
             self.write_entry(k, entry)
 
-    def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
+    def update_entry(
+        self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any
+    ) -> None:
         """Read, combine and write entry `k`."""
         self.write_entry(k, operator(self.read_entry(k), value))
 
-    def change_where(self, condition: Expr, k: int, operator: Callable[[Any, Any], Any] | None, kind: str | None,
-                     value: Any) -> None:
+    def change_where(
+        self,
+        condition: Expr,
+        k: int,
+        operator: Callable[[Any, Any], Any] | None,
+        kind: str | None,
+        value: Any,
+    ) -> None:
         """Set entry `k`, or update it with an operator, where a condition holds."""
         old = self.read_entry(k)
         changed = value if operator is None else operator(old, value)
@@ -110,7 +127,8 @@ class Variable:
 
 
 class SharedVariable(Variable):
-    """A local of the kernel that the iterations of a parallel loop update: a cell of memory of this launch."""
+    """A local of the kernel that the iterations of a parallel loop update: a cell of memory of this
+    launch."""
 
     def _make(self, dtype: DataType) -> ir.Value:
         return emit("field.alloca", array_type(mlir_type(dtype), []), [])
@@ -121,15 +139,25 @@ class SharedVariable(Variable):
     def write_entry(self, k: int, value: Any) -> None:
         emit_effect("field.store", [stored(value, self.dtypes[k]).value, self.slots[k]])
 
-    def update_entry(self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> None:
+    def update_entry(
+        self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any
+    ) -> None:
         if kind is None:
             super().update_entry(k, operator, kind, value)
             return
         atomic(self.slots[k], [], self.dtypes[k], kind, value)
 
-    def change_where(self, condition: Expr, k: int, operator: Callable[[Any, Any], Any] | None, kind: str | None,
-                     value: Any) -> None:
-        """The same; other iterations may change the other entries, so these are not written again."""
+    def change_where(
+        self,
+        condition: Expr,
+        k: int,
+        operator: Callable[[Any, Any], Any] | None,
+        kind: str | None,
+        value: Any,
+    ) -> None:
+        """The same; other iterations may change the other entries, so these are not written
+        again."""
+
         def change() -> None:
             if operator is None:
                 self.write_entry(k, value)
@@ -140,22 +168,33 @@ class SharedVariable(Variable):
 
 
 def stored(value: Any, dtype: DataType) -> Expr:
-    """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer and the scalar is none."""
+    """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer
+    and the scalar is none."""
     if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
-        current().warn(f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) says that the "
-                       "fraction is not wanted, and a variable that begins as a float keeps it")
+        current().warn(
+            f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) "
+            f"says that the "
+            "fraction is not wanted, and a variable that begins as a float keeps it"
+        )
     return ex.cast(value, dtype)
 
 
-def atomic(array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any) -> Expr:
+def atomic(
+    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any
+) -> Expr:
     """An atomic update of one element; its value before."""
     converted = stored(value, dtype)
     if kind == "sub":
         kind, converted = "add", -converted
     if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
         kind += "u"
-    old = emit("field.atomic", mlir_type(dtype), [converted.value, array, *indices], kind=ir.StringAttr.get(kind),
-               **stop_marks(array))
+    old = emit(
+        "field.atomic",
+        mlir_type(dtype),
+        [converted.value, array, *indices],
+        kind=ir.StringAttr.get(kind),
+        **stop_marks(array),
+    )
     return Expr(old, dtype)
 
 

@@ -1,4 +1,5 @@
 """Components of fields of vectors and matrices."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,9 @@ class ComponentField:
         if len(position) == 2 and len(whole.element_shape) == 1:
             position = position[:1]
         if len(position) != len(whole.element_shape):
-            raise TaichiIndexError(f"{len(position)} indices for a component of shape {whole.element_shape}")
+            raise TaichiIndexError(
+                f"{len(position)} indices for a component of shape {whole.element_shape}"
+            )
         self.whole, self.position = whole, position
         self.dtype = whole.dtype
 
@@ -36,8 +39,10 @@ class ComponentField:
         return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
 
     def put_into(self, node: SNode, offset: Any) -> None:
-        raise TaichiRuntimeError(f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
-                                 " place the whole field")
+        raise TaichiRuntimeError(
+            f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
+            " place the whole field"
+        )
 
     def __getitem__(self, key: Any) -> Any:
         return self.whole[key][self.position]
@@ -58,12 +63,16 @@ class ComponentField:
         """Set the component of every element."""
         array = np.asarray(values)
         if array.shape != self.shape:
-            raise ValueError(f"from_numpy: the field has shape {self.shape}, the array has {array.shape}")
+            raise ValueError(
+                f"from_numpy: the field has shape {self.shape}, the array has {array.shape}"
+            )
         memory = self.whole.located()
         where: tuple[Any, ...] = (..., *self.position)
         values = memory.read()
         values[where] = fitting_array(array, self.dtype, f"field '{self.whole.symbol}'")
-        self.whole.note_write((*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position))
+        self.whole.note_write(
+            (*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position)
+        )
         memory.write(values)
 
     def __kernel_ref__(self) -> ArrayRef:

@@ -1,4 +1,5 @@
 """Declaring fields: `ti.field`, and what `ti.Vector.field` and `ti.Matrix.field` do."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -14,8 +15,16 @@ from mlirad.runtime.program import program
 from mlirad.types import resolve
 
 
-def create(dtype: Any, element_shape: tuple[int, ...], shape: Any, needs_grad: bool, needs_dual: bool, name: str,
-           offset: Any, order: str | None) -> Field:
+def create(
+    dtype: Any,
+    element_shape: tuple[int, ...],
+    shape: Any,
+    needs_grad: bool,
+    needs_dual: bool,
+    name: str,
+    offset: Any,
+    order: str | None,
+) -> Field:
     """A field, placed in a tree of its own where it has a shape."""
     owner = program()
     config = owner.config
@@ -25,7 +34,9 @@ def create(dtype: Any, element_shape: tuple[int, ...], shape: Any, needs_grad: b
         dtype = dtype[0]
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if (needs_grad or needs_dual) and not kind.is_float:
-        raise TaichiRuntimeError(f"{kind} is not supported for field with `needs_grad=True` or `needs_dual=True`.")
+        raise TaichiRuntimeError(
+            f"{kind} is not supported for field with `needs_grad=True` or `needs_dual=True`."
+        )
     field = Field(owner, kind, element_shape, name or variable_name("field"))
     if needs_grad:
         field.wanted.add("grad")
@@ -47,9 +58,11 @@ def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) 
     root: Root = field.program.root
     axis_order = list(range(len(shape)))
     if order is not None:
-        names = "ijklmnop"[:len(shape)]
+        names = "ijklmnop"[: len(shape)]
         if sorted(order) != sorted(names):
-            raise TaichiCompilationError(f"The axes in order {order} must be a permutation of {names}")
+            raise TaichiCompilationError(
+                f"The axes in order {order} must be a permutation of {names}"
+            )
         axis_order = [names.index(c) for c in order]
     if not shape:
         root.place(field, offset=offset)
@@ -63,22 +76,43 @@ def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) 
     node.place(field, offset=offset)
 
 
-def field(dtype: Any, shape: Any = None, order: str | None = None, name: str = "", offset: Any = None,
-          needs_grad: bool = False, needs_dual: bool = False, **unknown: Any) -> Field:
+def field(
+    dtype: Any,
+    shape: Any = None,
+    order: str | None = None,
+    name: str = "",
+    offset: Any = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    **unknown: Any,
+) -> Field:
     """A field of scalars, or of vectors or matrices where `dtype` is the type of one.
 
-    `shape` is an extent or a tuple of extents, `()` for a single element; without it the field is placed by hand.
-    Raises TaichiRuntimeError where gradients are asked of integers, TaichiTypeError for keywords that it does not have.
+    `shape` is an extent or a tuple of extents, `()` for a single element; without it the field is
+    placed by hand. Raises TaichiRuntimeError where gradients are asked of integers, TaichiTypeError
+    for keywords that it does not have.
     """
     refuse_unknown("ti.field", unknown, field)
     if isinstance(dtype, MatrixType):
-        return matrix_field(dtype.shape, dtype.dtype, shape, order, name, offset, needs_grad, needs_dual)
+        return matrix_field(
+            dtype.shape, dtype.dtype, shape, order, name, offset, needs_grad, needs_dual
+        )
     return create(dtype, (), shape, needs_grad, needs_dual, name, offset, order)
 
 
-def matrix_field(element_shape: tuple[int, ...], dtype: Any, shape: Any = None, order: str | None = None,
-                 name: str = "", offset: Any = None, needs_grad: bool = False, needs_dual: bool = False,
-                 layout: Any = None, ndim: int | None = None, **unknown: Any) -> Field:
+def matrix_field(
+    element_shape: tuple[int, ...],
+    dtype: Any,
+    shape: Any = None,
+    order: str | None = None,
+    name: str = "",
+    offset: Any = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout: Any = None,
+    ndim: int | None = None,
+    **unknown: Any,
+) -> Field:
     """A field of vectors or matrices. Raises TaichiTypeError for keywords that it does not have."""
     refuse_unknown("a field of vectors or matrices", unknown, matrix_field)
     return create(dtype, element_shape, shape, needs_grad, needs_dual, name, offset, order)

@@ -1,4 +1,5 @@
 """Fields: `ti.field`, `ti.Vector.field`, `ti.Matrix.field`."""
+
 from __future__ import annotations
 
 import re
@@ -35,8 +36,14 @@ from mlirad.types import DataType
 class Field:
     """Elements over index axes; each is a scalar, or a vector or matrix (`element_shape`)."""
 
-    def __init__(self, owner: Program, dtype: DataType, element_shape: tuple[int, ...], name: str,
-                 primal: Field | None = None) -> None:
+    def __init__(
+        self,
+        owner: Program,
+        dtype: DataType,
+        element_shape: tuple[int, ...],
+        name: str,
+        primal: Field | None = None,
+    ) -> None:
         self.program, self.dtype, self.element_shape = owner, dtype, element_shape
         self.symbol = owner.unique_name(name)
         self.primal = primal
@@ -50,7 +57,8 @@ class Field:
     # Layout.
 
     def put_into(self, node: SNode, offset: Any) -> None:
-        """Note the block that holds this field. Raises TaichiRuntimeError when it already has one."""
+        """Note the block that holds this field. Raises TaichiRuntimeError when it already has
+        one."""
         if self.placed_in is not None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is already placed")
         if isinstance(node, Root) and self.primal is not None and self.primal.placed_in is None:
@@ -59,8 +67,10 @@ class Field:
         if offset is not None:
             start = (offset,) if isinstance(offset, int) else tuple(offset)
             if len(start) != len(shape):
-                raise TaichiCompilationError(f"The dimensionality of shape and offset must be the same "
-                                         f"({len(shape)} != {len(start)})")
+                raise TaichiCompilationError(
+                    f"The dimensionality of shape and offset must be the same "
+                    f"({len(shape)} != {len(start)})"
+                )
             self.offset = start
         elif self.primal is not None:
             self.offset = self.primal.offset
@@ -69,7 +79,8 @@ class Field:
 
     @in_turn
     def want(self, kind: str) -> None:
-        """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ..., "grad.dual" ..."""
+        """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ...,
+        "grad.dual" ..."""
         if self.dtype.is_float and self.primal is None:
             if self.placed_in is not None:
                 take_memory(self, self.placed_in, [kind])
@@ -89,7 +100,11 @@ class Field:
         if kind not in self.wanted:
             return None
         other = self.derivative(kind)
-        return other if other.memory is None and other.placed_in is None and not other.destroyed else None
+        return (
+            other
+            if other.memory is None and other.placed_in is None and not other.destroyed
+            else None
+        )
 
     def existing(self, kind: str) -> Field | None:
         """The derivative, where it was ever spoken of."""
@@ -100,7 +115,9 @@ class Field:
     def tangents(self) -> list[Field]:
         """The duals that have memory, the first to the last."""
         found: list[Field] = []
-        while (one := self.derived.get(dual_kind(len(found)))) is not None and one.memory is not None:
+        while (
+            one := self.derived.get(dual_kind(len(found)))
+        ) is not None and one.memory is not None:
             found.append(one)
         return found
 
@@ -121,7 +138,9 @@ class Field:
     @in_turn
     def _derive(self, kind: str) -> Field:
         if kind not in self.derived:
-            self.derived[kind] = Field(self.program, self.dtype, self.element_shape, f"{self.symbol}.{kind}", self)
+            self.derived[kind] = Field(
+                self.program, self.dtype, self.element_shape, f"{self.symbol}.{kind}", self
+            )
         return self.derived[kind]
 
     @property
@@ -151,7 +170,9 @@ class Field:
         if self.primal is not None and self.is_dual:
             self.program.tangents[self.symbol] = memory
             self.program.tangent_version += 1
-            self.program.duals[self.primal.symbol] = tuple(one.symbol for one in self.primal.tangents())
+            self.program.duals[self.primal.symbol] = tuple(
+                one.symbol for one in self.primal.tangents()
+            )
         elif self.primal is not None:
             self.program.gradients[self.symbol] = memory
             self.program.gradient_version += 1
@@ -159,23 +180,35 @@ class Field:
 
     def declaration(self) -> str:
         """The `snode.place` of this field."""
-        adjoint = f", adjoint = @{_quoted(self.derived['grad'].symbol)}" if self._holds("grad") else ""
+        adjoint = (
+            f", adjoint = @{_quoted(self.derived['grad'].symbol)}" if self._holds("grad") else ""
+        )
         duals = ", ".join(f"@{_quoted(one.symbol)}" for one in self.tangents())
         marks = adjoint + (f", duals = [{duals}]" if duals else "")
-        return (f'"snode.place"() {{sym_name = "{self.symbol}", element = {self.dtype.mlir}, '
-                f"component_shape = {list(self.element_shape)}{marks}}} : () -> ()")
+        return (
+            f'"snode.place"() {{sym_name = "{self.symbol}", element = {self.dtype.mlir}, '
+            f"component_shape = {list(self.element_shape)}{marks}}} : () -> ()"
+        )
 
     def _holds(self, kind: str) -> bool:
         return kind in self.derived and self.derived[kind].memory is not None
 
     def has(self, kind: str) -> bool:
         """Whether the gradient or dual is placed or asked for."""
-        return kind in self.wanted or (kind in self.derived and self.derived[kind].placed_in is not None)
+        return kind in self.wanted or (
+            kind in self.derived and self.derived[kind].placed_in is not None
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
-        node = self.placed_in if self.placed_in is not None else None if self.primal is None else self.primal.placed_in
+        node = (
+            self.placed_in
+            if self.placed_in is not None
+            else None
+            if self.primal is None
+            else self.primal.placed_in
+        )
         if node is None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return node.shape
@@ -224,19 +257,27 @@ class Field:
                 raise TaichiRuntimeError(f"field '{self.symbol}' belongs to a destroyed tree")
             if self.primal is not None:
                 name = "needs_dual" if self.is_dual else "needs_grad"
-                raise TaichiRuntimeError(f"Gradient {self.symbol} has not been placed, check whether `{name}=True`")
-            raise TaichiRuntimeError(f"field '{self.symbol}' is used before it is placed: give it a shape, or place it "
-                                     "in a layout tree")
+                raise TaichiRuntimeError(
+                    f"Gradient {self.symbol} has not been placed, check whether `{name}=True`"
+                )
+            raise TaichiRuntimeError(
+                f"field '{self.symbol}' is used before it is placed: give it a shape, or place it "
+                "in a layout tree"
+            )
         if not is_started() or self.program is not program():
-            raise TaichiRuntimeError(f"field '{self.symbol}' belongs to a program that ti.init() or ti.reset() ended")
+            raise TaichiRuntimeError(
+                f"field '{self.symbol}' belongs to a program that ti.init() or ti.reset() ended"
+            )
         return memory
 
     def _index(self, key: Any, memory: FieldMemory) -> tuple[int, ...]:
         parts = key_parts(key)
         shape = memory.layout.index_shape
         if len(parts) != len(shape):
-            raise TaichiIndexError(f"field '{self.symbol}' has {len(shape)} index axes, "
-                                   f"but is accessed with {len(parts)} indices")
+            raise TaichiIndexError(
+                f"field '{self.symbol}' has {len(shape)} index axes, "
+                f"but is accessed with {len(parts)} indices"
+            )
         if self.offset:
             parts = tuple(p - o for p, o in zip(parts, self.offset))
         for part, extent in zip(parts, shape):
@@ -246,8 +287,14 @@ class Field:
 
     def _refuse(self, key: Any, shape: tuple[int, ...]) -> None:
         shifted = f" and offset {self.offset}" if any(self.offset) else ""
-        message = f"index {key} is out of bounds for field '{self.symbol}' of shape {shape}{shifted}"
-        raise TaichiAssertionError(message) if self.program.config.debug else TaichiIndexError(message)
+        message = (
+            f"index {key} is out of bounds for field '{self.symbol}' of shape {shape}{shifted}"
+        )
+        raise (
+            TaichiAssertionError(message)
+            if self.program.config.debug
+            else TaichiIndexError(message)
+        )
 
     def __getitem__(self, key: Any) -> Any:
         memory = self.located()
@@ -265,13 +312,16 @@ class Field:
         if self.element_shape:
             values = np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             if values.shape not in ((), self.element_shape):
-                raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {self.element_shape}")
+                raise TaichiTypeError(
+                    f"value of shape {values.shape} for an element of shape {self.element_shape}"
+                )
             memory.view[index] = self._fitting(values)
         else:
             memory.view[index] = self._fitting_number(value)
 
     def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
-        """Count a write from Python and tell the tape: to everything, or to a place in the view of the memory."""
+        """Count a write from Python and tell the tape: to everything, or to a place in the view of
+        the memory."""
         if self.primal is not None:
             return
         self._count_write()
@@ -296,7 +346,9 @@ class Field:
             return
         memory = self.located()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            values = self._fitting(np.asarray(value.rows_list() if isinstance(value, Matrix) else value))
+            values = self._fitting(
+                np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
+            )
             self.note_write()
             memory.view[...] = values
         else:
@@ -310,10 +362,13 @@ class Field:
 
     def _fitting_number(self, value: Any) -> Any:
         self._note_values(value)
-        return value if self.dtype.is_float else fitting(value, self.dtype, f"field '{self.symbol}'")
+        return (
+            value if self.dtype.is_float else fitting(value, self.dtype, f"field '{self.symbol}'")
+        )
 
     def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> np.ndarray[Any, Any]:
-        """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one column."""
+        """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
+        column."""
         values = self.located().read()
         self._note_read()
         if keep_dims and len(self.element_shape) == 1:
@@ -326,8 +381,13 @@ class Field:
         array = np.asarray(values)
         expected = memory.layout.shape
         columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
-        if array.shape != expected and not (len(self.element_shape) == 1 and array.shape in columns):
-            raise ValueError(f"from_numpy: field '{self.symbol}' has shape {expected}, the array has {array.shape}")
+        if array.shape != expected and not (
+            len(self.element_shape) == 1 and array.shape in columns
+        ):
+            raise ValueError(
+                f"from_numpy: field '{self.symbol}' has shape {expected}, the array has "
+                f"{array.shape}"
+            )
         array = self._fitting(array)
         self.note_write()
         memory.write(array)
@@ -363,19 +423,31 @@ class Field:
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError(f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its element")
+            raise TypeError(
+                f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its "
+                f"element"
+            )
         return self.shape[0]
 
     def __bool__(self) -> bool:
-        raise TypeError(f"a field is neither true nor false: '{self.symbol} is None' asks whether there is one, "
-                        f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] is an element")
+        raise TypeError(
+            f"a field is neither true nor false: '{self.symbol} is None' asks whether there is "
+            f"one, "
+            f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] "
+            f"is an element"
+        )
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError(f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or copied: keep "
-                        "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)")
+        raise TypeError(
+            f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or "
+            f"copied: keep "
+            "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)"
+        )
 
     def __iter__(self) -> Any:
-        raise NotImplementedError("Struct for is only available in Taichi scope: a field is looped over in a kernel")
+        raise NotImplementedError(
+            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+        )
 
     def __str__(self) -> str:
         return str(self.to_numpy())
@@ -396,10 +468,17 @@ class Field:
             layout = memory.layout
             type_ = array_type(fb.mlir_type(self.dtype), layout.shape)
             with builder.at_entry():
-                builder.arrays[self.symbol] = fb.emit("field.get", type_, [],
-                                                      field=ir.FlatSymbolRefAttr.get(self.symbol))
-        return ArrayRef(builder.arrays[self.symbol], self.dtype, memory.layout.index_shape, self.element_shape,
-                        self.offset, self.symbol)
+                builder.arrays[self.symbol] = fb.emit(
+                    "field.get", type_, [], field=ir.FlatSymbolRefAttr.get(self.symbol)
+                )
+        return ArrayRef(
+            builder.arrays[self.symbol],
+            self.dtype,
+            memory.layout.index_shape,
+            self.element_shape,
+            self.offset,
+            self.symbol,
+        )
 
 
 def dual_kind(number: int) -> str:

@@ -1,4 +1,5 @@
 """The memory that a field and its derivatives take, asked for where they are declared."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -19,4 +20,6 @@ def take_memory(field: Field, node: SNode, kinds: Sequence[str]) -> None:
     size = prod(node.shape) * prod(field.element_shape) * field.dtype.size
     fields = " and ".join(f"'{name}'" for name in names)
     element = f"{field.dtype}{list(field.element_shape) or ''}"
-    field.program.capacity.take(dict.fromkeys(names, size), f"field {fields} of shape {node.shape} of {element}")
+    field.program.capacity.take(
+        dict.fromkeys(names, size), f"field {fields} of shape {node.shape} of {element}"
+    )

@@ -1,4 +1,5 @@
 """Complex numbers as 2-vectors of real and imaginary part: `ti.math.cmul` and its kin."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,7 +10,9 @@ from mlirad.lang.matrix import Vector
 
 def cmul(left: Any, right: Any) -> Any:
     """The product."""
-    return Vector([left[0] * right[0] - left[1] * right[1], left[0] * right[1] + left[1] * right[0]])
+    return Vector(
+        [left[0] * right[0] - left[1] * right[1], left[0] * right[1] + left[1] * right[0]]
+    )
 
 
 def cconj(z: Any) -> Any:
@@ -38,7 +41,9 @@ def cpow(z: Any, exponent: Any) -> Any:
     square = z.dot(z)
     angle = fn.atan2(z[1], z[0]) * exponent
     radius = fn.pow(fn.select(square > 0, square, 1.0), 0.5 * exponent)
-    return fn.select(square > 0, Vector([radius * fn.cos(angle), radius * fn.sin(angle)]), Vector([0.0, 0.0]))
+    return fn.select(
+        square > 0, Vector([radius * fn.cos(angle), radius * fn.sin(angle)]), Vector([0.0, 0.0])
+    )
 
 
 def cexp(z: Any) -> Any:

@@ -1,19 +1,23 @@
 """Derivatives of the singular value and polar decompositions, from their results alone.
 
-With `A = U S Vᵀ` and `P = Uᵀ dA V`, the rotations turn by `dU = U Ω`, `dV = V Φ`, where for each pair i < j
+With `A = U S Vᵀ` and `P = Uᵀ dA V`, the rotations turn by `dU = U Ω`, `dV = V Φ`, where for each
+pair i < j
 
-    Ω_ij + Φ_ij = (P_ij + P_ji) / (s_j - s_i),    Ω_ij - Φ_ij = (P_ij - P_ji) / (s_j + s_i),    dS_ii = P_ii
+    Ω_ij + Φ_ij = (P_ij + P_ji) / (s_j - s_i),    Ω_ij - Φ_ij = (P_ij - P_ji) / (s_j + s_i),
+    dS_ii = P_ii
 
-(Papadopoulo and Lourakis, "Estimating the Jacobian of the Singular Value Decomposition", ECCV 2000; in reverse mode
-Ionescu, Vantzos and Sminchisescu, "Matrix Backpropagation for Deep Networks with Structured Layers", ICCV 2015). Where a
-divisor vanishes, U and V are not unique and have no derivative. As in the first paper, the quotient is then 0: the
-solution of least norm. What the rotations do not follow is taken by S beside its diagonal, so that `U S Vᵀ` moves with A
-there too. Divisors count as vanished below 64 units in the last place of the largest singular value.
+(Papadopoulo and Lourakis, "Estimating the Jacobian of the Singular Value Decomposition", ECCV 2000;
+in reverse mode Ionescu, Vantzos and Sminchisescu, "Matrix Backpropagation for Deep Networks with
+Structured Layers", ICCV 2015). Where a divisor vanishes, U and V are not unique and have no
+derivative. As in the first paper, the quotient is then 0: the solution of least norm. What the
+rotations do not follow is taken by S beside its diagonal, so that `U S Vᵀ` moves with A there too.
+Divisors count as vanished below 64 units in the last place of the largest singular value.
 
-With `A = R S`, `R` a rotation, `dR = R Ω`, and the axial vector ω of Ω solves `(tr(S) 1 - S) ω = a`, where a is that of
-`Rᵀ dA - dAᵀ R`: for any singular values of which no two add up to 0. Where two do, R is not continuous, and its
-derivatives are infinite or NaN.
+With `A = R S`, `R` a rotation, `dR = R Ω`, and the axial vector ω of Ω solves `(tr(S) 1 - S) ω =
+a`, where a is that of `Rᵀ dA - dAᵀ R`: for any singular values of which no two add up to 0. Where
+two do, R is not continuous, and its derivatives are infinite or NaN.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,7 +25,7 @@ from typing import Any
 from mlirad.frontend.python import functions as fn
 from mlirad.lang.matrix import Matrix, Vector
 
-EPSILON = {16: 2.0 ** -10, 32: 2.0 ** -23, 64: 2.0 ** -52}
+EPSILON = {16: 2.0**-10, 32: 2.0**-23, 64: 2.0**-52}
 PAIRS = {2: ((0, 1),), 3: ((0, 1), (0, 2), (1, 2))}
 
 
@@ -66,10 +70,16 @@ def svd_tangent(result: Any, tangent: Any) -> Any:
     for i, j in PAIRS[U.n]:
         pair = _Pair(S, i, j)
         symmetric, skew = (P[i, j] + P[j, i]) * 0.5, (P[i, j] - P[j, i]) * 0.5
-        both, between = pair.quotient(symmetric, pair.difference, 0.0), pair.quotient(skew, pair.sum, 0.0)
+        both, between = (
+            pair.quotient(symmetric, pair.difference, 0.0),
+            pair.quotient(skew, pair.sum, 0.0),
+        )
         turn_u[i][j], turn_u[j][i] = both + between, -both - between
         turn_v[i][j], turn_v[j][i] = both - between, between - both
-        rest, skew_rest = pair.if_vanishing(pair.difference, symmetric), pair.if_vanishing(pair.sum, skew)
+        rest, skew_rest = (
+            pair.if_vanishing(pair.difference, symmetric),
+            pair.if_vanishing(pair.sum, skew),
+        )
         moved[i][j], moved[j][i] = rest + skew_rest, rest - skew_rest
     return U @ Matrix(turn_u), Matrix(moved), V @ Matrix(turn_v)
 
@@ -93,7 +103,11 @@ def _rotation(S: Any, Z: Any, solve: Any) -> Any:
     if S.n == 2:
         w = (Z[1, 0] - Z[0, 1]) / S.trace()
         return Matrix([[fn.zero(w), -w], [w, fn.zero(w)]])
-    moment = Matrix([[S.trace() - S[i, j] if i == j else -S[i, j] for j in range(3)] for i in range(3)])
-    x, y, z = solve(moment, Vector([Z[2, 1] - Z[1, 2], Z[0, 2] - Z[2, 0], Z[1, 0] - Z[0, 1]])).entries
+    moment = Matrix(
+        [[S.trace() - S[i, j] if i == j else -S[i, j] for j in range(3)] for i in range(3)]
+    )
+    x, y, z = solve(
+        moment, Vector([Z[2, 1] - Z[1, 2], Z[0, 2] - Z[2, 0], Z[1, 0] - Z[0, 1]])
+    ).entries
     zero = fn.zero(x)
     return Matrix([[zero, -z, y], [z, zero, -x], [-y, x, zero]])

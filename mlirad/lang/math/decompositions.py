@@ -1,4 +1,6 @@
-"""Decompositions of small matrices: `ti.solve`, `ti.eig`, `ti.sym_eig`, `ti.svd`, `ti.polar_decompose`."""
+"""Decompositions of small matrices: `ti.solve`, `ti.eig`, `ti.sym_eig`, `ti.svd`,
+`ti.polar_decompose`."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -7,7 +9,12 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python.specials import static, static_assert
 from mlirad.lang.kernel import func
-from mlirad.lang.math.decomposition_rules import polar_adjoint, polar_tangent, svd_adjoint, svd_tangent
+from mlirad.lang.math.decomposition_rules import (
+    polar_adjoint,
+    polar_tangent,
+    svd_adjoint,
+    svd_tangent,
+)
 from mlirad.lang.matrix import Matrix, Vector
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
@@ -22,15 +29,20 @@ def _typed(matrix: Any, dt: Any) -> Any:
 
 
 def solve(A: Any, b: Any, dt: Any = None) -> Any:
-    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError for wrong shapes."""
+    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError
+    for wrong shapes."""
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
-        raise TaichiCompilationError(f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}")
+        raise TaichiCompilationError(
+            f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
+        )
     n = A.n
     rows = [[*row, right] for row, right in zip(_typed(A, dt).rows_list(), _typed(b, dt).entries)]
     for k in range(n):
         for i in range(k + 1, n):
             larger = fn.abs(rows[i][k]) > fn.abs(rows[k][k])
-            swapped = [(fn.select(larger, q, p), fn.select(larger, p, q)) for p, q in zip(rows[k], rows[i])]
+            swapped = [
+                (fn.select(larger, q, p), fn.select(larger, p, q)) for p, q in zip(rows[k], rows[i])
+            ]
             rows[k], rows[i] = [p for p, _ in swapped], [q for _, q in swapped]
         for i in range(k + 1, n):
             factor = rows[i][k] / rows[k][k]
@@ -44,7 +56,8 @@ def solve(A: Any, b: Any, dt: Any = None) -> Any:
 
 @func
 def eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues (rows of real and imaginary part) and eigenvectors (columns of alternating parts) of a 2×2 matrix."""
+    """Eigenvalues (rows of real and imaginary part) and eigenvectors (columns of alternating parts)
+    of a 2×2 matrix."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
     M = _typed(A, dt)
     half = (M[0, 0] + M[1, 1]) * 0.5
@@ -111,7 +124,9 @@ def _sym_eig3(M):  # type: ignore[no-untyped-def]
 @func
 def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     """Eigenvalues, largest first, and eigenvectors (columns) of a symmetric 2×2 or 3×3 matrix."""
-    static_assert(A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices.")
+    static_assert(
+        A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
+    )
     if static(A.n == 2):
         return _sym_eig2(_typed(A, dt))
     return _sym_eig3(_typed(A, dt))
@@ -202,9 +217,11 @@ def _svd_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
 
 @func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
-    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the determinant's sign.
+    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the
+    determinant's sign.
 
-    Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py` says what stands for it.
+    Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py`
+    says what stands for it.
     """
     static_assert(A.n == A.m and A.n in (2, 3), "SVD only supports 2D and 3D matrices.")
     if static(A.n == 2):
@@ -241,9 +258,12 @@ for _function in (_polar2, _polar3):
 def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
     """`R, S` with `A == R @ S`, R a rotation and S symmetric.
 
-    Its derivatives are infinite or NaN where two singular values (the last one has the determinant's sign) add up to 0.
+    Its derivatives are infinite or NaN where two singular values (the last one has the
+    determinant's sign) add up to 0.
     """
-    static_assert(A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices.")
+    static_assert(
+        A.n == A.m and A.n in (2, 3), "Polar decomposition only supports 2D and 3D matrices."
+    )
     if static(A.n == 2):
         return _polar2(_typed(A, dt))
     return _polar3(_typed(A, dt))

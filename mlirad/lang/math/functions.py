@@ -1,4 +1,5 @@
 """`ti.math`: GLSL-style vector types and functions."""
+
 from __future__ import annotations
 
 import math as _math

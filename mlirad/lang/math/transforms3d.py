@@ -1,4 +1,5 @@
 """Homogeneous 4×4 matrices of graphics: moves, scalings and rotations."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -9,12 +10,16 @@ from mlirad.lang.matrix import Matrix, Vector
 
 def translate(dx: Any, dy: Any, dz: Any) -> Any:
     """The move by a vector."""
-    return Matrix([[1.0, 0.0, 0.0, dx], [0.0, 1.0, 0.0, dy], [0.0, 0.0, 1.0, dz], [0.0, 0.0, 0.0, 1.0]])
+    return Matrix(
+        [[1.0, 0.0, 0.0, dx], [0.0, 1.0, 0.0, dy], [0.0, 0.0, 1.0, dz], [0.0, 0.0, 0.0, 1.0]]
+    )
 
 
 def scale(sx: Any, sy: Any, sz: Any) -> Any:
     """The scaling along the axes."""
-    return Matrix([[sx, 0.0, 0.0, 0.0], [0.0, sy, 0.0, 0.0], [0.0, 0.0, sz, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    return Matrix(
+        [[sx, 0.0, 0.0, 0.0], [0.0, sy, 0.0, 0.0], [0.0, 0.0, sz, 0.0], [0.0, 0.0, 0.0, 1.0]]
+    )
 
 
 def rot_by_axis(axis: Any, angle: Any) -> Any:
@@ -22,10 +27,14 @@ def rot_by_axis(axis: Any, angle: Any) -> Any:
     c, s = fn.cos(angle), fn.sin(angle)
     x, y, z = axis.normalized().entries
     k = 1.0 - c
-    return Matrix([[c + k * x * x, k * x * y + s * z, k * x * z - s * y, 0.0],
-                   [k * y * x - s * z, c + k * y * y, k * y * z + s * x, 0.0],
-                   [k * z * x + s * y, k * z * y - s * x, c + k * z * z, 0.0],
-                   [0.0, 0.0, 0.0, 1.0]])
+    return Matrix(
+        [
+            [c + k * x * x, k * x * y + s * z, k * x * z - s * y, 0.0],
+            [k * y * x - s * z, c + k * y * y, k * y * z + s * x, 0.0],
+            [k * z * x + s * y, k * z * y - s * x, c + k * z * z, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
 
 
 def rot_yaw_pitch_roll(yaw: Any, pitch: Any, roll: Any) -> Any:

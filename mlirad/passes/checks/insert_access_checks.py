@@ -1,8 +1,10 @@
-"""Check the rule of Taichi's gradients at run time: no element of a field with a gradient is written once it was read.
+"""Check the rule of Taichi's gradients at run time: no element of a field with a gradient is
+written once it was read.
 
-Every element has a bit in an array of the runtime, `$check.` and the field's name: a load sets it, and a store or an
-atomic that finds it set fails an assertion. Who runs the kernels clears the bits.
+Every element has a bit in an array of the runtime, `$check.` and the field's name: a load sets it,
+and a store or an atomic that finds it set fails an assertion. Who runs the kernels clears the bits.
 """
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.dialect.snode import places
@@ -14,8 +16,11 @@ CHECK = "$check."
 
 def insert_access_checks(module: ir.Operation) -> None:
     """Assert that what is written was not read before."""
-    graded = {ir.StringAttr(place.attributes["sym_name"]).value for place in places(module)
-              if "adjoint" in place.attributes}
+    graded = {
+        ir.StringAttr(place.attributes["sym_name"]).value
+        for place in places(module)
+        if "adjoint" in place.attributes
+    }
     bits: dict[str, tuple[int, ...]] = {}
     for function in functions(module):
         name = ir.StringAttr(function.attributes["sym_name"]).value
@@ -30,20 +35,30 @@ def insert_access_checks(module: ir.Operation) -> None:
             ir.Operation.parse(_tree(CHECK + root, extents)).clone()
 
 
-def _check(op: ir.Operation, root: str, extents: tuple[int, ...], indices: list[ir.Value], kernel: str) -> None:
+def _check(
+    op: ir.Operation, root: str, extents: tuple[int, ...], indices: list[ir.Value], kernel: str
+) -> None:
     i8 = b.integer_type(8)
-    bits = b.make("field.get", array_type(i8, list(extents)), [], field=ir.FlatSymbolRefAttr.get(CHECK + root))
+    bits = b.make(
+        "field.get", array_type(i8, list(extents)), [], field=ir.FlatSymbolRefAttr.get(CHECK + root)
+    )
     if op.name == "field.load":
         b.effect("field.store", [b.number(1, i8), bits, *indices])
         return
     unread = b.compare(b.EQ, b.make("field.load", i8, [bits, *indices]), b.number(0, i8))
-    message = f"(kernel={kernel}) Breaks the global data access rule. Snode {root} is overwritten unexpectedly."
+    message = (
+        f"(kernel={kernel}) Breaks the global data access rule. Snode {root} is "
+        f"overwritten unexpectedly."
+    )
     b.effect("field.assert", [unread], message=ir.StringAttr.get(message))
 
 
 def _tree(name: str, extents: tuple[int, ...]) -> str:
     leaf = f'"snode.place"() {{sym_name = "{name}", element = i8, component_shape = []}} : () -> ()'
     if extents:
-        leaf = (f'"snode.dense"() ({{\n{leaf}\n}}) {{axes = {list(range(len(extents)))}, extents = {list(extents)}}} '
-                ": () -> ()")
+        leaf = (
+            f'"snode.dense"() ({{\n{leaf}\n}}) '
+            f"{{axes = {list(range(len(extents)))}, extents = {list(extents)}}} "
+            ": () -> ()"
+        )
     return f'"snode.root"() ({{\n{leaf}\n}}) {{sym_name = "{name}"}} : () -> ()'

@@ -1,8 +1,18 @@
-"""Check every index at run time: an access out of bounds is reported; a load reads element 0 instead, a write nothing."""
+"""Check every index at run time: an access out of bounds is reported; a load reads element 0
+instead, a write nothing."""
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, split_access
 from mlirad.ir import build as b
-from mlirad.ir.walk import accesses, array_root, at_end, before, block_operations, functions, has_uses
+from mlirad.ir.walk import (
+    accesses,
+    array_root,
+    at_end,
+    before,
+    block_operations,
+    functions,
+    has_uses,
+)
 
 
 def insert_bounds_checks(root: ir.Operation) -> None:
@@ -22,16 +32,30 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     inside: ir.Value | None = None
     sizes: list[ir.Value] = []
     for axis, (index, extent) in enumerate(zip(indices, extents)):
-        size = b.index(extent) if extent >= 0 else b.make("field.dim", b.index_type(), [array], axis=ir.IntegerAttr.get(
-            b.integer_type(64), axis))
+        size = (
+            b.index(extent)
+            if extent >= 0
+            else b.make(
+                "field.dim",
+                b.index_type(),
+                [array],
+                axis=ir.IntegerAttr.get(b.integer_type(64), axis),
+            )
+        )
         sizes.append(size)
-        test = b.make("arith.andi", b.integer_type(1), [b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size)])
+        test = b.make(
+            "arith.andi",
+            b.integer_type(1),
+            [b.compare(b.SGE, index, zero), b.compare(b.SLT, index, size)],
+        )
         inside = test if inside is None else b.make("arith.andi", b.integer_type(1), [inside, test])
     assert inside is not None
     root = array_root(array)
     holes = ", ".join("{}" for _ in indices)
     what = f"field ({root})" if isinstance(root, str) else "ndarray"
-    message = f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
+    message = (
+        f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
+    )
     b.effect("field.assert", [inside, *sizes, *indices], message=ir.StringAttr.get(message))
     if op.name != "field.load":
         _guard(op, inside)

@@ -2,6 +2,7 @@
 
 The bits are looked at, since arithmetic may assume that there are neither NaNs nor infinities.
 """
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access, word_type
 from mlirad.ir import build as b
@@ -21,8 +22,11 @@ def insert_finite_checks(root: ir.Operation) -> None:
 
 
 def _is_local(root: object) -> bool:
-    return isinstance(root, ir.Value) and not isinstance(root, ir.BlockArgument) \
+    return (
+        isinstance(root, ir.Value)
+        and not isinstance(root, ir.BlockArgument)
         and root.owner.operation.name == "field.alloca"
+    )
 
 
 def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
@@ -32,7 +36,9 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     with before(place), op.location:
         value = op.operands[0]
         if op.name == "field.atomic":
-            value = round_like(b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value), op)
+            value = round_like(
+                b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value), op
+            )
         root = array_root(split_access(op)[0])
         what = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""

@@ -1,10 +1,13 @@
-"""Tell LLVM which accesses to one array never meet: the components of a vector field, whatever the index.
+"""Tell LLVM which accesses to one array never meet: the components of a vector field, whatever the
+index.
 
-Where a loop reads one part of a vector field and writes another (`x[t + 1, i] = x[t, i] + v`), LLVM's vectorizer guards the
-vector code by comparing the address ranges of all accesses. The components of a vector lie between one another, so
-their ranges always overlap and the vector code would never run. Offsets that differ modulo a number that divides all
-strides are never equal: each such class becomes an alias scope.
+Where a loop reads one part of a vector field and writes another (`x[t + 1, i] = x[t, i] + v`),
+LLVM's vectorizer guards the vector code by comparing the address ranges of all accesses. The
+components of a vector lie between one another, so their ranges always overlap and the vector code
+would never run. Offsets that differ modulo a number that divides all strides are never equal: each
+such class becomes an alias scope.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -29,7 +32,10 @@ class Residue:
         return _residue(gcd(self.step, other.step), self.rest + other.rest)
 
     def __mul__(self, other: Residue) -> Residue:
-        return _residue(gcd(self.step * other.step, self.step * other.rest, other.step * self.rest), self.rest * other.rest)
+        return _residue(
+            gcd(self.step * other.step, self.step * other.rest, other.step * self.rest),
+            self.rest * other.rest,
+        )
 
 
 ANY = Residue(1, 0)
@@ -40,7 +46,8 @@ def _residue(step: int, rest: int) -> Residue:
 
 
 def mark_disjoint_accesses(module: ir.Operation) -> None:
-    """Give accesses to one pointer alias scopes by their offsets modulo the common divisor of its strides."""
+    """Give accesses to one pointer alias scopes by their offsets modulo the common divisor of its
+    strides."""
     for function in operations(module):
         if function.name == "llvm.func" and function.regions[0].blocks:
             _Function(function).mark()
@@ -54,7 +61,11 @@ class _Function:
         self.residues: dict[ir.Value, Residue] = {}
         self.accesses: dict[int, list[tuple[ir.Operation, Residue]]] = {}
         entry = function.regions[0].blocks[0]
-        self.pointers = {value: number for number, value in enumerate(entry.arguments) if str(value.type) == "!llvm.ptr"}
+        self.pointers = {
+            value: number
+            for number, value in enumerate(entry.arguments)
+            if str(value.type) == "!llvm.ptr"
+        }
         for op in operations(function):
             if op.name in _POINTERS:
                 self._add(op)
@@ -64,12 +75,18 @@ class _Function:
         if isinstance(address, ir.BlockArgument):
             return
         made = address.owner.operation
-        if made.name != "llvm.getelementptr" or made.operands[0] not in self.pointers or len(made.operands) != 2 or \
-                str(made.attributes["rawConstantIndices"]) != _DYNAMIC:
+        if (
+            made.name != "llvm.getelementptr"
+            or made.operands[0] not in self.pointers
+            or len(made.operands) != 2
+            or str(made.attributes["rawConstantIndices"]) != _DYNAMIC
+        ):
             return
         type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
         if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
-            self.accesses.setdefault(self.pointers[made.operands[0]], []).append((op, self._residue(made.operands[1])))
+            self.accesses.setdefault(self.pointers[made.operands[0]], []).append(
+                (op, self._residue(made.operands[1]))
+            )
 
     def _residue(self, value: ir.Value) -> Residue:
         if value not in self.residues:
@@ -96,9 +113,15 @@ class _Function:
             if not 1 < len(rests) <= MOST_CLASSES:
                 continue
             domain = f'#llvm.alias_scope_domain<id = "{self.name}.{number}">'
-            scopes = {rest: ir.Attribute.parse(f'#llvm.alias_scope<id = "{self.name}.{number}.{rest}", domain = {domain}>')
-                      for rest in rests}
+            scopes = {
+                rest: ir.Attribute.parse(
+                    f'#llvm.alias_scope<id = "{self.name}.{number}.{rest}", domain = {domain}>'
+                )
+                for rest in rests
+            }
             for op, residue in known:
                 own = residue.rest % step
                 op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[own]])
-                op.attributes["noalias_scopes"] = ir.ArrayAttr.get([scopes[rest] for rest in rests if rest != own])
+                op.attributes["noalias_scopes"] = ir.ArrayAttr.get(
+                    [scopes[rest] for rest in rests if rest != own]
+                )

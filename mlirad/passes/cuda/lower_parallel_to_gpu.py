@@ -1,8 +1,11 @@
-"""Parallel loops to GPU launches: one thread an iteration, the box counted through by a grid of one axis.
+"""Parallel loops to GPU launches: one thread an iteration, the box counted through by a grid of one
+axis.
 
-Assumes `split-serial-code`. The launches of a function `f` are to be outlined (`gpu-kernel-outlining`) as `f_0`, `f_1`,
-... in the order of its loops, into the `gpu.module` named `f_kernels`.
+Assumes `split-serial-code`. The launches of a function `f` are to be outlined
+(`gpu-kernel-outlining`) as `f_0`, `f_1`, ... in the order of its loops, into the `gpu.module` named
+`f_kernels`.
 """
+
 import re
 from typing import Annotated
 
@@ -20,18 +23,27 @@ MAX_BLOCK = 1024
 REQUIRES = KERNELS
 
 
-def lower_parallel_to_gpu(module: ir.Operation, *, block_dim: Annotated[int, Range(1, MAX_BLOCK)] = 128) -> None:
+def lower_parallel_to_gpu(
+    module: ir.Operation, *, block_dim: Annotated[int, Range(1, MAX_BLOCK)] = 128
+) -> None:
     """Turn the outermost parallel loops of every public function into launches."""
     for function in functions(module):
         if "sym_visibility" in function.attributes:
             continue
         loops = [op for op in block_operations(entry_of(function)) if op.name == "scf.parallel"]
-        name = re.sub(r"\W", "_", ir.StringAttr(function.attributes["sym_name"]).value, flags=re.ASCII)
+        name = re.sub(
+            r"\W", "_", ir.StringAttr(function.attributes["sym_name"]).value, flags=re.ASCII
+        )
         if loops:
             module.attributes["gpu.container_module"] = ir.UnitAttr.get()
             with ir.InsertionPoint(module.regions[0].blocks[0]), function.location:
-                holder = ir.Operation.create("gpu.module", [], [], {"sym_name": ir.StringAttr.get(f"{name}_kernels")},
-                                             regions=1)
+                holder = ir.Operation.create(
+                    "gpu.module",
+                    [],
+                    [],
+                    {"sym_name": ir.StringAttr.get(f"{name}_kernels")},
+                    regions=1,
+                )
                 b.block(holder, 0)
         for number, loop in enumerate(loops):
             with before(loop):
@@ -52,8 +64,11 @@ def _launch(loop: ir.Operation, name: str, number: int, block_dim: int) -> None:
         here = b.add(b.mul(block_id, b.index(size)), thread_id)
         inner = body
         if trips is None or trips % size:
-            inside = b.if_else(b.make("arith.cmpi", b.integer_type(1), [here, total], predicate=b.predicate(_ULT)),
-                               [], with_else=False)
+            inside = b.if_else(
+                b.make("arith.cmpi", b.integer_type(1), [here, total], predicate=b.predicate(_ULT)),
+                [],
+                with_else=False,
+            )
             inner = inside.regions[0].blocks[0]
     with at_end(inner, loop.location):
         indices = box_indices(loop, extents, here)
@@ -75,8 +90,9 @@ def _block_size(loop: ir.Operation, default: int) -> int:
         return default
     size = ir.IntegerAttr(loop.attributes["block_dim"]).value
     if not 1 <= size <= MAX_BLOCK:
-        raise TaichiCompilationError(f"block_dim is 1 to {MAX_BLOCK} threads, not {size}",
-                                     source_location(loop.location))
+        raise TaichiCompilationError(
+            f"block_dim is 1 to {MAX_BLOCK} threads, not {size}", source_location(loop.location)
+        )
     return size
 
 
@@ -91,8 +107,16 @@ def _blocks(total: ir.Value, size: int) -> ir.Value:
 
 def _gpu_launch(blocks: ir.Value, size: int, module: str, name: str) -> ir.Operation:
     one = b.index(1)
-    launch = ir.Operation.create("gpu.launch", [], [blocks, one, one, b.index(size), one, one], {
-        "module": ir.FlatSymbolRefAttr.get(module), "function": ir.FlatSymbolRefAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0])}, regions=1)
+    launch = ir.Operation.create(
+        "gpu.launch",
+        [],
+        [blocks, one, one, b.index(size), one, one],
+        {
+            "module": ir.FlatSymbolRefAttr.get(module),
+            "function": ir.FlatSymbolRefAttr.get(name),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0]),
+        },
+        regions=1,
+    )
     b.block(launch, 0, [b.index_type()] * 12)
     return launch

@@ -1,4 +1,6 @@
-"""Tell outlined kernels what the host's function knows of its arguments: pointers to fields do not alias."""
+"""Tell outlined kernels what the host's function knows of its arguments: pointers to fields do not
+alias."""
+
 from mlirad.bindings import ir
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
@@ -34,14 +36,24 @@ def _private_pointers(function: ir.Operation) -> set[ir.Value]:
     if "arg_attrs" not in function.attributes:
         return set()
     given = ir.ArrayAttr(function.attributes["arg_attrs"])
-    return {argument for argument, attributes in zip(entry_of(function).arguments, given)
-            if "llvm.noalias" in ir.DictAttr(attributes)}
+    return {
+        argument
+        for argument, attributes in zip(entry_of(function).arguments, given)
+        if "llvm.noalias" in ir.DictAttr(attributes)
+    }
 
 
-def _mark(launch: ir.Operation, kernels: dict[tuple[str, str], ir.Operation], private: set[ir.Value]) -> None:
+def _mark(
+    launch: ir.Operation, kernels: dict[tuple[str, str], ir.Operation], private: set[ir.Value]
+) -> None:
     holder, name = ir.SymbolRefAttr(launch.attributes["kernel"]).value
     kernel = kernels[holder, name]
-    passed = list(launch.operands)[-len(entry_of(kernel).arguments):] if len(entry_of(kernel).arguments) else []
+    passed = (
+        list(launch.operands)[-len(entry_of(kernel).arguments) :]
+        if len(entry_of(kernel).arguments)
+        else []
+    )
     noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [noalias if value in private else ir.DictAttr.get({}) for value in passed])
+        [noalias if value in private else ir.DictAttr.get({}) for value in passed]
+    )

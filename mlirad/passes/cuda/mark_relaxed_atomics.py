@@ -1,10 +1,15 @@
-"""Let atomics of GPU code order nothing but themselves: kernels promise no order between iterations."""
+"""Let atomics of GPU code order nothing but themselves: kernels promise no order between
+iterations."""
+
 from mlirad.bindings import ir
 from mlirad.ir.build import integer_type
 from mlirad.ir.walk import operations
 
 _MONOTONIC = 2  # LLVM::AtomicOrdering
-_ORDERINGS = {"llvm.atomicrmw": ("ordering",), "llvm.cmpxchg": ("success_ordering", "failure_ordering")}
+_ORDERINGS = {
+    "llvm.atomicrmw": ("ordering",),
+    "llvm.cmpxchg": ("success_ordering", "failure_ordering"),
+}
 
 
 def mark_relaxed_atomics(module: ir.Operation) -> None:

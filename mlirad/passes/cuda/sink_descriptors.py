@@ -1,9 +1,18 @@
-"""Make array descriptors inside the launches that use them, so that a launch takes pointers and extents only."""
+"""Make array descriptors inside the launches that use them, so that a launch takes pointers and
+extents only."""
+
 from mlirad.bindings import ir
 from mlirad.ir.walk import captured, operations
 
-_SUNK = ("arith.constant", "arith.index_cast", "arith.muli", "llvm.mlir.poison", "llvm.mlir.constant",
-         "llvm.insertvalue", "builtin.unrealized_conversion_cast")
+_SUNK = (
+    "arith.constant",
+    "arith.index_cast",
+    "arith.muli",
+    "llvm.mlir.poison",
+    "llvm.mlir.constant",
+    "llvm.insertvalue",
+    "builtin.unrealized_conversion_cast",
+)
 
 
 def sink_descriptors(module: ir.Operation) -> None:
@@ -24,8 +33,13 @@ def _sink_into(launch: ir.Operation) -> None:
 
 
 def _copy(value: ir.Value, copies: dict[ir.Value, ir.Value]) -> None:
-    """Clone the op that makes a value, and those that make its operands, as far as they are sunk."""
-    if value in copies or isinstance(value, ir.BlockArgument) or value.owner.operation.name not in _SUNK:
+    """Clone the op that makes a value, and those that make its operands, as far as they are
+    sunk."""
+    if (
+        value in copies
+        or isinstance(value, ir.BlockArgument)
+        or value.owner.operation.name not in _SUNK
+    ):
         return
     op = value.owner.operation
     for operand in op.operands:

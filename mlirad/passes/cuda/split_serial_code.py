@@ -1,12 +1,14 @@
-"""Put the code between a kernel's parallel loops into parallel loops of one iteration, for machines whose memory the
-host cannot reach.
+"""Put the code between a kernel's parallel loops into parallel loops of one iteration, for machines
+whose memory the host cannot reach.
 
-Before: memory effects stand anywhere in a function. After: a function holds parallel loops, arithmetic on its arguments
-that the host can do, and nothing else. A value that one loop makes and another uses goes through a cell in memory, a
-field of the tree `$launch`; results are left in fields of the tree `$results`. A loop whose bounds are known only in
-memory becomes one of a fixed number of iterations that stride over it. Assumes that updates are marked: in a loop that
-was made to stride, no index can be shown to differ between iterations.
+Before: memory effects stand anywhere in a function. After: a function holds parallel loops,
+arithmetic on its arguments that the host can do, and nothing else. A value that one loop makes and
+another uses goes through a cell in memory, a field of the tree `$launch`; results are left in
+fields of the tree `$results`. A loop whose bounds are known only in memory becomes one of a fixed
+number of iterations that stride over it. Assumes that updates are marked: in a loop that was made
+to stride, no index can be shown to differ between iterations.
 """
+
 from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
@@ -28,7 +30,8 @@ REQUIRES = KERNELS
 
 
 def split_serial_code(module: ir.Operation) -> None:
-    """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells in memory."""
+    """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells
+    in memory."""
     cells, results = _Tree(CELLS), _Tree(RESULTS)
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
@@ -47,15 +50,22 @@ class _Tree:
     def place(self, element: ir.Type, extents: list[int]) -> ir.Value:
         """The array of a further field, gotten at the insertion point."""
         name = f"{self.name}.{len(self.places)}"
-        self.places.append(f'"snode.place"() {{sym_name = "{name}", element = {element}, '
-                           f"component_shape = {extents}}} : () -> ()")
-        return b.make("field.get", array_type(element, extents), [], field=ir.FlatSymbolRefAttr.get(name))
+        self.places.append(
+            f'"snode.place"() {{sym_name = "{name}", element = {element}, '
+            f"component_shape = {extents}}} : () -> ()"
+        )
+        return b.make(
+            "field.get", array_type(element, extents), [], field=ir.FlatSymbolRefAttr.get(name)
+        )
 
     def declare(self, module: ir.Operation) -> None:
         """Add the tree to a module, where it has fields."""
         if not self.places:
             return
-        text = f'"snode.root"() ({{ {" ".join(self.places)} }}) {{sym_name = "{self.name}"}} : () -> ()'
+        text = (
+            f'"snode.root"() ({{ {" ".join(self.places)} }}) {{sym_name = "{self.name}"}} : '
+            f"() -> ()"
+        )
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
             ir.Operation.parse(text).clone()
 
@@ -86,7 +96,8 @@ class _Split:
         self.function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
 
     def _wrap_serial_code(self) -> list[ir.Operation]:
-        """Move what the host cannot do into loops; what they make may be used outside of them meanwhile."""
+        """Move what the host cannot do into loops; what they make may be used outside of them
+        meanwhile."""
         host: set[ir.Value] = set(self.entry.arguments)
         wrapped: list[ir.Operation] = []
         serial: list[ir.Operation] = []
@@ -127,7 +138,9 @@ class _Split:
             self._share_scalar(value, users)
         elif op.name == "memref.alloca":
             self._share_buffer(op)
-        elif ir.MemRefType(value.type).rank == 1 and ir.MemRefType(value.type).layout == _identity():
+        elif (
+            ir.MemRefType(value.type).rank == 1 and ir.MemRefType(value.type).layout == _identity()
+        ):
             self._share_allocation(value, users)
         else:
             raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
@@ -156,7 +169,9 @@ class _Split:
                 elif user.name == "memref.store":
                     b.effect("field.store", [operands[0], shared, *operands[2:]])
                 else:
-                    raise _refused(user, f"a buffer shared between launches cannot be used by '{user.name}'")
+                    raise _refused(
+                        user, f"a buffer shared between launches cannot be used by '{user.name}'"
+                    )
             user.erase()
         op.erase()
 
@@ -166,13 +181,17 @@ class _Split:
         with at_start(self.entry, op.location):
             address, size = self.cells.place(i64, []), self.cells.place(i64, [])
         with ir.InsertionPoint.after(op), op.location:
-            for cell, name, operands in ((address, "memref.extract_aligned_pointer_as_index", [memory]),
-                                         (size, "memref.dim", [memory, b.index(0)])):
+            for cell, name, operands in (
+                (address, "memref.extract_aligned_pointer_as_index", [memory]),
+                (size, "memref.dim", [memory, b.index(0)]),
+            ):
                 known = b.make(name, b.index_type(), operands)
                 b.effect("field.store", [b.make("arith.index_cast", i64, [known]), cell])
 
         def found_again() -> ir.Value:
-            pointer = b.make("llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [address])])
+            pointer = b.make(
+                "llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [address])]
+            )
             extent = b.make("arith.index_cast", b.index_type(), [b.make("field.load", i64, [size])])
             return memref_at(pointer, memory.type, [extent], [1])
 
@@ -185,7 +204,10 @@ class _Split:
         with at_start(self.entry, op.location):
             cell = self.cells.place(element, [])
         with ir.InsertionPoint.after(op), op.location:
-            b.effect("field.store", [b.make("arith.index_cast", element, [value]) if is_index else value, cell])
+            b.effect(
+                "field.store",
+                [b.make("arith.index_cast", element, [value]) if is_index else value, cell],
+            )
 
         def loaded() -> ir.Value:
             word = b.make("field.load", element, [cell])
@@ -194,7 +216,9 @@ class _Split:
         _make_in(users, op.location, loaded)
 
 
-def _clear(array: ir.Value, zero: ir.Value, extents: Sequence[int], indices: Sequence[ir.Value] = ()) -> None:
+def _clear(
+    array: ir.Value, zero: ir.Value, extents: Sequence[int], indices: Sequence[ir.Value] = ()
+) -> None:
     """Store a zero in every element, by a loop for each axis that has no index yet."""
     if len(indices) == len(extents):
         b.effect("field.store", [zero, array, *indices])
@@ -205,7 +229,9 @@ def _clear(array: ir.Value, zero: ir.Value, extents: Sequence[int], indices: Seq
         b.yield_()
 
 
-def _make_in(users: list[tuple[ir.Operation, Uses]], location: ir.Location, make: Callable[[], ir.Value]) -> None:
+def _make_in(
+    users: list[tuple[ir.Operation, Uses]], location: ir.Location, make: Callable[[], ir.Value]
+) -> None:
     """Make a value anew at the start of every loop that uses it."""
     for loop, uses in users:
         with at_start(_body(loop), location):
@@ -219,7 +245,9 @@ def _identity() -> ir.Attribute:
 
 
 def _runs_on_host(op: ir.Operation) -> bool:
-    return not op.regions and (op.name.startswith(("arith.", "math.")) or op.name in ("field.get", "field.dim"))
+    return not op.regions and (
+        op.name.startswith(("arith.", "math.")) or op.name in ("field.get", "field.dim")
+    )
 
 
 def _body(loop: ir.Operation) -> ir.Block:
@@ -237,15 +265,21 @@ def _wrap(serial: list[ir.Operation]) -> ir.Operation:
 
 def _one_axis(count: ir.Value) -> ir.Operation:
     """A parallel loop from 0 to a count, empty."""
-    loop = ir.Operation.create("scf.parallel", [], [b.index(0), count, b.index(1)], {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])}, regions=1)
+    loop = ir.Operation.create(
+        "scf.parallel",
+        [],
+        [b.index(0), count, b.index(1)],
+        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
+        regions=1,
+    )
     with at_end(b.block(loop, 0, [b.index_type()]), ir.Location.current):
         b.effect("scf.reduce", [])
     return loop
 
 
 def _stride(loop: ir.Operation) -> None:
-    """Replace a loop over a box by a fixed number of iterations, each of which takes every so many-th of the box."""
+    """Replace a loop over a box by a fixed number of iterations, each of which takes every so
+    many-th of the box."""
     with before(loop):
         threads = b.index(STRIDING_THREADS)
         outer = _one_axis(threads)

@@ -1,4 +1,6 @@
-"""Marks of iterations on the elements of an array: what the accesses to it do in each run of a check."""
+"""Marks of iterations on the elements of an array: what the accesses to it do in each run of a
+check."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -23,9 +25,12 @@ Accesses = dict[int, ir.Operation]  # of one run, by number
 
 
 class Marks:
-    """The marks of one owner, with memory made at the insertion point: the number of an iteration, counted from 1."""
+    """The marks of one owner, with memory made at the insertion point: the number of an iteration,
+    counted from 1."""
 
-    def __init__(self, graph: Graph, owner: Owner, numbers: dict[Node, int], arguments: Sequence[ir.Value]) -> None:
+    def __init__(
+        self, graph: Graph, owner: Owner, numbers: dict[Node, int], arguments: Sequence[ir.Value]
+    ) -> None:
         self.graph, self.owner, self.numbers = graph, owner, numbers
         array = array_in(arguments, graph, owner.markers[0])
         self.type = b.integer_type(32 if _is_short(owner.loop.op) else 64)
@@ -46,17 +51,30 @@ class Marks:
         elif run == "note" and owner.is_shared:
             self._add(accesses, owner.markers, self._note, self._if_looked_at)
         elif run == "clear":
-            self._add(accesses, [node for node in owner.lookers if node not in owner.markers], self._clear, self._if_marked)
+            self._add(
+                accesses,
+                [node for node in owner.lookers if node not in owner.markers],
+                self._clear,
+                self._if_marked,
+            )
         elif run == "look":
             self._add(accesses, owner.lookers, self._look, self._if_marked)
 
-    def _add(self, accesses: Accesses, nodes: Sequence[Node], action: Callable[[Node, ir.Operation], None],
-             condition: Callable[[Accesses, Node], list[ir.Value]]) -> None:
+    def _add(
+        self,
+        accesses: Accesses,
+        nodes: Sequence[Node],
+        action: Callable[[Node, ir.Operation], None],
+        condition: Callable[[Accesses, Node], list[ir.Value]],
+    ) -> None:
         """Do something where these accesses touch an element that exists, and under a condition."""
         for node in nodes:
             op = accesses[self.numbers[node]]
             with before(op):
-                tests = [b.compare(_BELOW, index, size) for index, size in zip(self._element(op), self.sizes)]
+                tests = [
+                    b.compare(_BELOW, index, size)
+                    for index, size in zip(self._element(op), self.sizes)
+                ]
                 branch = b.if_else(_all([*condition(accesses, node), *tests]), [], with_else=False)
                 with at_end(branch.regions[0].blocks[0], op.location):
                     action(node, op)
@@ -66,22 +84,34 @@ class Marks:
         indices = split_access(op)[1]
         return [indices[axis] for axis in self.owner.axes]
 
-    # Where the loop does not move along an axis, the two indices are compared, and the axis has no memory.
+    # Where the loop does not move along an axis, the two indices are compared, and the axis has no
+    # memory.
 
     def _if_marked(self, accesses: Accesses, node: Node) -> list[ir.Value]:
-        """Whether an access has the indices of those that mark, on the axes along which these do not move."""
+        """Whether an access has the indices of those that mark, on the axes along which these do
+        not move."""
         marker = self.owner.markers[0]
         mine, other = (split_access(accesses[self.numbers[one]])[1] for one in (node, marker))
-        fixed = [axis for axis in range(len(mine)) if axis not in self.owner.axes and not _is_same(mine[axis], other[axis])]
+        fixed = [
+            axis
+            for axis in range(len(mine))
+            if axis not in self.owner.axes and not _is_same(mine[axis], other[axis])
+        ]
         loop = _parallel_loop(accesses[self.numbers[node]])
-        return [b.compare(b.EQ, _again(mine[axis], loop), _again(other[axis], loop)) for axis in fixed]
+        return [
+            b.compare(b.EQ, _again(mine[axis], loop), _again(other[axis], loop)) for axis in fixed
+        ]
 
     def _if_looked_at(self, accesses: Accesses, node: Node) -> list[ir.Value]:
         """Whether any access may look, as far as that is known outside of the loop."""
         owner, ways = self.owner, []
         for looker in owner.lookers:
             fixed = [index for axis, index in enumerate(looker.indices) if axis not in owner.axes]
-            tests = self._if_marked(accesses, looker) if all(is_outside(self.graph, v, owner.loop) for v in fixed) else []
+            tests = (
+                self._if_marked(accesses, looker)
+                if all(is_outside(self.graph, v, owner.loop) for v in fixed)
+                else []
+            )
             if not tests:
                 return []
             ways.append(_all(tests))
@@ -95,7 +125,9 @@ class Marks:
     def _note(self, node: Node, op: ir.Operation) -> None:
         """Note an iteration beside the one whose mark is there."""
         mine = self._number(op)
-        other = b.if_else(b.compare(b.NE, b.read(self.first, self._element(op)), mine), [], with_else=False)
+        other = b.if_else(
+            b.compare(b.NE, b.read(self.first, self._element(op)), mine), [], with_else=False
+        )
         with at_end(other.regions[0].blocks[0], op.location):
             b.write(mine, self.second, self._element(op))
             b.yield_()
@@ -109,7 +141,9 @@ class Marks:
         mine, found = self._number(op), b.read(self.first, self._element(op))
         if self.owner.is_shared:
             second = b.read(self.second, self._element(op))
-            found = b.make("arith.select", self.type, [self._is_another(found, mine), found, second])
+            found = b.make(
+                "arith.select", self.type, [self._is_another(found, mine), found, second]
+            )
         branch = b.if_else(self._is_another(found, mine), [], with_else=False)
         with at_end(branch.regions[0].blocks[0], op.location):
             self._fail(node, op, found)
@@ -135,8 +169,11 @@ class Marks:
         number = b.sub(b.make("arith.index_cast", b.index_type(), [found]), b.index(1))
         mine, other = loop.regions[0].blocks[0].arguments, box_indices(loop, extents, number)
         words = [*split_access(op)[1], *mine, *other]
-        b.effect("field.assert", [b.number(0, b.integer_type(1)), *words], message=ir.StringAttr.get(
-            self._message(node, len(mine))))
+        b.effect(
+            "field.assert",
+            [b.number(0, b.integer_type(1)), *words],
+            message=ir.StringAttr.get(self._message(node, len(mine))),
+        )
 
     def _message(self, node: Node, rank: int) -> str:
         iteration = "{}" if rank == 1 else f"({', '.join(['{}'] * rank)})"
@@ -145,10 +182,16 @@ class Marks:
         lines = sorted({shown_place(one.op) for one in others if one is not node})
         done = "touched" if len({one.name for one in others}) > 1 else _DONE[others[0].name]
         behind = "" if node in others else f" at {' or '.join(lines)}"
-        why = "so the reverse, which does both again, cannot undo them" if all(map(_is_sum, (node, *others))) else \
-            "so the gradient is not defined"
-        return (f"{shown_array(node.array)}{index} is {_DONE[node.name]} here in iteration {iteration} of a parallel loop, and "
-                f"{done} in iteration {iteration}{behind}, {why}: {_CURE}")
+        why = (
+            "so the reverse, which does both again, cannot undo them"
+            if all(map(_is_sum, (node, *others)))
+            else "so the gradient is not defined"
+        )
+        return (
+            f"{shown_array(node.array)}{index} is {_DONE[node.name]} here in iteration "
+            f"{iteration} of a parallel loop, and "
+            f"{done} in iteration {iteration}{behind}, {why}: {_CURE}"
+        )
 
 
 _DONE = {"field.load": "read", "field.store": "written", "field.atomic": "updated"}
@@ -156,15 +199,21 @@ _DONE = {"field.load": "read", "field.store": "written", "field.atomic": "update
 
 def _is_sum(node: Node) -> bool:
     """Whether an access adds, and nothing uses what was there before."""
-    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value == "add" and \
-        not has_uses(node.op.results[0])
+    return (
+        node.name == "field.atomic"
+        and ir.StringAttr(node.op.attributes["kind"]).value == "add"
+        and not has_uses(node.op.results[0])
+    )
 
 
 def _is_short(loop: ir.Operation) -> bool:
     """Whether the iterations of a loop are known to be few enough for 32 bits."""
     operands = loop.operands
     rank = len(loop.regions[0].blocks[0].arguments)
-    bounds = [(constant_integer(operands[axis]), constant_integer(operands[rank + axis])) for axis in range(rank)]
+    bounds = [
+        (constant_integer(operands[axis]), constant_integer(operands[rank + axis]))
+        for axis in range(rank)
+    ]
     known = [high - low for low, high in bounds if low is not None and high is not None]
     return len(known) == rank and prod(known) <= _MOST
 

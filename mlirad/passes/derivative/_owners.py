@@ -1,9 +1,11 @@
-"""Who marks an element as its own, and who looks whose it is, so that every pair of accesses left open is checked.
+"""Who marks an element as its own, and who looks whose it is, so that every pair of accesses left
+open is checked.
 
-Of a pair, one access marks. It is one of which different iterations do not meet, or are refused where they do: then an
-element has one owner. Where neither is (sums, and loads of what is added to), a second iteration that marks an element is
-noted beside the first.
+Of a pair, one access marks. It is one of which different iterations do not meet, or are refused
+where they do: then an element has one owner. Where neither is (sums, and loads of what is added
+to), a second iteration that marks an element is noted beside the first.
 """
+
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
@@ -16,12 +18,21 @@ from mlirad.ir.location import source_location
 from mlirad.ir.walk import constant_integer
 
 # What may be computed where the program does not: a division might be by 0.
-HARMLESS = ("arith.constant", "arith.index_cast", "arith.extsi", "arith.trunci", "arith.addi", "arith.subi", "arith.muli")
+HARMLESS = (
+    "arith.constant",
+    "arith.index_cast",
+    "arith.extsi",
+    "arith.trunci",
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+)
 
 
 @dataclass
 class Owner:
-    """Marks on the elements of one array: `axes` are those that the loop moves along in the accesses that mark.
+    """Marks on the elements of one array: `axes` are those that the loop moves along in the
+    accesses that mark.
 
     `is_shared` where several iterations may mark an element.
     """
@@ -38,22 +49,32 @@ class Owners:
 
     def __init__(self, graph: Graph, collisions: Collisions, pairs: Sequence[Pair]) -> None:
         self.graph, self.collisions, self.pairs = graph, collisions, pairs
-        self.open = {(pair.node, pair.write) for pair in pairs} | {(pair.write, pair.node) for pair in pairs}
+        self.open = {(pair.node, pair.write) for pair in pairs} | {
+            (pair.write, pair.node) for pair in pairs
+        }
 
     def choose(self) -> list[Owner]:
         """The owners to note, each once: those of the components of a vector are the same."""
         for pair in self.pairs:
             if any(owner.name in ("scf.for", "scf.while") for owner in pair.loop.owners):
-                raise TaichiCompilationError("a parallel loop within another loop", source_location(pair.loop.op.location))
+                raise TaichiCompilationError(
+                    "a parallel loop within another loop", source_location(pair.loop.op.location)
+                )
         lookers: dict[Node, list[Node]] = {}
-        loops = {pair.write: pair.loop for pair in self.pairs} | {pair.node: pair.loop for pair in self.pairs}
+        loops = {pair.write: pair.loop for pair in self.pairs} | {
+            pair.node: pair.loop for pair in self.pairs
+        }
         for pair in self.pairs:
             marker = self._marker(pair, lookers)
             lookers.setdefault(marker, []).append(pair.write if marker is pair.node else pair.node)
         found: dict[Hashable, Owner] = {}
         for marker, others in lookers.items():
             loop = loops[marker]
-            axes = [axis for axis, index in enumerate(marker.indices) if not is_outside(self.graph, index, loop)]
+            axes = [
+                axis
+                for axis, index in enumerate(marker.indices)
+                if not is_outside(self.graph, index, loop)
+            ]
             one = Owner(loop, [marker], others, axes, not self._is_exact(marker, loop))
             found.setdefault(self._key(one), one)
         return self._joined(list(found.values()))
@@ -67,13 +88,23 @@ class Owners:
         return next((node for node in exact if node in chosen), exact[0] if exact else pair.write)
 
     def _key(self, owner: Owner) -> Hashable:
-        """What tells owners apart: those of components have the same indices but for constants that are equal."""
+        """What tells owners apart: those of components have the same indices but for constants that
+        are equal."""
         marker = owner.markers[0]
-        return marker.array, self._place(marker, marker), frozenset(self._place(one, marker) for one in owner.lookers)
+        return (
+            marker.array,
+            self._place(marker, marker),
+            frozenset(self._place(one, marker) for one in owner.lookers),
+        )
 
     def _place(self, node: Node, marker: Node) -> Hashable:
-        numbers = [(self._index(mine), self._index(other)) for mine, other in zip(node.indices, marker.indices)]
-        return node.block, tuple([None if mine == other and isinstance(mine, str) else mine for mine, other in numbers])
+        numbers = [
+            (self._index(mine), self._index(other))
+            for mine, other in zip(node.indices, marker.indices)
+        ]
+        return node.block, tuple(
+            [None if mine == other and isinstance(mine, str) else mine for mine, other in numbers]
+        )
 
     def _index(self, index: int) -> int | str:
         constant = constant_integer(self.graph.values[index])
@@ -93,11 +124,20 @@ class Owners:
 
     def _fit(self, old: Owner, new: Owner) -> bool:
         markers = [*old.markers, *new.markers]
-        if old.is_shared or new.is_shared or old.loop is not new.loop or markers[0].array != markers[-1].array \
-                or len(old.axes) != len(markers[0].indices) or len(new.axes) != len(old.axes):
+        if (
+            old.is_shared
+            or new.is_shared
+            or old.loop is not new.loop
+            or markers[0].array != markers[-1].array
+            or len(old.axes) != len(markers[0].indices)
+            or len(new.axes) != len(old.axes)
+        ):
             return False
-        return all((marker, node) in self.open or self.collisions.are_apart(marker, node, old.loop)
-                   for marker in markers for node in [*markers, *old.lookers, *new.lookers])
+        return all(
+            (marker, node) in self.open or self.collisions.are_apart(marker, node, old.loop)
+            for marker in markers
+            for node in [*markers, *old.lookers, *new.lookers]
+        )
 
 
 def is_outside(graph: Graph, index: int, loop: Node) -> bool:
@@ -105,5 +145,8 @@ def is_outside(graph: Graph, index: int, loop: Node) -> bool:
     if graph.depth_of(index) <= loop.block.depth:
         return True
     node = graph.defined[index]
-    return isinstance(node, Node) and node.name in HARMLESS and \
-        all(is_outside(graph, operand, loop) for operand in node.operands)
+    return (
+        isinstance(node, Node)
+        and node.name in HARMLESS
+        and all(is_outside(graph, operand, loop) for operand in node.operands)
+    )

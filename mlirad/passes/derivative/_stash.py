@@ -1,4 +1,5 @@
 """Copies of arrays, to give them back what they held."""
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,13 +13,18 @@ from mlirad.ir.walk import at_end
 
 
 class Stash:
-    """Copies, made at the insertion point, of the arrays that some writes change; of a function with these arguments."""
+    """Copies, made at the insertion point, of the arrays that some writes change; of a function
+    with these arguments."""
 
     def __init__(self, arguments: Sequence[ir.Value], graph: Graph, writes: Iterable[Node]) -> None:
         nodes = {node.array: node for node in sorted(writes, key=lambda node: node.order)}
-        arrays = [array_in(arguments, graph, node) for node in nodes.values() if not is_local(graph, node)]
-        self._copies = [(array, allocated(array, range(len(array_of(array.type)[1])), _element(array)))
-                        for array in arrays]
+        arrays = [
+            array_in(arguments, graph, node) for node in nodes.values() if not is_local(graph, node)
+        ]
+        self._copies = [
+            (array, allocated(array, range(len(array_of(array.type)[1])), _element(array)))
+            for array in arrays
+        ]
         for array, copy in self._copies:
             _for_each(array, partial(_keep, array, copy))
 
@@ -48,8 +54,13 @@ def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
         one([])
         return
     rank = len(sizes)
-    loop = ir.Operation.create("scf.parallel", [], [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank], {
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])}, regions=1)
+    loop = ir.Operation.create(
+        "scf.parallel",
+        [],
+        [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank],
+        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])},
+        regions=1,
+    )
     block = b.block(loop, 0, [b.index_type()] * rank)
     with at_end(block, loop.location):
         one(list(block.arguments))
@@ -57,7 +68,8 @@ def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
 
 
 def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Value:
-    """The array of an access: an argument of the function that is made, or the field, gotten at the insertion point.
+    """The array of an access: an argument of the function that is made, or the field, gotten at the
+    insertion point.
 
     A local of the kernel is that of the kernel itself: only its type is of use.
     """
@@ -73,8 +85,12 @@ def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:
     """How long some axes of an array are."""
     extents = array_of(array.type)[1]
     i64 = b.integer_type(64)
-    return [b.index(extents[axis]) if extents[axis] >= 0 else
-            b.make("field.dim", b.index_type(), [array], axis=ir.IntegerAttr.get(i64, axis)) for axis in axes]
+    return [
+        b.index(extents[axis])
+        if extents[axis] >= 0
+        else b.make("field.dim", b.index_type(), [array], axis=ir.IntegerAttr.get(i64, axis))
+        for axis in axes
+    ]
 
 
 def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Value:
@@ -82,9 +98,13 @@ def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Valu
     axes = list(axes)
     extents = array_of(array.type)[1]
     dynamic = ir.ShapedType.get_dynamic_size()
-    type_ = ir.MemRefType.get([extents[axis] if extents[axis] >= 0 else dynamic for axis in axes], element)
+    type_ = ir.MemRefType.get(
+        [extents[axis] if extents[axis] >= 0 else dynamic for axis in axes], element
+    )
     sizes = extents_of(array, [axis for axis in axes if extents[axis] < 0])
-    return b.make("memref.alloc", type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0]))
+    return b.make(
+        "memref.alloc", type_, sizes, operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(sizes), 0])
+    )
 
 
 def _element(array: ir.Value) -> ir.Type:

@@ -1,11 +1,13 @@
 """Decide how the reverse of a kernel gets the values that it needs and that the kernel overwrites.
 
-The reverse recomputes what it needs from memory as the kernel leaves it. So every load that it needs has to be safe
-from every later write of the same launch (AUTODIFF.md §3). Where one is not, the verdict on its array is *redone*: the
-tape puts the array back as it was before the launch, and the reverse does the kernel's writes again and undoes them.
-The verdicts are left on the function as `grad.redone`, a field's name or an argument's number each. With
-`rules=refuse` they are errors. So is, always, a value that other iterations of a parallel loop overwrite.
+The reverse recomputes what it needs from memory as the kernel leaves it. So every load that it
+needs has to be safe from every later write of the same launch (AUTODIFF.md §3). Where one is not,
+the verdict on its array is *redone*: the tape puts the array back as it was before the launch, and
+the reverse does the kernel's writes again and undoes them. The verdicts are left on the function as
+`grad.redone`, a field's name or an argument's number each. With `rules=refuse` they are errors. So
+is, always, a value that other iterations of a parallel loop overwrite.
 """
+
 from __future__ import annotations
 
 from typing import Annotated, Any, NoReturn
@@ -29,8 +31,11 @@ Rules = Annotated[str, OneOf(("save", "refuse"))]
 REQUIRES = KERNELS
 
 
-def check_access_rules(module: ir.Operation, *, rules: Rules = "save", report: bool = False) -> None:
-    """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a remark on each read."""
+def check_access_rules(
+    module: ir.Operation, *, rules: Rules = "save", report: bool = False
+) -> None:
+    """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a
+    remark on each read."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _Check(module, function, rules).run(report)
@@ -82,15 +87,23 @@ class _Check:
                 verdict = "safe, the kernel does not write it"
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
 
-    def _unsafe(self, needed: Needed, values: set[int], redone: dict[Any, Any]) -> dict[Any, tuple[Node, Node]]:
+    def _unsafe(
+        self, needed: Needed, values: set[int], redone: dict[Any, Any]
+    ) -> dict[Any, tuple[Node, Node]]:
         found: dict[Any, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
-            if read.array is None or read.array in found or (self._is_local(read) and read.block.depth == 0 \
-                    and read.name == "field.load"):
+            if (
+                read.array is None
+                or read.array in found
+                or (self._is_local(read) and read.block.depth == 0 and read.name == "field.load")
+            ):
                 continue  # a local of the launch is done again in order
             for write in self._later_writes(read, needed, values):
-                where = self.overwrites.meeting(read, write) if write is not read else \
-                    self.overwrites.meeting(read, read) or "iteration"
+                where = (
+                    self.overwrites.meeting(read, write)
+                    if write is not read
+                    else self.overwrites.meeting(read, read) or "iteration"
+                )
                 if where is None:
                     continue
                 self._judge(read, write, where)
@@ -102,33 +115,48 @@ class _Check:
         """The writes that must not change what the reverse reads at an access."""
         if read.name == "field.load":
             return self.writes.get(read.array, []) if read.results[0] in values else []
-        if read.name != "field.atomic" or (read not in needed.work and read.results[0] not in values):
+        if read.name != "field.atomic" or (
+            read not in needed.work and read.results[0] not in values
+        ):
             return []
         kind = _kind(read)
         if read.results[0] in values or (kind == "mul" and self.activity.is_differentiable(read)):
             return self.writes[read.array]
-        if read.results[0] in self.activity.active:  # in another iteration its order would not be defined
-            return [w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"]
+        if (
+            read.results[0] in self.activity.active
+        ):  # in another iteration its order would not be defined
+            return [
+                w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"
+            ]
         if kind in ("min", "max"):
-            return [w for w in self.writes[read.array] if w.name != "field.atomic" or _kind(w) != kind]
+            return [
+                w for w in self.writes[read.array] if w.name != "field.atomic" or _kind(w) != kind
+            ]
         return []
 
     def _is_local(self, node: Node) -> bool:
         value = self.graph.values[node.array_value]
-        return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+        return (
+            not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+        )
 
     def _judge(self, load: Node, write: Node, where: str) -> None:
         """Refuse what moving memory back cannot mend."""
         if where == "another":
-            _refuse(load, write, "is written by another iteration of the same parallel loop: put "
-                                 "ti.loop_config(serialize=True) before the loop, or write to another field")
+            _refuse(
+                load,
+                write,
+                "is written by another iteration of the same parallel loop: put "
+                "ti.loop_config(serialize=True) before the loop, or write to another field",
+            )
         if self.rules == "refuse":
             _refuse(load, write, "is overwritten afterwards by the same kernel")
         if self._is_local(load):
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
 
     def _stays_in_one_loop(self, array: Any, needed: Needed, values: set[int]) -> None:
-        """Refuse an array that goes back to before the launch, where another loop needs what the launch made of it.
+        """Refuse an array that goes back to before the launch, where another loop needs what the
+        launch made of it.
 
         Loops in front of the only one that writes it need what was there before.
         """
@@ -140,9 +168,16 @@ class _Check:
             for write in writes:
                 loop = _parallel_loop(write)
                 if _parallel_loop(read) is not loop and not (
-                        len(loops) == 1 and loop is not None and read.order[0] < write.order[0]):
-                    _refuse(read, write, "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps it, but "
-                                         "not of a kernel that returns a value (put its loops into kernels)", SplitError)
+                    len(loops) == 1 and loop is not None and read.order[0] < write.order[0]
+                ):
+                    _refuse(
+                        read,
+                        write,
+                        "is overwritten by another loop of the same kernel: a ti.ad.Tape keeps "
+                        "it, but "
+                        "not of a kernel that returns a value (put its loops into kernels)",
+                        SplitError,
+                    )
 
 
 def _kind(node: Node) -> str:
@@ -153,18 +188,23 @@ def _parallel_loop(node: Node) -> Node | None:
     return next((owner for owner in reversed(node.owners) if owner.name == "scf.parallel"), None)
 
 
-
 def _message(load: Node, write: Node) -> str:
     name = load.array if isinstance(load.array, str) else "an array argument"
     read, written = (source_location(node.op.location) for node in (load, write))
     return f"'{name}', read at {read} and needed by the gradient, is overwritten at {written}"
 
 
-def _refuse(load: Node, write: Node, reason: str,
-            kind: type[TaichiCompilationError] = TaichiCompilationError) -> NoReturn:
+def _refuse(
+    load: Node,
+    write: Node,
+    reason: str,
+    kind: type[TaichiCompilationError] = TaichiCompilationError,
+) -> NoReturn:
     name = f"'{load.array}'" if isinstance(load.array, str) else "an array of the launch"
     message = f"the gradient needs the value of {name} that is read here, which {reason}"
-    known = [place for node in (load, write) if (place := source_location(node.op.location)) is not None]
+    known = [
+        place for node in (load, write) if (place := source_location(node.op.location)) is not None
+    ]
     if not known:
         raise kind(message)
     error = kind(located(message, *known))

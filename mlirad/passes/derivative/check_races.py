@@ -1,12 +1,15 @@
-"""Refuse kernels to differentiate whose parallel iterations feed one another, or overwrite each other's results.
+"""Refuse kernels to differentiate whose parallel iterations feed one another, or overwrite each
+other's results.
 
-Refused are accesses whose affine indices show that different iterations meet in one element, where a derivative
-passes; or, where indices have other forms, of which some iterations that were tried do (`_witness`). Conditions and
-loops around them are taken to run in both iterations, unless they exclude one another (`_guards`); a loop whose length
-is not known while compiling is taken to be long enough. What is not decided here is checked when a derivative is taken
-(`mark-collisions`). The kernel itself gives then what the order of iterations makes
-it give, and a gradient would be that of another order.
+Refused are accesses whose affine indices show that different iterations meet in one element, where
+a derivative passes; or, where indices have other forms, of which some iterations that were tried do
+(`_witness`). Conditions and loops around them are taken to run in both iterations, unless they
+exclude one another (`_guards`); a loop whose length is not known while compiling is taken to be
+long enough. What is not decided here is checked when a derivative is taken (`mark-collisions`). The
+kernel itself gives then what the order of iterations makes it give, and a gradient would be that of
+another order.
 """
+
 from __future__ import annotations
 
 from typing import NoReturn
@@ -45,11 +48,18 @@ class _Check:
         self.witness = Witness(graph)
 
     def loop(self, loop: Node) -> None:
-        """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another iteration."""
-        shared = [node for node in loop.walk() if node.array is not None and self._is_shared(node, loop)]
+        """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another
+        iteration."""
+        shared = [
+            node for node in loop.walk() if node.array is not None and self._is_shared(node, loop)
+        ]
         for node in shared:
             for write in shared:
-                if node.array != write.array or write.name == "field.load" or not self._carries(node, write):
+                if (
+                    node.array != write.array
+                    or write.name == "field.load"
+                    or not self._carries(node, write)
+                ):
                     continue
                 where, is_decided = self.overwrites.judge(node, write)
                 if where == "another":
@@ -61,14 +71,20 @@ class _Check:
         """Whether a derivative passes where two accesses meet."""
         if node.name == "field.load":
             return node.results[0] in self.activity.active
-        return node.name == "field.store" and self.activity.is_differentiable(node) and \
-            any(w.operands[0] in self.activity.varied for w in (node, write))
+        return (
+            node.name == "field.store"
+            and self.activity.is_differentiable(node)
+            and any(w.operands[0] in self.activity.varied for w in (node, write))
+        )
 
     def _is_shared(self, node: Node, loop: Node) -> bool:
         """Whether iterations share the memory of an access."""
         value = self.graph.values[node.array_value]
-        return isinstance(value, ir.BlockArgument) or value.owner.operation.name != "field.alloca" or \
-            self.graph.depth_of(node.array_value) <= loop.block.depth
+        return (
+            isinstance(value, ir.BlockArgument)
+            or value.owner.operation.name != "field.alloca"
+            or self.graph.depth_of(node.array_value) <= loop.block.depth
+        )
 
 
 def _is_certain(node: Node, loop: Node) -> bool:
@@ -80,13 +96,23 @@ def _shown(iteration: Iteration) -> str:
     return str(iteration[0]) if len(iteration) == 1 else str(iteration)
 
 
-def _refuse(node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None) -> NoReturn:
+def _refuse(
+    node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None
+) -> NoReturn:
     may = "" if is_certain else "may be "
-    reason = f"is read here and {may}written by another iteration of the same parallel loop" if node.name == "field.load" \
-        else f"is written here without an atomic, and {may}by another iteration of the same parallel loop as well"
+    reason = (
+        f"is read here and {may}written by another iteration of the same parallel loop"
+        if node.name == "field.load"
+        else f"is written here without an atomic, and {may}by another iteration of the same "
+        f"parallel loop as well"
+    )
     example = "" if found is None else f" (iterations {_shown(found[0])} and {_shown(found[1])})"
-    message = f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {_CURE}"
-    known = [place for one in (node, write) if (place := source_location(one.op.location)) is not None]
+    message = (
+        f"{shown_array(node.array)} {reason}{example}, so its gradient is not defined: {_CURE}"
+    )
+    known = [
+        place for one in (node, write) if (place := source_location(one.op.location)) is not None
+    ]
     if len(known) == 2 and known[0] == known[1]:
         known.pop()
     if not known:

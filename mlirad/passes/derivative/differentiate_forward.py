@@ -1,9 +1,12 @@
-"""Give every public function tangents: it computes what it did, and how that changes in some directions.
+"""Give every public function tangents: it computes what it did, and how that changes in some
+directions.
 
-The directions of a field are in the fields that its placement names as `duals`; the first `tangents` of them are used.
-Behind the other arguments come as many arrays of tangents for each array argument that has an adjoint, or is one.
-With `constant`, what arrays hold counts as constant: writes set tangents to zero, and nothing else passes.
+The directions of a field are in the fields that its placement names as `duals`; the first
+`tangents` of them are used. Behind the other arguments come as many arrays of tangents for each
+array argument that has an adjoint, or is one. With `constant`, what arrays hold counts as constant:
+writes set tangents to zero, and nothing else passes.
 """
+
 from typing import Annotated
 
 from mlirad.analysis.activity import Activity
@@ -23,21 +26,27 @@ Tangents = Annotated[int, Range(1, 4096)]
 REQUIRES = KERNELS
 
 
-def differentiate_forward(module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False) -> None:
+def differentiate_forward(
+    module: ir.Operation, *, tangents: Tangents = 1, constant: bool = False
+) -> None:
     """Replace every public function by itself with tangents."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _differentiate(module, function, tangents, constant)
 
 
-def _differentiate(module: ir.Operation, function: ir.Operation, count: int, constant: bool) -> None:
+def _differentiate(
+    module: ir.Operation, function: ir.Operation, count: int, constant: bool
+) -> None:
     graph = Graph(function)
     activity = Activity(module, function, graph, with_duals=True)
     if constant:
         activity.active = set()
     given = graph.body.arguments
     carriers = [v for v in given if graph.values[v] in activity.duals]
-    types = [graph.values[v].type for v in given] + [graph.values[v].type for v in carriers for _ in range(count)]
+    types = [graph.values[v].type for v in given] + [
+        graph.values[v].type for v in carriers for _ in range(count)
+    ]
     attributes = attributes_of(function)
     results = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
@@ -51,7 +60,7 @@ def _differentiate(module: ir.Operation, function: ir.Operation, count: int, con
     forward = Forward(graph, activity, count, dict(zip(given, arguments)))
     for k, v in enumerate(carriers):
         first = len(given) + k * count
-        forward.arrays[graph.values[v]] = arguments[first:first + count]
+        forward.arrays[graph.values[v]] = arguments[first : first + count]
     with ir.InsertionPoint(entry), function.location:
         _get_duals(graph, activity, forward, count)
         forward.block(graph.body)
@@ -60,15 +69,20 @@ def _differentiate(module: ir.Operation, function: ir.Operation, count: int, con
 
 
 def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -> None:
-    """Get the tangents of every field that the function touches, at its start. Raises where there are too few."""
+    """Get the tangents of every field that the function touches, at its start. Raises where there
+    are too few."""
     for node in graph.nodes():
         names = activity.duals.get(node.array) if node.array is not None else None
         if names is None or node.array in forward.arrays:
             continue
         if len(names) < count:
-            raise TaichiCompilationError(f"field '{node.array}' has {len(names)} tangents, {count} are asked for",
-                                         source_location(node.op.location))
+            raise TaichiCompilationError(
+                f"field '{node.array}' has {len(names)} tangents, {count} are asked for",
+                source_location(node.op.location),
+            )
         element, extents = array_of(graph.values[node.array_value].type)
         type_ = array_type(ir.Type.parse(element), extents)
-        forward.arrays[node.array] = [b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
-                                      for name in names[:count]]
+        forward.arrays[node.array] = [
+            b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
+            for name in names[:count]
+        ]

@@ -1,10 +1,13 @@
-"""Replace kernels by their reverse: from the adjoints of what a kernel wrote to the adjoints of what it read.
+"""Replace kernels by their reverse: from the adjoints of what a kernel wrote to the adjoints of
+what it read.
 
-Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values (`check-access-rules`).
-The reverse of a block first computes what it needs anew (see `_needed`), then visits its ops backwards. Fields keep
-their adjoints in the fields that their placement names; an ndarray argument marked `field.needs_grad` gets a further
-argument of its type, behind all others, for its adjoint; results are dropped.
+Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values
+(`check-access-rules`). The reverse of a block first computes what it needs anew (see `_needed`),
+then visits its ops backwards. Fields keep their adjoints in the fields that their placement names;
+an ndarray argument marked `field.needs_grad` gets a further argument of its type, behind all
+others, for its adjoint; results are dropped.
 """
+
 from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
@@ -42,26 +45,37 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    given = list(ir.ArrayAttr(attributes["arg_attrs"])) if "arg_attrs" in attributes else \
-        [ir.DictAttr.get({})] * len(inputs)
-    attributes["arg_attrs"] = ir.ArrayAttr.get(given + [ir.DictAttr.get({"field.adjoint": ir.UnitAttr.get()})] * len(extra))
+    given = (
+        list(ir.ArrayAttr(attributes["arg_attrs"]))
+        if "arg_attrs" in attributes
+        else [ir.DictAttr.get({})] * len(inputs)
+    )
+    attributes["arg_attrs"] = ir.ArrayAttr.get(
+        given + [ir.DictAttr.get({"field.adjoint": ir.UnitAttr.get()})] * len(extra)
+    )
     with ir.InsertionPoint(function), function.location:
         reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(reverse, 0, types)
     arguments = list(entry.arguments)
     environment = dict(zip(graph.body.arguments, arguments))
-    adjoints = {graph.values[v]: argument for v, argument in zip(extra, arguments[len(inputs):])}
+    adjoints = {graph.values[v]: argument for v, argument in zip(extra, arguments[len(inputs) :])}
     with ir.InsertionPoint(entry), function.location:
         _get_arrays(graph, activity, environment, adjoints)
         recompute = Recompute(graph, activity, needed)
         infinite = infinite_arrays(module, graph)
-        Reverse(graph, activity, needed, recompute, adjoints, infinite=infinite, again=again).function(environment)
+        Reverse(
+            graph, activity, needed, recompute, adjoints, infinite=infinite, again=again
+        ).function(environment)
         ir.Operation.create("func.return", [], [])
     function.erase()
 
 
-def _get_arrays(graph: Graph, activity: Activity, environment: dict[int, ir.Value],
-                adjoints: dict[object, ir.Value]) -> None:
+def _get_arrays(
+    graph: Graph,
+    activity: Activity,
+    environment: dict[int, ir.Value],
+    adjoints: dict[object, ir.Value],
+) -> None:
     """Get every field, cell and adjoint that the function touches, at its start."""
     for node in graph.nodes():
         if node.name == "field.get":
@@ -76,4 +90,6 @@ def _get_arrays(graph: Graph, activity: Activity, environment: dict[int, ir.Valu
         if name is not None and node.array not in adjoints:
             element, extents = array_of(graph.values[node.array_value].type)
             type_ = array_type(ir.Type.parse(element), extents)
-            adjoints[node.array] = b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
+            adjoints[node.array] = b.make(
+                "field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name)
+            )

@@ -1,8 +1,10 @@
-"""Replace functions with derivatives (`grad.jvp`) by code: that of the function, and beside it the tangents.
+"""Replace functions with derivatives (`grad.jvp`) by code: that of the function, and beside it the
+tangents.
 
-Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it. Afterwards no `grad.jvp` is
-left, and what it stood for is differentiated like any other code.
+Assumes that locals are values (`mem2reg`): what a region takes from memory is constant in it.
+Afterwards no `grad.jvp` is left, and what it stood for is differentiated like any other code.
 """
+
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
@@ -11,7 +13,8 @@ from mlirad.sweeps.forward import Forward
 
 
 def expand_derivatives(module: ir.Operation) -> None:
-    """Replace functions with derivatives by their code and that of their tangents, innermost first."""
+    """Replace functions with derivatives by their code and that of their tangents, innermost
+    first."""
     for op in reversed([op for op in operations(module) if op.name == "grad.jvp"]):
         _expand(op)
 
@@ -22,12 +25,14 @@ def _expand(op: ir.Operation) -> None:
     arguments, yielded = graph.body.arguments, graph.body.terminator.operands
     count = ir.IntegerAttr(op.attributes["directions"]).value
     values = list(op.operands)
-    primals, tangents = values[:len(arguments)], values[len(arguments):]
-    environment = {v: graph.values[v] for v in graph.outside.arguments} | dict(zip(arguments, primals))
+    primals, tangents = values[: len(arguments)], values[len(arguments) :]
+    environment = {v: graph.values[v] for v in graph.outside.arguments} | dict(
+        zip(arguments, primals)
+    )
     with before(op):
         forward = Forward(graph, Activity(None, op, graph), count, environment, again=True)
         for number, argument in enumerate(arguments):
-            forward.tangents[argument] = tangents[number::len(arguments)]
+            forward.tangents[argument] = tangents[number :: len(arguments)]
         forward.block(graph.body)
         found = forward.values(yielded)
         along = [forward.of(v) for v in yielded]
@@ -38,10 +43,14 @@ def _expand(op: ir.Operation) -> None:
 
 
 def _take_constants(op: ir.Operation) -> None:
-    """Give the region the constants that canonicalize moved out of it: what is known of them saves work."""
+    """Give the region the constants that canonicalize moved out of it: what is known of them saves
+    work."""
     body = op.regions[0].blocks[0]
     for value in captured(op):
-        if not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "arith.constant":
+        if (
+            not isinstance(value, ir.BlockArgument)
+            and value.owner.operation.name == "arith.constant"
+        ):
             with at_start(body, op.location):
                 own = value.owner.operation.clone().results[0]
             for inner in operations(op):

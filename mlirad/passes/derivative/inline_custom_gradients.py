@@ -1,8 +1,10 @@
 """Put the bodies of functions with derivatives of their own in place of their calls.
 
-Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions whose derivatives are
-still to come (`grad.jvp`) keep theirs. The bodies are exact (`_rounding.py`), as they are where they are still one op.
+Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions
+whose derivatives are still to come (`grad.jvp`) keep theirs. The bodies are exact (`_rounding.py`),
+as they are where they are still one op.
 """
+
 from mlirad.bindings import ir
 from mlirad.ir.custom import PRIMAL, move_out
 from mlirad.ir.rounding import mark_exact

@@ -1,12 +1,16 @@
-"""Replace kernels by a check that different iterations of their parallel loops do not meet where a derivative passes.
+"""Replace kernels by a check that different iterations of their parallel loops do not meet where a
+derivative passes.
 
-Of a kernel stays what computes where the accesses go that are left open (`_collisions`): indices, conditions and loops. It
-runs several times. In the first runs every iteration marks the elements of some accesses as its own, in memory as large as
-the array (`_owners`); in the last the others look whose they are, and assert that they are theirs. Arrays that the kernel
-writes and reads on the way, and that the derivative finds as they were before, are written in each run and given back.
+Of a kernel stays what computes where the accesses go that are left open (`_collisions`): indices,
+conditions and loops. It runs several times. In the first runs every iteration marks the elements of
+some accesses as its own, in memory as large as the array (`_owners`); in the last the others look
+whose they are, and assert that they are theirs. Arrays that the kernel writes and reads on the way,
+and that the derivative finds as they were before, are written in each run and given back.
 
-Assumes the verdicts of `check-access-rules`, or, with `tangents`, memory as it was before the launch.
+Assumes the verdicts of `check-access-rules`, or, with `tangents`, memory as it was before the
+launch.
 """
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -17,7 +21,15 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import attributes_of, before, block_operations, entry_of, functions, has_uses, operations
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    operations,
+)
 from mlirad.passes.derivative._marks import Marks
 from mlirad.passes.derivative._owners import Owner, Owners
 from mlirad.passes.derivative._stash import Stash
@@ -29,7 +41,8 @@ _ACCESS, _KEPT = "grad.access", "grad.kept"
 
 
 def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> None:
-    """Replace every public function by a check of the accesses that are not proven to keep iterations apart."""
+    """Replace every public function by a check of the accesses that are not proven to keep
+    iterations apart."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _replace(module, function, tangents)
@@ -39,7 +52,9 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
     graph = Graph(function)
     found = find_open(module, function, graph, tangents=tangents)
     owners = Owners(graph, found.collisions, found.pairs).choose()
-    accesses = list(dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers)))
+    accesses = list(
+        dict.fromkeys(node for owner in owners for node in (*owner.markers, *owner.lookers))
+    )
     reached = Slice(graph, accesses, found.done)
     for number, node in enumerate(accesses):
         node.op.attributes[_ACCESS] = ir.IntegerAttr.get(b.integer_type(64), number)
@@ -62,9 +77,15 @@ def _replace(module: ir.Operation, function: ir.Operation, tangents: bool) -> No
 
 
 def _runs(owners: Sequence[Owner]) -> list[str]:
-    """What is done in each run: elements are cleared where they are looked at without being marked."""
+    """What is done in each run: elements are cleared where they are looked at without being
+    marked."""
     clears = any(node not in owner.markers for owner in owners for node in owner.lookers)
-    return ["clear"] * clears + ["mark"] + ["note"] * any(owner.is_shared for owner in owners) + ["look"]
+    return (
+        ["clear"] * clears
+        + ["mark"]
+        + ["note"] * any(owner.is_shared for owner in owners)
+        + ["look"]
+    )
 
 
 def _empty_like(function: ir.Operation) -> ir.Operation:
@@ -82,11 +103,16 @@ def _empty_like(function: ir.Operation) -> ir.Operation:
 
 
 def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Sequence[Marks]) -> None:
-    """Put a copy of a function's body at the end of the check, with what is done in this run for its effects."""
+    """Put a copy of a function's body at the end of the check, with what is done in this run for
+    its effects."""
     with ir.InsertionPoint(function):
         copy = function.clone()
     effects = [op for op in operations(copy) if op.name in _EFFECTS or _ACCESS in op.attributes]
-    accesses = {ir.IntegerAttr(op.attributes[_ACCESS]).value: op for op in effects if _ACCESS in op.attributes}
+    accesses = {
+        ir.IntegerAttr(op.attributes[_ACCESS]).value: op
+        for op in effects
+        if _ACCESS in op.attributes
+    }
     for one in marks:
         one.add(run, accesses)
     for op in effects:

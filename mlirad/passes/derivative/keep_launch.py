@@ -1,8 +1,9 @@
 """Cut a kernel into launches: its parallel loops, and the serial statements between them.
 
-Where one loop of a kernel overwrites what the gradient of an earlier one needs, a tape launches the parts one by one,
-so that it can keep what each overwrites.
+Where one loop of a kernel overwrites what the gradient of an earlier one needs, a tape launches the
+parts one by one, so that it can keep what each overwrites.
 """
+
 from typing import Annotated
 
 from mlirad.bindings import ir
@@ -32,9 +33,15 @@ def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_0
         if "sym_visibility" not in function.attributes:
             parts = launches(function)
             if number >= len(parts):
-                refuse(function, f"a function of {len(parts)} launches has none of number {number}, counted from 0")
+                refuse(
+                    function,
+                    f"a function of {len(parts)} launches has none of number {number}, counted "
+                    f"from 0",
+                )
             _check_independence(parts)
-            dropped = {op for position, part in enumerate(parts) if position != number for op in part}
+            dropped = {
+                op for position, part in enumerate(parts) if position != number for op in part
+            }
             kept = set(parts[number])
             for op in reversed(block_operations(entry_of(function))[:-1]):
                 is_used = any(has_uses(result) for result in op.results)
@@ -60,17 +67,27 @@ def launches(function: ir.Operation) -> list[list[ir.Operation]]:
 
 
 def _check_independence(parts: list[list[ir.Operation]]) -> None:
-    """Refuse where a launch uses a value that memory or a local of the kernel brings from an earlier one."""
+    """Refuse where a launch uses a value that memory or a local of the kernel brings from an
+    earlier one."""
     for position, part in enumerate(parts):
-        others = [op for other in parts[position + 1:] for op in other]
+        others = [op for other in parts[position + 1 :] for op in other]
         for op in part:
             for result in op.results:
-                if any(is_inside(use.owner.operation, other) for use in result.uses for other in others):
+                if any(
+                    is_inside(use.owner.operation, other) for use in result.uses for other in others
+                ):
                     _refuse(op)
-    locals_ = [{root for op in part for root in _touched(op) if isinstance(root, ir.Value)
-                and not isinstance(root, ir.BlockArgument)} for part in parts]
+    locals_ = [
+        {
+            root
+            for op in part
+            for root in _touched(op)
+            if isinstance(root, ir.Value) and not isinstance(root, ir.BlockArgument)
+        }
+        for part in parts
+    ]
     for position, group in enumerate(locals_):
-        if any(group & other for other in locals_[position + 1:]):
+        if any(group & other for other in locals_[position + 1 :]):
             _refuse(parts[position][0])
     if parts:
         _check_loads(parts)
@@ -84,7 +101,9 @@ def _check_loads(parts: list[list[ir.Operation]]) -> None:
         users = _users(load)
         for number, part in enumerate(parts):
             if any(is_inside(user, op) for user in users for op in part):
-                between = [op for earlier in parts[:number] for op in earlier if place[op] > place[load]]
+                between = [
+                    op for earlier in parts[:number] for op in earlier if place[op] > place[load]
+                ]
                 if any(array_root(load.operands[0]) in _written(op) for op in between):
                     _refuse(load)
 
@@ -120,5 +139,8 @@ def _all_accesses(op: ir.Operation) -> list[tuple[ir.Operation, object, list[ir.
 
 
 def _refuse(op: ir.Operation) -> None:
-    raise TaichiCompilationError("the kernel overwrites what its gradient needs, and a later loop of it uses a local "
-                                 "computed here: put the loops into kernels of their own", source_location(op.location))
+    raise TaichiCompilationError(
+        "the kernel overwrites what its gradient needs, and a later loop of it uses a local "
+        "computed here: put the loops into kernels of their own",
+        source_location(op.location),
+    )

@@ -1,8 +1,9 @@
 """Mark what carries a derivative from differentiable memory to differentiable memory.
 
-An op gets `grad.active`: a unit where it has one result, the numbers of its active results where it has several. A
-store gets it where the adjoint of what it stores is wanted.
+An op gets `grad.active`: a unit where it has one result, the numbers of its active results where it
+has several. A store gets it where the adjoint of what it stores is wanted.
 """
+
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
@@ -14,7 +15,8 @@ REQUIRES = KERNELS
 
 
 def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
-    """Mark active values; with `report`, a remark on every load that is active, or would be but for ti.stop_grad."""
+    """Mark active values; with `report`, a remark on every load that is active, or would be but for
+    ti.stop_grad."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             graph = Graph(function)
@@ -24,13 +26,25 @@ def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
 def _mark(graph: Graph, activity: Activity, report: bool) -> None:
     for node in graph.nodes():
         active = [k for k, value in enumerate(node.results) if value in activity.active]
-        is_store = node.name == "field.store" and activity.is_differentiable(node) and \
-            node.operands[0] in activity.varied
+        is_store = (
+            node.name == "field.store"
+            and activity.is_differentiable(node)
+            and node.operands[0] in activity.varied
+        )
         if active or is_store:
             several = len(node.results) > 1
-            node.op.attributes["grad.active"] = ir.DenseI64ArrayAttr.get(active) if several else ir.UnitAttr.get()
+            node.op.attributes["grad.active"] = (
+                ir.DenseI64ArrayAttr.get(active) if several else ir.UnitAttr.get()
+            )
         if report and node.name == "field.load":
             if active:
-                remark(node.op, f"{shown_array(node.array)} is active here: its derivative reaches the outputs")
+                remark(
+                    node.op,
+                    f"{shown_array(node.array)} is active here: its derivative reaches the outputs",
+                )
             elif "grad.stop" in node.op.attributes and node.results[0] in activity.useful:
-                remark(node.op, f"{shown_array(node.array)} is not active here: ti.stop_grad cuts its derivative")
+                remark(
+                    node.op,
+                    f"{shown_array(node.array)} is not active here: ti.stop_grad cuts its "
+                    f"derivative",
+                )

@@ -1,7 +1,10 @@
-"""Note on every public function, as `grad.collisions`, whether its derivative wants a check that iterations do not meet.
+"""Note on every public function, as `grad.collisions`, whether its derivative wants a check that
+iterations do not meet.
 
-Assumes the verdicts of `check-access-rules` where the derivative is the reverse. `insert-collision-checks` makes the check.
+Assumes the verdicts of `check-access-rules` where the derivative is the reverse.
+`insert-collision-checks` makes the check.
 """
+
 from mlirad.analysis.collisions import find_open
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
@@ -13,12 +16,17 @@ REQUIRES = KERNELS
 
 
 def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: bool = False) -> None:
-    """Note kernels in which iterations of a parallel loop may meet, as far as is known while compiling."""
+    """Note kernels in which iterations of a parallel loop may meet, as far as is known while
+    compiling."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             found = find_open(module, function, Graph(function), tangents=tangents).pairs
             if found:
                 function.attributes["grad.collisions"] = ir.UnitAttr.get()
             for pair in found if report else ():
-                remark(pair.node.op, f"that no other iteration writes this element of {shown_array(pair.node.array)} at "
-                                     f"{shown_place(pair.write.op)} is checked when a derivative is taken")
+                remark(
+                    pair.node.op,
+                    f"that no other iteration writes this element of "
+                    f"{shown_array(pair.node.array)} at "
+                    f"{shown_place(pair.write.op)} is checked when a derivative is taken",
+                )

@@ -1,7 +1,9 @@
-"""Note in `field.flows` which arrays get floats made of others: the array, its place in the source, and the others.
+"""Note in `field.flows` which arrays get floats made of others: the array, its place in the source,
+and the others.
 
 `field.results` holds the arrays of whose floats the results of the function are made.
 """
+
 from collections.abc import Collection
 
 from mlirad.analysis.array_flows import ArrayFlows
@@ -27,9 +29,17 @@ def mark_flows(module: ir.Operation) -> None:
 
 
 def _flows(found: ArrayFlows) -> list[ir.Attribute]:
-    return [ir.ArrayAttr.get([named_array(target), ir.StringAttr.get(str(found.writer[target].op.location)),
-                              *_names(sources)])
-            for target, sources in found.into.items() if sources and is_named(target)]
+    return [
+        ir.ArrayAttr.get(
+            [
+                named_array(target),
+                ir.StringAttr.get(str(found.writer[target].op.location)),
+                *_names(sources),
+            ]
+        )
+        for target, sources in found.into.items()
+        if sources and is_named(target)
+    ]
 
 
 def _names(arrays: Collection[object]) -> list[ir.Attribute]:

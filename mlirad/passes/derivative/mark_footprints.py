@@ -1,10 +1,12 @@
 """Note on every public function which elements it writes, and which its reverse reads.
 
-`field.footprints` holds one dictionary an access: the array (a symbol, or the number of an argument), `access` ("needed",
-"written", or "active" for reads of array arguments that carry a derivative), the place in the source, and `box`, for each
-axis the low and the high bound as `[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them
-with the arguments of each launch (AUTODIFF.md §3).
+`field.footprints` holds one dictionary an access: the array (a symbol, or the number of an
+argument), `access` ("needed", "written", or "active" for reads of array arguments that carry a
+derivative), the place in the source, and `box`, for each axis the low and the high bound as
+`[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them with the
+arguments of each launch (AUTODIFF.md §3).
 """
+
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
 from mlirad.analysis.footprint import Bound, footprint, named_array
@@ -35,10 +37,16 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     for node in graph.nodes():
         if node.array is None or node.array in activity.local or _is_local(graph, node):
             continue
-        if (node.name == "field.load" and node.results[0] in values) or (node in needed.work and _is_choice(node)):
+        if (node.name == "field.load" and node.results[0] in values) or (
+            node in needed.work and _is_choice(node)
+        ):
             note = _note(graph, node, "needed")
             notes.setdefault(str(note), note)
-        if node.name == "field.load" and isinstance(node.array, ir.BlockArgument) and node.results[0] in activity.active:
+        if (
+            node.name == "field.load"
+            and isinstance(node.array, ir.BlockArgument)
+            and node.results[0] in activity.active
+        ):
             note = _note(graph, node, "active")
             notes.setdefault(str(note), note)
         if node.name in ("field.store", "field.atomic"):
@@ -48,8 +56,12 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 
 
 def _is_choice(node: Node) -> bool:
-    """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves it."""
-    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
+    """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves
+    it."""
+    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in (
+        "min",
+        "max",
+    )
 
 
 def _is_local(graph: Graph, node: Node) -> bool:
@@ -58,10 +70,18 @@ def _is_local(graph: Graph, node: Node) -> bool:
 
 
 def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
-    box = [ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)])
-           for axis in footprint([graph.values[i] for i in node.indices])]
-    return ir.DictAttr.get({"array": named_array(node.array), "access": ir.StringAttr.get(kind), "box": ir.ArrayAttr.get(box),
-                            "place": ir.StringAttr.get(str(node.op.location))})
+    box = [
+        ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)])
+        for axis in footprint([graph.values[i] for i in node.indices])
+    ]
+    return ir.DictAttr.get(
+        {
+            "array": named_array(node.array),
+            "access": ir.StringAttr.get(kind),
+            "box": ir.ArrayAttr.get(box),
+            "place": ir.StringAttr.get(str(node.op.location)),
+        }
+    )
 
 
 def _encoded(bound: Bound | None) -> ir.Attribute:

@@ -1,4 +1,5 @@
 """Mark the loads whose values the reverse reads again, each with the reason: `grad.needed`."""
+
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
@@ -8,8 +9,12 @@ from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
 
-_ROLES = {"scf.if": "a condition", "scf.for": "the bounds of a loop", "scf.parallel": "the bounds of a loop",
-          "scf.while": "the condition of a loop"}
+_ROLES = {
+    "scf.if": "a condition",
+    "scf.for": "the bounds of a loop",
+    "scf.parallel": "the bounds of a loop",
+    "scf.while": "the condition of a loop",
+}
 
 REQUIRES = KERNELS
 
@@ -19,18 +24,27 @@ def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             graph = Graph(function)
-            needed = Needed(graph, Activity(module, function, graph), redone_arrays(function, graph))
+            needed = Needed(
+                graph, Activity(module, function, graph), redone_arrays(function, graph)
+            )
             values = {value for value, _ in needed.keys}
             for node in graph.nodes():
                 if node.name == "field.load" and node.results[0] in values:
                     why = _why(needed.reasons.get(node.results[0]))
                     node.op.attributes["grad.needed"] = ir.StringAttr.get(why)
                     if report:
-                        remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {why}")
+                        remark(
+                            node.op,
+                            f"the gradient reads {shown_array(node.array)} here again: {why}",
+                        )
 
 
 def _why(reason: Node | None) -> str:
     if reason is None:
         return "its writes are done again"
-    role = "an index" if reason.name in ACCESSES else _ROLES.get(reason.name, f"an operand of {reason.name}")
+    role = (
+        "an index"
+        if reason.name in ACCESSES
+        else _ROLES.get(reason.name, f"an operand of {reason.name}")
+    )
     return f"{role} at {shown_place(reason.op)}"

@@ -1,4 +1,5 @@
 """Finding the updates of a parallel loop that lie at constant offsets from its indices."""
+
 from dataclasses import dataclass, field
 
 from mlirad.analysis.affine import Affine, affine
@@ -34,7 +35,9 @@ class Update:
     op: ir.Operation
     offsets: list[int]
     guards: list[tuple[ir.Value, bool]]
-    ranges: list[Range] = field(default_factory=list)  # of the loop variables, under the guards that are bounds
+    ranges: list[Range] = field(
+        default_factory=list
+    )  # of the loop variables, under the guards that are bounds
     left: list[tuple[ir.Value, bool]] = field(default_factory=list)  # the other guards
 
 
@@ -47,23 +50,29 @@ class ShiftedUpdates:
         self.ivs = list(self.body.arguments)
         self.rank = len(self.ivs)
         operands = list(loop.operands)
-        self.lower, self.upper = operands[:self.rank], operands[self.rank:2 * self.rank]
-        self.steps = operands[2 * self.rank:3 * self.rank]
+        self.lower, self.upper = operands[: self.rank], operands[self.rank : 2 * self.rank]
+        self.steps = operands[2 * self.rank : 3 * self.rank]
 
     def find(self) -> list[Update]:
-        """The updates, with their bounds made in front of the loop; none where that would change what the loop does."""
+        """The updates, with their bounds made in front of the loop; none where that would change
+        what the loop does."""
         if any(constant_integer(s) != 1 for s in self.steps):
             return []
         inner = list(operations(self.loop))
-        if len(inner) > LONGEST_BODY or any(op.name in ("scf.for", "scf.while", "field.random") for op in inner):
+        if len(inner) > LONGEST_BODY or any(
+            op.name in ("scf.for", "scf.while", "field.random") for op in inner
+        ):
             return []
         return self._movable()
 
     def _movable(self) -> list[Update]:
         groups: dict[object, list[Update]] = {}
         for op, root, indices in accesses(self.loop):
-            if op.name == "field.atomic" and not has_uses(op.results[0]) \
-                    and ir.StringAttr(op.attributes["kind"]).value == "add":
+            if (
+                op.name == "field.atomic"
+                and not has_uses(op.results[0])
+                and ir.StringAttr(op.attributes["kind"]).value == "add"
+            ):
                 offsets = self._offsets(indices)
                 if offsets is not None:
                     groups.setdefault(root, []).append(Update(op, offsets, self._guards(op)))
@@ -99,7 +108,8 @@ class ShiftedUpdates:
         return guards
 
     def _is_legal(self, moved: list[Update]) -> bool:
-        """Whether doing the updates first, in any order, changes nothing for what else the loop does."""
+        """Whether doing the updates first, in any order, changes nothing for what else the loop
+        does."""
         ops = {u.op for u in moved}
         everything = list(accesses(self.loop))
         for update in moved:
@@ -116,16 +126,23 @@ class ShiftedUpdates:
             return False
         for load in [op for op in slices if op.name == "field.load"]:
             for op, other, _ in everything:
-                if op.name != "field.load" and op not in ops and other == array_root(load.operands[0]) \
-                        and not _precedes(load, op, self.loop):
+                if (
+                    op.name != "field.load"
+                    and op not in ops
+                    and other == array_root(load.operands[0])
+                    and not _precedes(load, op, self.loop)
+                ):
                     return False
         return True
 
     def _never_meet(self, left: list[ir.Value], right: list[ir.Value]) -> bool:
         for mine, other in zip(left, right):
             a, c = affine(mine), affine(other)
-            if a.terms == c.terms and a.constant != c.constant \
-                    and not any(is_defined_in(leaf, self.loop) for leaf, _ in a.terms):
+            if (
+                a.terms == c.terms
+                and a.constant != c.constant
+                and not any(is_defined_in(leaf, self.loop) for leaf, _ in a.terms)
+            ):
                 return True
         return False
 
@@ -148,7 +165,8 @@ class ShiftedUpdates:
 
     # The loops that take their place.
     def ranges(self, update: Update) -> tuple[list[Range], list[tuple[ir.Value, bool]]]:
-        """Bounds of the loop variables under an update's guards, and the guards that are not such bounds."""
+        """Bounds of the loop variables under an update's guards, and the guards that are not such
+        bounds."""
         ranges = [Range([low], [high]) for low, high in zip(self.lower, self.upper)]
         left: list[tuple[ir.Value, bool]] = []
         for condition, taken in update.guards:
@@ -159,7 +177,8 @@ class ShiftedUpdates:
         return ranges, left
 
     def _bound(self, test: ir.Value, ranges: list[Range]) -> bool:
-        """Turn a comparison of one loop variable with something constant in the loop into a bound."""
+        """Turn a comparison of one loop variable with something constant in the loop into a
+        bound."""
         if isinstance(test, ir.BlockArgument) or test.owner.operation.name != "arith.cmpi":
             return False
         op = test.owner.operation
@@ -171,12 +190,16 @@ class ShiftedUpdates:
             left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE
         room = 0 if kind == b.SLT else 1
         for axis, iv in enumerate(self.ivs):
-            if left.coefficient(iv) == 1 and not right.coefficient(iv):  # iv + a < c: iv < c - a (+ 1)
+            if left.coefficient(iv) == 1 and not right.coefficient(
+                iv
+            ):  # iv + a < c: iv < c - a (+ 1)
                 limit = self._limit(right, left.without(iv), room)
                 if limit is not None:
                     ranges[axis].upper.append(limit)
                     return True
-            if right.coefficient(iv) == 1 and not left.coefficient(iv):  # a < iv + c: iv >= a - c + 1
+            if right.coefficient(iv) == 1 and not left.coefficient(
+                iv
+            ):  # a < iv + c: iv >= a - c + 1
                 limit = self._limit(left, right.without(iv), 1 - room)
                 if limit is not None:
                     ranges[axis].lower.append(limit)

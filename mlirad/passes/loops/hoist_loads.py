@@ -1,4 +1,6 @@
-"""Move loads that a serial loop repeats unchanged in front of it, where they are certain to run and to be in bounds."""
+"""Move loads that a serial loop repeats unchanged in front of it, where they are certain to run and
+to be in bounds."""
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b

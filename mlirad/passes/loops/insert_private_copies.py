@@ -1,9 +1,11 @@
-"""Give every thread its own copy of what a parallel loop only adds to, and add the copies up behind the loop.
+"""Give every thread its own copy of what a parallel loop only adds to, and add the copies up behind
+the loop.
 
-An update that chunks share (a particle adding to a grid, a pair force adding to a body) would be atomic. Where the loop
-makes more updates than the array has elements to add up, a copy a thread is cheaper. Only the axes that move with the
-loop are copied: `f[t, a] += ...` copies row t.
+An update that chunks share (a particle adding to a grid, a pair force adding to a body) would be
+atomic. Where the loop makes more updates than the array has elements to add up, a copy a thread is
+cheaper. Only the axes that move with the loop are copied: `f[t, a] += ...` copies row t.
 """
+
 from math import prod
 
 from mlirad.analysis.affine import Affine, affine
@@ -12,7 +14,15 @@ from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import accesses, before, constant_integer, functions, has_uses, is_defined_in, operations
+from mlirad.ir.walk import (
+    accesses,
+    before,
+    constant_integer,
+    functions,
+    has_uses,
+    is_defined_in,
+    operations,
+)
 
 LARGEST = 1 << 24  # bytes of all copies of one array
 UNKNOWN_TRIPS = 8
@@ -39,29 +49,47 @@ def _privatise(loop: ir.Operation, threads: int) -> None:
 
 
 def _is_shared_sum(op: ir.Operation) -> bool:
-    return op.name == "field.atomic" and not has_uses(op.results[0]) and "field.plain" not in op.attributes \
-        and "field.reduce" not in op.attributes and ir.StringAttr(op.attributes["kind"]).value == "add"
+    return (
+        op.name == "field.atomic"
+        and not has_uses(op.results[0])
+        and "field.plain" not in op.attributes
+        and "field.reduce" not in op.attributes
+        and ir.StringAttr(op.attributes["kind"]).value == "add"
+    )
 
 
 def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
     array = split_access(group[0])[0]
     element, extents = array_of(array.type)
     forms = [[affine(i) for i in split_access(op)[1]] for op in group]
-    moving = [axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])]
+    moving = [
+        axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
+    ]
     size = prod(extents[axis] for axis in moving)
     if not moving or size * threads * 8 > LARGEST or _updates(loop, group) < 2 * size:
         return
     type_ = ir.Type.parse(element)
-    fixed = {axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving}
+    fixed = {
+        axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving
+    }
     with before(loop):
-        copies = b.make("field.alloca", array_type(type_, [threads, *(extents[a] for a in moving)]), [])
-        array, fixed = _outside(array, loop), {axis: _outside(value, loop) for axis, value in fixed.items()}
+        copies = b.make(
+            "field.alloca", array_type(type_, [threads, *(extents[a] for a in moving)]), []
+        )
+        array, fixed = (
+            _outside(array, loop),
+            {axis: _outside(value, loop) for axis, value in fixed.items()},
+        )
     for op in group:
         with before(op):
             chunk = b.make("field.chunk", b.index_type(), [])
             indices = split_access(op)[1]
-            ir.Operation.create("field.atomic", [type_], [op.operands[0], copies, chunk, *(indices[a] for a in moving)], {
-                "kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()})
+            ir.Operation.create(
+                "field.atomic",
+                [type_],
+                [op.operands[0], copies, chunk, *(indices[a] for a in moving)],
+                {"kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()},
+            )
         op.erase()
     _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads, type_)
 
@@ -107,9 +135,18 @@ def _trips(low: ir.Value, high: ir.Value) -> int:
     return UNKNOWN_TRIPS if first is None or last is None else max(0, last - first)
 
 
-def _add_up(loop: ir.Operation, array: ir.Value, copies: ir.Value, fixed: dict[int, ir.Value], moving: list[int],
-            extents: list[int], threads: int, type_: ir.Type) -> None:
-    """A parallel loop behind the loop that adds the copies to the array, in the order of the threads."""
+def _add_up(
+    loop: ir.Operation,
+    array: ir.Value,
+    copies: ir.Value,
+    fixed: dict[int, ir.Value],
+    moving: list[int],
+    extents: list[int],
+    threads: int,
+    type_: ir.Type,
+) -> None:
+    """A parallel loop behind the loop that adds the copies to the array, in the order of the
+    threads."""
     block = loop.block
     following = False
     anchor = None
@@ -123,17 +160,28 @@ def _add_up(loop: ir.Operation, array: ir.Value, copies: ir.Value, fixed: dict[i
     with ir.InsertionPoint(anchor), loop.location:
         zero, one = b.index(0), b.index(1)
         sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
-        total = ir.Operation.create("scf.parallel", [], [*[zero] * rank, *(b.index(e) for e in extents), *[one] * rank], {
-            "operandSegmentSizes": sizes, "field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}, regions=1)
+        total = ir.Operation.create(
+            "scf.parallel",
+            [],
+            [*[zero] * rank, *(b.index(e) for e in extents), *[one] * rank],
+            {"operandSegmentSizes": sizes, "field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)},
+            regions=1,
+        )
         body = b.block(total, 0, [b.index_type()] * rank)
         with ir.InsertionPoint(body):
             at = list(body.arguments)
             parts = [b.make("field.load", type_, [copies, b.index(k), *at]) for k in range(threads)]
             value = parts[0]
             for part in parts[1:]:
-                value = b.make("arith.addf" if b.is_float(type_) else "arith.addi", type_, [value, part])
+                value = b.make(
+                    "arith.addf" if b.is_float(type_) else "arith.addi", type_, [value, part]
+                )
             place = dict(zip(moving, at))
             indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
-            ir.Operation.create("field.atomic", [type_], [value, array, *indices], {
-                "kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()})
+            ir.Operation.create(
+                "field.atomic",
+                [type_],
+                [value, array, *indices],
+                {"kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()},
+            )
             b.effect("scf.reduce", [])

@@ -1,23 +1,37 @@
-"""Mark the updates of parallel loops that need no atomic: reductions to one cell, and cells no other chunk touches.
+"""Mark the updates of parallel loops that need no atomic: reductions to one cell, and cells no
+other chunk touches.
 
-A parallel loop is later cut into chunks along one axis, noted as `field.axis`. An atomic becomes `field.reduce` where
-all iterations update one cell that the loop touches in no other way, and `field.plain` where the index is one-to-one
-in the chunked axis over all accesses to its array, or where nothing runs in parallel. On a machine that runs every
-iteration on its own (`every-axis`), the index must be one-to-one in all axes.
+A parallel loop is later cut into chunks along one axis, noted as `field.axis`. An atomic becomes
+`field.reduce` where all iterations update one cell that the loop touches in no other way, and
+`field.plain` where the index is one-to-one in the chunked axis over all accesses to its array, or
+where nothing runs in parallel. On a machine that runs every iteration on its own (`every-axis`),
+the index must be one-to-one in all axes.
 """
+
 from mlirad.analysis.affine import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import accesses, array_root, constant_integer, functions, has_uses, is_defined_in, operations
+from mlirad.ir.walk import (
+    accesses,
+    array_root,
+    constant_integer,
+    functions,
+    has_uses,
+    is_defined_in,
+    operations,
+)
 
 REQUIRES = KERNELS
 
 
-def mark_private_updates(module: ir.Operation, *, threads: Threads = 1, every_axis: bool = False) -> None:
-    """Mark atomics that can be plain updates or reductions, and the axis that is cut into chunks."""
+def mark_private_updates(
+    module: ir.Operation, *, threads: Threads = 1, every_axis: bool = False
+) -> None:
+    """Mark atomics that can be plain updates or reductions, and the axis that is cut into
+    chunks."""
     unit = ir.UnitAttr.get()
     for function in functions(module):
         loops = [op for op in operations(function) if op.name == "scf.parallel"]
@@ -44,7 +58,7 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     for op, root, indices in accesses(loop):
         by_array.setdefault(root, []).append((op, indices))
     indices_of_loop = list(loop.regions[0].blocks[0].arguments)
-    shared = indices_of_loop if every_axis else indices_of_loop[axis:axis + 1]
+    shared = indices_of_loop if every_axis else indices_of_loop[axis : axis + 1]
     serial = threads == 1 and not every_axis
     unit = ir.UnitAttr.get()
     for group in by_array.values():
@@ -64,7 +78,10 @@ def _chunk_axis(loop: ir.Operation, threads: int) -> int:
     rank = len(loop.regions[0].blocks[0].arguments)
     extents = []
     for axis in range(rank):
-        low, high = constant_integer(loop.operands[axis]), constant_integer(loop.operands[rank + axis])
+        low, high = (
+            constant_integer(loop.operands[axis]),
+            constant_integer(loop.operands[rank + axis]),
+        )
         extents.append(None if low is None or high is None else high - low)
     first = extents[0]
     known = [e for e in extents if e is not None]
@@ -82,17 +99,26 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
         return False
     forms = [affine(i) for i in indices]
     for op, other in group:
-        if op.name != "field.atomic" or has_uses(op.results[0]) or ir.StringAttr(op.attributes["kind"]).value != kind:
+        if (
+            op.name != "field.atomic"
+            or has_uses(op.results[0])
+            or ir.StringAttr(op.attributes["kind"]).value != kind
+        ):
             return False
-        if is_defined_in(split_access(op)[0], loop) and isinstance(array_root(split_access(op)[0]), ir.Value):
+        if is_defined_in(split_access(op)[0], loop) and isinstance(
+            array_root(split_access(op)[0]), ir.Value
+        ):
             return False
         if [affine(i) for i in other] != forms:
             return False
     return all(not is_defined_in(leaf, loop) for form in forms for leaf, _ in form.terms)
 
 
-def _is_private(loop: ir.Operation, iv: ir.Value, group: list[tuple[ir.Operation, list[ir.Value]]]) -> bool:
-    """Whether two different values of the chunked index never meet in an element that one of them writes."""
+def _is_private(
+    loop: ir.Operation, iv: ir.Value, group: list[tuple[ir.Operation, list[ir.Value]]]
+) -> bool:
+    """Whether two different values of the chunked index never meet in an element that one of them
+    writes."""
     forms: dict[tuple[Affine, ...], bool] = {}
     for op, indices in group:
         key = tuple(affine(i) for i in indices)
@@ -101,7 +127,9 @@ def _is_private(loop: ir.Operation, iv: ir.Value, group: list[tuple[ir.Operation
     return all(_apart(loop, iv, left, right) for left in found if forms[left] for right in found)
 
 
-def _apart(loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tuple[Affine, ...]) -> bool:
+def _apart(
+    loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tuple[Affine, ...]
+) -> bool:
     for mine, other in zip(left, right):
         if mine.terms != other.terms:
             continue
@@ -109,6 +137,8 @@ def _apart(loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tu
         if not fixed:
             continue
         moves = mine.coefficient(iv) != 0
-        if (moves and mine.constant == other.constant) or (not moves and mine.constant != other.constant):
+        if (moves and mine.constant == other.constant) or (
+            not moves and mine.constant != other.constant
+        ):
             return True
     return False

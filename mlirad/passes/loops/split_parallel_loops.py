@@ -1,6 +1,8 @@
-"""Cut every parallel loop into one chunk a thread: a private function over a range of one axis, called serially where
-the work is small. Reductions live in registers, in blocks, and are added over the threads in order.
+"""Cut every parallel loop into one chunk a thread: a private function over a range of one axis,
+called serially where the work is small. Reductions live in registers, in blocks, and are added over
+the threads in order.
 """
+
 from dataclasses import dataclass, field
 from math import prod
 
@@ -30,7 +32,9 @@ UNKNOWN_TRIPS = 8
 REQUIRES = KERNELS
 
 
-def split_parallel_loops(module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000) -> None:
+def split_parallel_loops(
+    module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000
+) -> None:
     """Outline parallel loops as chunk functions, and call them on one thread or on `threads`.
 
     A loop of fewer operations than `worth` is not worth waking threads for.
@@ -58,8 +62,17 @@ class _Reduction:
             return b.number(floats[self.kind], self.type)
         bits = ir.IntegerType(self.type).width
         top = (1 << (bits - 1)) - 1
-        integers = {"add": 0, "mul": 1, "min": top, "max": -top - 1, "minu": -1, "maxu": 0, "and": -1, "or": 0,
-                    "xor": 0}
+        integers = {
+            "add": 0,
+            "mul": 1,
+            "min": top,
+            "max": -top - 1,
+            "minu": -1,
+            "maxu": 0,
+            "and": -1,
+            "or": 0,
+            "xor": 0,
+        }
         return b.number(integers[self.kind], self.type)
 
     def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
@@ -68,21 +81,39 @@ class _Reduction:
 
     @property
     def is_exact(self) -> bool:
-        """Whether the order of the updates matters, because decisions are made of what they leave."""
+        """Whether the order of the updates matters, because decisions are made of what they
+        leave."""
         return any(EXACT in op.attributes for op in self.updates)
 
 
 class _Split:
-    def __init__(self, module: ir.Operation, function: ir.Operation, loop: ir.Operation, name: str, threads: int,
-                 worth: int) -> None:
-        self.module, self.function, self.loop, self.name, self.threads = module, function, loop, name, threads
+    def __init__(
+        self,
+        module: ir.Operation,
+        function: ir.Operation,
+        loop: ir.Operation,
+        name: str,
+        threads: int,
+        worth: int,
+    ) -> None:
+        self.module, self.function, self.loop, self.name, self.threads = (
+            module,
+            function,
+            loop,
+            name,
+            threads,
+        )
         self.worth = worth
         self.body = loop.regions[0].blocks[0]
         self.rank = len(self.body.arguments)
-        self.axis = ir.IntegerAttr(loop.attributes["field.axis"]).value if "field.axis" in loop.attributes else 0
+        self.axis = (
+            ir.IntegerAttr(loop.attributes["field.axis"]).value
+            if "field.axis" in loop.attributes
+            else 0
+        )
         operands = list(loop.operands)
-        self.lower, self.upper = operands[:self.rank], operands[self.rank:2 * self.rank]
-        self.steps = operands[2 * self.rank:3 * self.rank]
+        self.lower, self.upper = operands[: self.rank], operands[self.rank : 2 * self.rank]
+        self.steps = operands[2 * self.rank : 3 * self.rank]
         self.reductions = self._find_reductions()
 
     def _find_reductions(self) -> list[_Reduction]:
@@ -100,17 +131,32 @@ class _Split:
     def run(self) -> None:
         """Replace the loop."""
         outside = [v for v in captured(self.loop) if not _is_rematerialised(v)]
-        bounds = [v for axis in range(self.rank) if axis != self.axis for v in (self.lower[axis], self.upper[axis])]
+        bounds = [
+            v
+            for axis in range(self.rank)
+            if axis != self.axis
+            for v in (self.lower[axis], self.upper[axis])
+        ]
         bounds = [v for v in bounds if not _is_rematerialised(v)]
-        arguments = list(dict.fromkeys([*outside, *bounds, *(s for s in self.steps if not _is_rematerialised(s))]))
+        arguments = list(
+            dict.fromkeys(
+                [*outside, *bounds, *(s for s in self.steps if not _is_rematerialised(s))]
+            )
+        )
         self._make_chunk(arguments)
         with before(self.loop):
             totals = self._dispatch(arguments)
             for reduction, total in zip(self.reductions, totals):
-                ir.Operation.create("field.atomic", [reduction.type], [
-                    total, self._visible(reduction.array), *map(self._visible, reduction.indices)], {
-                        "kind": ir.StringAttr.get(reduction.kind), "field.plain": ir.UnitAttr.get(),
-                        **update_marks(reduction.updates[0])})
+                ir.Operation.create(
+                    "field.atomic",
+                    [reduction.type],
+                    [total, self._visible(reduction.array), *map(self._visible, reduction.indices)],
+                    {
+                        "kind": ir.StringAttr.get(reduction.kind),
+                        "field.plain": ir.UnitAttr.get(),
+                        **update_marks(reduction.updates[0]),
+                    },
+                )
         self.loop.erase()
 
     def _visible(self, value: ir.Value) -> ir.Value:
@@ -132,9 +178,17 @@ class _Split:
         inputs = [b.index_type()] * 3 + [v.type for v in arguments]
         results = [r.type for r in self.reductions]
         with ir.InsertionPoint(self.module.regions[0].blocks[0]), self.loop.location:
-            chunk = ir.Operation.create("func.func", [], [], {
-                "sym_name": ir.StringAttr.get(self.name), "sym_visibility": ir.StringAttr.get("private"),
-                "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results))}, regions=1)
+            chunk = ir.Operation.create(
+                "func.func",
+                [],
+                [],
+                {
+                    "sym_name": ir.StringAttr.get(self.name),
+                    "sym_visibility": ir.StringAttr.get("private"),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
+                },
+                regions=1,
+            )
             entry = b.block(chunk, 0, inputs)
         mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[3:]))
         with at_start(entry, self.loop.location):
@@ -162,7 +216,9 @@ class _Split:
         for reduction, into, part in zip(self.reductions, outer, inner):
             b.write(reduction.combine(b.read(into), b.read(part)), into)
 
-    def _nest(self, low: ir.Value, high: ir.Value, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
+    def _nest(
+        self, low: ir.Value, high: ir.Value, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]
+    ) -> None:
         axes = [self.axis, *(a for a in range(self.rank) if a != self.axis)]
         step = mapping.get(self.steps[self.axis], self.steps[self.axis])
         if self.rank == 1 and self.reductions and constant_integer(self.steps[0]) == 1:
@@ -178,29 +234,45 @@ class _Split:
             return
         self._level(axes, 0, low, high, step, mapping, sums)
 
-    def _level(self, axes: list[int], position: int, low: ir.Value, high: ir.Value, step: ir.Value,
-               mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
+    def _level(
+        self,
+        axes: list[int],
+        position: int,
+        low: ir.Value,
+        high: ir.Value,
+        step: ir.Value,
+        mapping: dict[ir.Value, ir.Value],
+        sums: list[ir.Value],
+    ) -> None:
         loop = b.for_loop(low, high, step)
         block = loop.regions[0].blocks[0]
         axis = axes[position]
         mapping[self.body.arguments[axis]] = block.arguments[0]
         with at_end(block, self.loop.location):
             innermost = position + 1 == len(axes)
-            nested = innermost and any(_in_loop(op, self.loop) for r in self.reductions for op in r.updates)
+            nested = innermost and any(
+                _in_loop(op, self.loop) for r in self.reductions for op in r.updates
+            )
             inner = self._accumulators() if not innermost or nested else sums
             if innermost:
                 self._clone_body(mapping, inner)
             else:
                 after = axes[position + 1]
-                first, last, stride = (mapping.get(v, v) for v in (
-                    self.lower[after], self.upper[after], self.steps[after]))
+                first, last, stride = (
+                    mapping.get(v, v)
+                    for v in (self.lower[after], self.upper[after], self.steps[after])
+                )
                 self._level(axes, position + 1, first, last, stride, mapping, inner)
             if inner is not sums:
                 self._join(sums, inner)
             b.yield_()
 
     def _clone_body(self, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
-        slots = {op: (reduction, slot) for reduction, slot in zip(self.reductions, sums) for op in reduction.updates}
+        slots = {
+            op: (reduction, slot)
+            for reduction, slot in zip(self.reductions, sums)
+            for op in reduction.updates
+        }
         for op in block_operations(self.body):
             if op.name not in ("scf.reduce", "field.chunk"):
                 clone_with(op, mapping, slots)
@@ -226,18 +298,38 @@ class _Split:
     def _serially(self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
         return self._call(low, high, b.index(0), arguments)
 
-    def _call(self, low: ir.Value, high: ir.Value, number: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
-        call = ir.Operation.create("func.call", [r.type for r in self.reductions], [low, high, number, *arguments], {
-            "callee": ir.FlatSymbolRefAttr.get(self.name)})
+    def _call(
+        self, low: ir.Value, high: ir.Value, number: ir.Value, arguments: list[ir.Value]
+    ) -> list[ir.Value]:
+        call = ir.Operation.create(
+            "func.call",
+            [r.type for r in self.reductions],
+            [low, high, number, *arguments],
+            {"callee": ir.FlatSymbolRefAttr.get(self.name)},
+        )
         return list(call.results)
 
-    def _in_parallel(self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
+    def _in_parallel(
+        self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]
+    ) -> list[ir.Value]:
         zero, one, threads = b.index(0), b.index(1), b.index(self.threads)
-        parts = [b.make("memref.alloca", ir.MemRefType.get([self.threads, 64 // 4], r.type), [],
-                        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0])) for r in self.reductions]
+        parts = [
+            b.make(
+                "memref.alloca",
+                ir.MemRefType.get([self.threads, 64 // 4], r.type),
+                [],
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+            )
+            for r in self.reductions
+        ]
         length = b.sub(high, low)
-        loop = ir.Operation.create("scf.parallel", [], [zero, threads, one], {
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])}, regions=1)
+        loop = ir.Operation.create(
+            "scf.parallel",
+            [],
+            [zero, threads, one],
+            {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
+            regions=1,
+        )
         block = b.block(loop, 0, [b.index_type()])
         with at_end(block, self.loop.location):
             k = block.arguments[0]
@@ -252,16 +344,19 @@ class _Split:
         values = [b.read(part, [b.index(k), b.index(0)]) for k in range(self.threads)]
         while len(values) > 1:
             paired = [reduction.combine(x, y) for x, y in zip(values[::2], values[1::2])]
-            values = paired + values[len(paired) * 2:]
+            values = paired + values[len(paired) * 2 :]
         return values[0]
 
     def _cost(self) -> int:
-        """The operations of an iteration along the axis; a fixed number where the order of a sum must be that of every
-        other mode, whose loops hold more or less beside it."""
+        """The operations of an iteration along the axis; a fixed number where the order of a sum
+        must be that of every other mode, whose loops hold more or less beside it."""
         if any(reduction.is_exact for reduction in self.reductions):
             return UNKNOWN_TRIPS
-        others = [_known_difference(self.lower[a], self.upper[a]) or UNKNOWN_TRIPS
-                  for a in range(self.rank) if a != self.axis]
+        others = [
+            _known_difference(self.lower[a], self.upper[a]) or UNKNOWN_TRIPS
+            for a in range(self.rank)
+            if a != self.axis
+        ]
         return max(1, _block_cost(self.body) * prod(others))
 
 
@@ -284,7 +379,10 @@ def _known_difference(low: ir.Value, high: ir.Value) -> int | None:
 
 def _is_rematerialised(value: ir.Value) -> bool:
     """Whether a value is better made again in the chunk than passed to it."""
-    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name in ("arith.constant", "field.get")
+    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name in (
+        "arith.constant",
+        "field.get",
+    )
 
 
 def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
@@ -296,8 +394,11 @@ def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
     return False
 
 
-def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value],
-               slots: dict[ir.Operation, tuple[_Reduction, ir.Value]]) -> None:
+def clone_with(
+    op: ir.Operation,
+    mapping: dict[ir.Value, ir.Value],
+    slots: dict[ir.Operation, tuple[_Reduction, ir.Value]],
+) -> None:
     """Clone an operation with mapped operands; updates in `slots` go to their slot instead."""
     if op in slots:
         reduction, slot = slots[op]
@@ -315,12 +416,19 @@ def clone_with(op: ir.Operation, mapping: dict[ir.Value, ir.Value],
         mapping.update(zip(op.results, copy.results))
         return
     attributes = attributes_of(op)
-    copy = ir.Operation.create(op.name, [r.type for r in op.results], [mapping.get(v, v) for v in op.operands],
-                               attributes, regions=len(op.regions), loc=op.location)
+    copy = ir.Operation.create(
+        op.name,
+        [r.type for r in op.results],
+        [mapping.get(v, v) for v in op.operands],
+        attributes,
+        regions=len(op.regions),
+        loc=op.location,
+    )
     for source, target in zip(op.regions, copy.regions):
         for block in source.blocks:
-            new = ir.Block.create_at_start(target, [a.type for a in block.arguments],
-                                           [op.location] * len(block.arguments))
+            new = ir.Block.create_at_start(
+                target, [a.type for a in block.arguments], [op.location] * len(block.arguments)
+            )
             mapping.update(zip(block.arguments, new.arguments))
             with ir.InsertionPoint(new):
                 for inner in block_operations(block):

@@ -1,10 +1,13 @@
-"""Split updates of shifted elements out of parallel loops, so that every iteration owns the row that it updates.
+"""Split updates of shifted elements out of parallel loops, so that every iteration owns the row
+that it updates.
 
-The reverse of a stencil adds to `g[i - 1, j]`, `g[i + 1, j]`, `g[i, j - 1]` ... from iteration (i, j): neighbouring
-iterations meet, so the updates would have to be atomic and no loop over them becomes lanes. All of them are sums, so
-they may be done in any order: here, for every row p of the target, one inner loop for each update, run for the
-iteration `i = p - offset` that reaches row p. Guards that are bounds of a loop variable become bounds of its loop.
+The reverse of a stencil adds to `g[i - 1, j]`, `g[i + 1, j]`, `g[i, j - 1]` ... from iteration (i,
+j): neighbouring iterations meet, so the updates would have to be atomic and no loop over them
+becomes lanes. All of them are sums, so they may be done in any order: here, for every row p of the
+target, one inner loop for each update, run for the iteration `i = p - offset` that reaches row p.
+Guards that are bounds of a loop variable become bounds of its loop.
 """
+
 from collections.abc import Callable
 from functools import partial
 
@@ -53,30 +56,47 @@ class _Gather:
                 self._gather_last(group, {}, parallel=True)
             return
         first, last = (extreme(u.offsets[0] for u in moved) for extreme in (min, max))
-        rows, block = self._parallel(b.add(self.found.lower[0], b.index(first)), b.add(self.found.upper[0], b.index(last)))
+        rows, block = self._parallel(
+            b.add(self.found.lower[0], b.index(first)), b.add(self.found.upper[0], b.index(last))
+        )
         with at_end(block, rows.location):
             for group in groups.values():
                 self._rows(group, [block.arguments[0]])
             b.effect("scf.reduce", [])
 
     def _parallel(self, low: ir.Value, high: ir.Value) -> tuple[ir.Operation, ir.Block]:
-        loop = ir.Operation.create("scf.parallel", [], [low, high, b.index(1)], {
-            **attributes_of(self.loop), "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])}, regions=1)
+        loop = ir.Operation.create(
+            "scf.parallel",
+            [],
+            [low, high, b.index(1)],
+            {
+                **attributes_of(self.loop),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0]),
+            },
+            regions=1,
+        )
         return loop, b.block(loop, 0, [b.index_type()])
 
     def _target(self, update: Update) -> object:
-        """What updates of one element have in common: the array, and the indices without their offsets."""
+        """What updates of one element have in common: the array, and the indices without their
+        offsets."""
         array, indices = split_access(update.op)
         forms = [affine(i) for i in indices]
         return array_root(array), tuple(
-            form.terms if any(form.coefficient(iv) for iv in self.found.ivs) else form for form in forms)
+            form.terms if any(form.coefficient(iv) for iv in self.found.ivs) else form
+            for form in forms
+        )
 
     def _rows(self, group: list[Update], target: list[ir.Value]) -> None:
-        """Loops over the target's further axes but the last; all updates of an element at once where all reach it."""
+        """Loops over the target's further axes but the last; all updates of an element at once
+        where all reach it."""
         axis = len(target)
         if axis < self.found.rank - 1:
             first, last = (extreme(u.offsets[axis] for u in group) for extreme in (min, max))
-            low, high = b.add(self.found.lower[axis], b.index(first)), b.add(self.found.upper[axis], b.index(last))
+            low, high = (
+                b.add(self.found.lower[axis], b.index(first)),
+                b.add(self.found.upper[axis], b.index(last)),
+            )
             loop = b.for_loop(low, high, b.index(1))
             block = loop.regions[0].blocks[0]
             with ir.InsertionPoint(block):
@@ -106,7 +126,10 @@ class _Gather:
 
     def _sources(self, update: Update, target: list[ir.Value]) -> dict[ir.Value, ir.Value]:
         """The loop indices from which an update reaches a target."""
-        return {iv: b.sub(q, b.index(offset)) for iv, q, offset in zip(self.found.ivs, target, update.offsets)}
+        return {
+            iv: b.sub(q, b.index(offset))
+            for iv, q, offset in zip(self.found.ivs, target, update.offsets)
+        }
 
     def _reaches(self, update: Update, here: dict[ir.Value, ir.Value]) -> ir.Value:
         """Whether those indices lie in the loop and satisfy the guards."""
@@ -117,9 +140,15 @@ class _Gather:
                 tests += [b.compare(b.SLT, here[iv], high) for high in bounds.upper]
         return _all(tests)
 
-    def _one(self, update: Update, here: dict[ir.Value, ir.Value], low: ir.Value | None = None,
-             high: ir.Value | None = None) -> None:
-        """A loop over the last axis for one update; `low` and `high` narrow it, in coordinates of the target."""
+    def _one(
+        self,
+        update: Update,
+        here: dict[ir.Value, ir.Value],
+        low: ir.Value | None = None,
+        high: ir.Value | None = None,
+    ) -> None:
+        """A loop over the last axis for one update; `low` and `high` narrow it, in coordinates of
+        the target."""
         bounds, offset = update.ranges[-1], b.index(update.offsets[-1])
         lows = [*bounds.lower, *([b.sub(low, offset)] if low is not None else [])]
         highs = [*bounds.upper, *([b.sub(high, offset)] if high is not None else [])]
@@ -129,9 +158,11 @@ class _Gather:
             self._update(update, {**here, self.found.ivs[-1]: block.arguments[0]})
             b.yield_()
 
-    def _gather_last(self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], *,
-                     parallel: bool) -> None:
-        """A loop over the last axis of the target for all updates where all reach it, and loops for the ends."""
+    def _gather_last(
+        self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], *, parallel: bool
+    ) -> None:
+        """A loop over the last axis of the target for all updates where all reach it, and loops for
+        the ends."""
         lows, highs = [], []
         for update in group:
             offset = b.index(update.offsets[-1])
@@ -151,12 +182,19 @@ class _Gather:
             self._sum(group, here, block.arguments[0])
             b.effect("scf.reduce" if parallel else "scf.yield", [])
 
-    def _sum(self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], target: ir.Value) -> None:
+    def _sum(
+        self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], target: ir.Value
+    ) -> None:
         """All updates of one element: those without further guards as one."""
         total: ir.Value | None = None
         for update in group:
-            mapping = {**here.get(update, {}), self.found.ivs[-1]: b.sub(target, b.index(update.offsets[-1]))}
-            if update.left or any(op.parent.operation != self.loop for op in self.found.slice(update)):
+            mapping = {
+                **here.get(update, {}),
+                self.found.ivs[-1]: b.sub(target, b.index(update.offsets[-1])),
+            }
+            if update.left or any(
+                op.parent.operation != self.loop for op in self.found.slice(update)
+            ):
                 self._update(update, mapping)
                 continue
             for op in self.found.slice(update):
@@ -178,8 +216,13 @@ class _Gather:
             _clone(op, mapping)
         self._guarded(update, update.left, [op for op in needed if op not in at_top], mapping)
 
-    def _guarded(self, update: Update, guards: list[tuple[ir.Value, bool]], inner: list[ir.Operation],
-                 mapping: dict[ir.Value, ir.Value]) -> None:
+    def _guarded(
+        self,
+        update: Update,
+        guards: list[tuple[ir.Value, bool]],
+        inner: list[ir.Operation],
+        mapping: dict[ir.Value, ir.Value],
+    ) -> None:
         """The update, with what is computed in its branch, under the guards that are left."""
         if not guards:
             for op in [*inner, update.op]:

@@ -1,4 +1,5 @@
 """Allocate the buffers of saved values once a chunk instead of once an iteration."""
+
 from mlirad.bindings import ir
 from mlirad.ir.walk import block_operations, entry_of, functions, is_defined_in, operations
 
@@ -32,9 +33,16 @@ def _hoist(op: ir.Operation) -> None:
         parent = parent.parent.operation
     if outermost is None:
         return
-    releases = [use.owner.operation for use in op.results[0].uses if use.owner.operation.name == "memref.dealloc"]
+    releases = [
+        use.owner.operation
+        for use in op.results[0].uses
+        if use.owner.operation.name == "memref.dealloc"
+    ]
     op.move_before(outermost)
     for release in releases:
-        terminator = block_operations(outermost.block)[-1] if outermost.parent.operation.name != "func.func" \
+        terminator = (
+            block_operations(outermost.block)[-1]
+            if outermost.parent.operation.name != "func.func"
             else block_operations(entry_of(outermost.parent.operation))[-1]
+        )
         release.move_before(terminator)

@@ -1,4 +1,6 @@
-"""Assertions to a record of the first failure, in an array of the runtime: its number, then the values."""
+"""Assertions to a record of the first failure, in an array of the runtime: its number, then the
+values."""
+
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type, spelled
 from mlirad.ir import build as b
@@ -6,7 +8,9 @@ from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
 RECORD_SIZE = 32
-_CLAIM = RECORD_SIZE - 1  # how many failures there were: the first of them, of all threads, is recorded
+_CLAIM = (
+    RECORD_SIZE - 1
+)  # how many failures there were: the first of them, of all threads, is recorded
 
 _TREE = f"""
 "snode.root"() ({{
@@ -29,7 +33,9 @@ def lower_field_assert(module: ir.Operation) -> None:
         with before(op):
             _record(op, number + 1)
         place = str(op.location)
-        messages.append(ir.StringAttr.get(f"{place}\n{ir.StringAttr(op.attributes['message']).value}"))
+        messages.append(
+            ir.StringAttr.get(f"{place}\n{ir.StringAttr(op.attributes['message']).value}")
+        )
         op.erase()
     erase_unused_words(module)
     module.attributes["field.messages"] = ir.ArrayAttr.get(messages)
@@ -38,11 +44,18 @@ def lower_field_assert(module: ir.Operation) -> None:
 def _record(op: ir.Operation, number: int) -> None:
     i64, i1 = b.integer_type(64), b.integer_type(1)
     failed = b.make("arith.xori", i1, [op.operands[0], b.number(-1, i1)])
-    record = b.make("field.get", array_type(i64, [RECORD_SIZE]), [], field=ir.FlatSymbolRefAttr.get(RECORD))
+    record = b.make(
+        "field.get", array_type(i64, [RECORD_SIZE]), [], field=ir.FlatSymbolRefAttr.get(RECORD)
+    )
     zero = b.index(0)
     branch = b.if_else(failed, [], with_else=False)
     with at_end(branch.regions[0].blocks[0], op.location):
-        earlier = b.make("field.atomic", i64, [b.number(1, i64), record, b.index(_CLAIM)], kind=ir.StringAttr.get("add"))
+        earlier = b.make(
+            "field.atomic",
+            i64,
+            [b.number(1, i64), record, b.index(_CLAIM)],
+            kind=ir.StringAttr.get("add"),
+        )
         first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
         with at_end(first.regions[0].blocks[0], op.location):
             for position, value in enumerate(list(op.operands)[1:_CLAIM]):

@@ -1,4 +1,5 @@
 """Prints to calls of C's `printf`."""
+
 import re
 
 from mlirad.bindings import ir
@@ -22,7 +23,11 @@ def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
 def _print_on_gpu(op: ir.Operation) -> None:
     text, values = _c_format(op)
     with before(op):
-        b.effect("gpu.printf", [_promoted(v, unsigned) for v, unsigned in values], format=ir.StringAttr.get(text))
+        b.effect(
+            "gpu.printf",
+            [_promoted(v, unsigned) for v, unsigned in values],
+            format=ir.StringAttr.get(text),
+        )
     op.erase()
 
 
@@ -37,16 +42,31 @@ def _print_on_cpu(module: ir.Operation, prints: list[ir.Operation]) -> None:
             data = text.encode() + b"\0"
             array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
             name = f"print.{number}"
-            body.append(ir.Operation.parse(
-                f'llvm.mlir.global private constant @"{name}"({_quoted(data)}) {{addr_space = 0 : i32}} : {array}'))
+            body.append(
+                ir.Operation.parse(
+                    f'llvm.mlir.global private constant @"{name}"({_quoted(data)}) '
+                    f"{{addr_space = 0 : i32}} : {array}"
+                )
+            )
         with before(op):
-            pointer = b.make("llvm.mlir.addressof", pointer_type(), [], global_name=ir.FlatSymbolRefAttr.get(name))
+            pointer = b.make(
+                "llvm.mlir.addressof",
+                pointer_type(),
+                [],
+                global_name=ir.FlatSymbolRefAttr.get(name),
+            )
             arguments = [_promoted(v, unsigned) for v, unsigned in values]
-            ir.Operation.create("llvm.call", [b.integer_type(32)], [pointer, *arguments], {
-                "callee": ir.FlatSymbolRefAttr.get("printf"),
-                "var_callee_type": ir.TypeAttr.get(ir.Type.parse("!llvm.func<i32 (ptr, ...)>")),
-                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(arguments), 0])})
+            ir.Operation.create(
+                "llvm.call",
+                [b.integer_type(32)],
+                [pointer, *arguments],
+                {
+                    "callee": ir.FlatSymbolRefAttr.get("printf"),
+                    "var_callee_type": ir.TypeAttr.get(ir.Type.parse("!llvm.func<i32 (ptr, ...)>")),
+                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),
+                },
+            )
         op.erase()
 
 

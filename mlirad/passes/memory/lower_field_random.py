@@ -1,4 +1,6 @@
-"""Random draws to integer arithmetic: a hash of launch, iteration and draw (splitmix64, Steele, Lea and Flood 2014)."""
+"""Random draws to integer arithmetic: a hash of launch, iteration and draw (splitmix64, Steele, Lea
+and Flood 2014)."""
+
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.walk import before, operations
@@ -13,7 +15,9 @@ def lower_field_random(root: ir.Operation) -> None:
             with before(op):
                 bits = _word(0)
                 for counter in op.operands:
-                    bits = _mix(b.make("arith.addi", bits.type, [_mix_in(bits, counter), _word(_WEYL)]))
+                    bits = _mix(
+                        b.make("arith.addi", bits.type, [_mix_in(bits, counter), _word(_WEYL)])
+                    )
                 op.results[0].replace_all_uses_with(_from_bits(bits, op.results[0].type))
             op.erase()
 
@@ -39,8 +43,15 @@ def _mix(bits: ir.Value) -> ir.Value:
 def _from_bits(bits: ir.Value, type_: ir.Type) -> ir.Value:
     if not b.is_float(type_):
         width = ir.IntegerType(type_).width
-        return bits if width == 64 else b.make("arith.trunci", type_, [
-            b.make("arith.shrui", bits.type, [bits, _word(64 - width)])])
+        return (
+            bits
+            if width == 64
+            else b.make(
+                "arith.trunci", type_, [b.make("arith.shrui", bits.type, [bits, _word(64 - width)])]
+            )
+        )
     digits = {"f16": 11, "f32": 24, "f64": 53}[str(type_)]
     top = b.make("arith.shrui", bits.type, [bits, _word(64 - digits)])
-    return b.make("arith.mulf", type_, [b.make("arith.uitofp", type_, [top]), b.number(2.0 ** -digits, type_)])
+    return b.make(
+        "arith.mulf", type_, [b.make("arith.uitofp", type_, [top]), b.number(2.0**-digits, type_)]
+    )

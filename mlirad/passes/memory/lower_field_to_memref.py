@@ -1,9 +1,11 @@
 """Field accesses to memref accesses by the layout tree; fields become pointer arguments.
 
-Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes, behind its own
-arguments, one `!llvm.ptr` for each field it uses (marked `field.symbol`), ndarrays arrive as a pointer and their
-extents, and the results of a public function leave through a pointer marked `field.results`. Layout trees are gone.
+Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes,
+behind its own arguments, one `!llvm.ptr` for each field it uses (marked `field.symbol`), ndarrays
+arrive as a pointer and their extents, and the results of a public function leave through a pointer
+marked `field.results`. Layout trees are gone.
 """
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,10 +20,17 @@ from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type, strided_ty
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, known_arrays
 from mlirad.ir.rounding import round_like
-from mlirad.ir.walk import at_start, before, block_operations, entry_of, functions, has_uses, operations
+from mlirad.ir.walk import (
+    at_start,
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    operations,
+)
 
 REQUIRES = (known_arrays, calls_of_private_functions)
-
 
 
 def lower_field_to_memref(module: ir.Operation) -> None:
@@ -54,7 +63,9 @@ class _Array:
 class _Lowering:
     """One function."""
 
-    def __init__(self, function: ir.Operation, found: dict[str, FieldLayout], lowered: dict[str, "_Lowering"]):
+    def __init__(
+        self, function: ir.Operation, found: dict[str, FieldLayout], lowered: dict[str, "_Lowering"]
+    ):
         self.function, self.layouts, self.lowered = function, found, lowered
         self.name = ir.StringAttr(function.attributes["sym_name"]).value
         self.is_public = "sym_visibility" not in function.attributes
@@ -78,18 +89,26 @@ class _Lowering:
             self.function.attributes["llvm.emit_c_interface"] = ir.UnitAttr.get()
         self._erase_arrays()
         inputs = [a.type for a in self.entry.arguments]
-        results = list(ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value).results)
+        results = list(
+            ir.FunctionType(ir.TypeAttr(self.function.attributes["function_type"]).value).results
+        )
         self.function.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(inputs, [] if self.is_public else results))
+            ir.FunctionType.get(inputs, [] if self.is_public else results)
+        )
         if inputs:
-            self.function.attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in self.attributes])
+            self.function.attributes["arg_attrs"] = ir.ArrayAttr.get(
+                [ir.DictAttr.get(a) for a in self.attributes]
+            )
 
     # Arguments.
 
     def _lower_arguments(self) -> None:
         olds = list(self.entry.arguments)
-        given = [ir.DictAttr(a) for a in ir.ArrayAttr(self.function.attributes["arg_attrs"])] \
-            if "arg_attrs" in self.function.attributes else [None] * len(olds)
+        given = (
+            [ir.DictAttr(a) for a in ir.ArrayAttr(self.function.attributes["arg_attrs"])]
+            if "arg_attrs" in self.function.attributes
+            else [None] * len(olds)
+        )
         for old, attributes in zip(olds, given):
             extra = {} if attributes is None else {item.name: item.attr for item in attributes}
             if not is_array(old.type):
@@ -136,20 +155,35 @@ class _Lowering:
                     names.setdefault(name)
         for name in names:
             layout = self.layouts[name]
-            pointer = self._argument(pointer_type(), {"llvm.noalias": ir.UnitAttr.get(),
-                                                      "field.symbol": ir.FlatSymbolRefAttr.get(name)})
-            levels = [level for axis in range(len(layout.index_shape)) for level in layout.of_axis(axis)]
+            pointer = self._argument(
+                pointer_type(),
+                {"llvm.noalias": ir.UnitAttr.get(), "field.symbol": ir.FlatSymbolRefAttr.get(name)},
+            )
+            levels = [
+                level for axis in range(len(layout.index_shape)) for level in layout.of_axis(axis)
+            ]
             sizes = [level.extent for level in levels] + list(layout.component_shape)
-            strides = [s // layout.size for s in [level.stride for level in levels] + list(layout.component_strides)]
+            strides = [
+                s // layout.size
+                for s in [level.stride for level in levels] + list(layout.component_strides)
+            ]
             type_ = strided_type(ir.Type.parse(layout.element), sizes, strides)
-            self.fields[name] = _Array(memref_at(pointer, type_, sizes, strides), pointer, [], layout)
+            self.fields[name] = _Array(
+                memref_at(pointer, type_, sizes, strides), pointer, [], layout
+            )
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
-        made = [op.results[0] for op in operations(self.function) if op.name in ("field.get", "field.alloca")]
+        made = [
+            op.results[0]
+            for op in operations(self.function)
+            if op.name in ("field.get", "field.alloca")
+        ]
         for use in (use for value in [*arguments, *made] for use in value.uses):
             op = use.owner.operation
-            raise TaichiCompilationError(f"'{op.name}' on an array has no lowering", source_location(op.location))
+            raise TaichiCompilationError(
+                f"'{op.name}' on an array has no lowering", source_location(op.location)
+            )
         for op in reversed(list(operations(self.function))):
             if op.name in ("field.get", "field.alloca"):
                 op.erase()
@@ -165,8 +199,13 @@ class _Lowering:
         pointer = self._argument(pointer_type(), {"field.results": ir.UnitAttr.get()})
         with before(terminator):
             for k, value in enumerate(values):
-                place = b.make("llvm.getelementptr", pointer_type(), [pointer], elem_type=ir.TypeAttr.get(
-                    b.integer_type(64)), rawConstantIndices=ir.DenseI32ArrayAttr.get([k]))
+                place = b.make(
+                    "llvm.getelementptr",
+                    pointer_type(),
+                    [pointer],
+                    elem_type=ir.TypeAttr.get(b.integer_type(64)),
+                    rawConstantIndices=ir.DenseI32ArrayAttr.get([k]),
+                )
                 b.effect("llvm.store", [value, place])
             ir.Operation.create("func.return", [], [])
         terminator.erase()
@@ -208,7 +247,7 @@ def _digits(index: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
     """An index as one index a level, outermost first."""
     digits = []
     for position in range(len(extents) - 1):
-        width = b.index(prod(extents[position + 1:]))
+        width = b.index(prod(extents[position + 1 :]))
         digits.append(b.div(index, width))
         index = b.make("arith.remui", b.index_type(), [index, width])
     return [*digits, index]
@@ -226,9 +265,18 @@ def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
     op.erase()
 
 
-_ATOMIC_KINDS = {"add": ("addf", "addi"), "mul": ("mulf", "muli"), "min": ("", "mins"), "max": ("", "maxs"),
-                 "minu": ("", "minu"), "maxu": ("", "maxu"), "and": ("", "andi"), "or": ("", "ori"),
-                 "xor": ("", "xori"), "exchange": ("assign", "assign")}
+_ATOMIC_KINDS = {
+    "add": ("addf", "addi"),
+    "mul": ("mulf", "muli"),
+    "min": ("", "mins"),
+    "max": ("", "maxs"),
+    "minu": ("", "minu"),
+    "maxu": ("", "maxu"),
+    "and": ("", "andi"),
+    "or": ("", "ori"),
+    "xor": ("", "xori"),
+    "exchange": ("assign", "assign"),
+}
 
 
 def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
@@ -241,8 +289,12 @@ def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
     else:
         name = _ATOMIC_KINDS[kind][0 if b.is_float(value.type) else 1]
         if name and kind != "mul" and kind != "xor":
-            old = b.make("memref.atomic_rmw", value.type, [value, memref, *indices],
-                         kind=ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64"))
+            old = b.make(
+                "memref.atomic_rmw",
+                value.type,
+                [value, memref, *indices],
+                kind=ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64"),
+            )
         else:
             old = _compare_and_swap(memref, indices, op)
     if has_uses(op.results[0]):
@@ -251,18 +303,39 @@ def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
 
 
 # arith::AtomicRMWKind
-_RMW_NUMBERS = {"addf": 0, "addi": 1, "andi": 2, "assign": 3, "maximumf": 4, "maxnumf": 5, "maxs": 6, "maxu": 7,
-                "minimumf": 8, "minnumf": 9, "mins": 10, "minu": 11, "mulf": 12, "muli": 13, "ori": 14, "xori": 15}
+_RMW_NUMBERS = {
+    "addf": 0,
+    "addi": 1,
+    "andi": 2,
+    "assign": 3,
+    "maximumf": 4,
+    "maxnumf": 5,
+    "maxs": 6,
+    "maxu": 7,
+    "minimumf": 8,
+    "minnumf": 9,
+    "mins": 10,
+    "minu": 11,
+    "mulf": 12,
+    "muli": 13,
+    "ori": 14,
+    "xori": 15,
+}
 
 
-def _compare_and_swap(memref: ir.Value, indices: Sequence[ir.Value], update: ir.Operation) -> ir.Value:
-    """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value before."""
+def _compare_and_swap(
+    memref: ir.Value, indices: Sequence[ir.Value], update: ir.Operation
+) -> ir.Value:
+    """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value
+    before."""
     kind, value = ir.StringAttr(update.attributes["kind"]).value, update.operands[0]
     type_ = value.type
     op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
     block = b.block(op, 0, [type_])
     with ir.InsertionPoint(block):
-        b.effect("memref.atomic_yield", [round_like(b.combine(kind, block.arguments[0], value), update)])
+        b.effect(
+            "memref.atomic_yield", [round_like(b.combine(kind, block.arguments[0], value), update)]
+        )
     return op.results[0]
 
 
@@ -285,9 +358,15 @@ def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
 
 def _clear(memref: ir.Value, size: int) -> None:
     i64 = b.integer_type(64)
-    byte = b.make("llvm.mlir.constant", b.integer_type(8), [], value=ir.IntegerAttr.get(b.integer_type(8), 0))
+    byte = b.make(
+        "llvm.mlir.constant", b.integer_type(8), [], value=ir.IntegerAttr.get(b.integer_type(8), 0)
+    )
     length = b.make("llvm.mlir.constant", i64, [], value=ir.IntegerAttr.get(i64, size))
-    b.effect("llvm.intr.memset", [pointer_of(memref), byte, length], isVolatile=ir.IntegerAttr.get(b.integer_type(1), 0))
+    b.effect(
+        "llvm.intr.memset",
+        [pointer_of(memref), byte, length],
+        isVolatile=ir.IntegerAttr.get(b.integer_type(1), 0),
+    )
 
 
 def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
@@ -310,11 +389,19 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
         dynamic = [k for k, extent in enumerate(array_of(value.type)[1]) if extent < 0]
         operands += [array.extents[k] for k in dynamic]
     operands += [lowering.fields[name].pointer for name in callee.fields]
-    call = ir.Operation.create("func.call", [r.type for r in op.results], operands, {"callee": op.attributes["callee"]})
+    call = ir.Operation.create(
+        "func.call", [r.type for r in op.results], operands, {"callee": op.attributes["callee"]}
+    )
     for old, new in zip(op.results, call.results):
         old.replace_all_uses_with(new)
     op.erase()
 
 
-_HANDLERS = {"field.load": _lower_load, "field.store": _lower_store, "field.atomic": _lower_atomic,
-             "field.alloca": _lower_alloca, "field.dim": _lower_dim, "func.call": _lower_call}
+_HANDLERS = {
+    "field.load": _lower_load,
+    "field.store": _lower_store,
+    "field.atomic": _lower_atomic,
+    "field.alloca": _lower_alloca,
+    "field.dim": _lower_dim,
+    "func.call": _lower_call,
+}

@@ -1,4 +1,6 @@
-"""Logs of overwritten elements to buffers that grow: entries of 64-bit words, the indices and the element."""
+"""Logs of overwritten elements to buffers that grow: entries of 64-bit words, the indices and the
+element."""
+
 from mlirad.bindings import ir
 from mlirad.dialect.grad import log_parts
 from mlirad.errors import TaichiCompilationError
@@ -21,9 +23,13 @@ def lower_grad_logs(module: ir.Operation) -> None:
         for declaration in ("llvm.func @malloc(i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
             ir.Operation.parse(declaration).clone()
     for op in found:
-        log = next((value for value in op.operands if str(value.type).startswith("!grad.log<")), None)
+        log = next(
+            (value for value in op.operands if str(value.type).startswith("!grad.log<")), None
+        )
         if log is not None and log not in headers:
-            raise TaichiCompilationError("a log that no 'grad.open' before it makes", source_location(op.location))
+            raise TaichiCompilationError(
+                "a log that no 'grad.open' before it makes", source_location(op.location)
+            )
         with before(op):
             _HANDLERS[op.name](op, headers)
     for op in reversed(found):
@@ -35,8 +41,12 @@ def _word(value: int) -> ir.Value:
 
 
 def _open(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
-    header = b.make("memref.alloca", ir.MemRefType.get([3], b.integer_type(64)), [],
-                    operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+    header = b.make(
+        "memref.alloca",
+        ir.MemRefType.get([3], b.integer_type(64)),
+        [],
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+    )
     for word in (_ADDRESS, _COUNT, _CAPACITY):
         b.write(_word(0), header, [b.index(word)])
     headers[op.results[0]] = header
@@ -53,8 +63,16 @@ def _entry(header: ir.Value, count: ir.Value, words: int) -> list[ir.Value]:
     first = b.mul(count, _word(words))
     places = [b.add(first, _word(k)) for k in range(words)]
     dynamic = ir.DenseI32ArrayAttr.get([-(1 << 31)])
-    return [b.make("llvm.getelementptr", pointer, [start, place], elem_type=ir.TypeAttr.get(i64),
-                   rawConstantIndices=dynamic) for place in places]
+    return [
+        b.make(
+            "llvm.getelementptr",
+            pointer,
+            [start, place],
+            elem_type=ir.TypeAttr.get(i64),
+            rawConstantIndices=dynamic,
+        )
+        for place in places
+    ]
 
 
 def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
@@ -66,7 +84,11 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
         old = b.make("llvm.inttoptr", pointer_type(), [_read(header, _ADDRESS)])
         new = _call("malloc", [pointer_type()], b.mul(capacity, _word(8 * words))).result
-        b.effect("llvm.intr.memcpy", [new, old, b.mul(count, _word(8 * words))], isVolatile=ir.BoolAttr.get(False))
+        b.effect(
+            "llvm.intr.memcpy",
+            [new, old, b.mul(count, _word(8 * words))],
+            isVolatile=ir.BoolAttr.get(False),
+        )
         _call("free", [], old)
         b.write(b.make("llvm.ptrtoint", b.integer_type(64), [new]), header, [b.index(_ADDRESS)])
         b.write(capacity, header, [b.index(_CAPACITY)])
@@ -97,8 +119,10 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
         count = b.sub(_read(header, _COUNT), _word(1))
         b.write(count, header, [b.index(_COUNT)])
         places = _entry(header, count, rank + 1)
-        indices = [b.make("arith.index_cast", b.index_type(), [b.make("llvm.load", i64, [place])])
-                   for place in places[:-1]]
+        indices = [
+            b.make("arith.index_cast", b.index_type(), [b.make("llvm.load", i64, [place])])
+            for place in places[:-1]
+        ]
         b.effect("field.store", [b.make("llvm.load", element, [places[-1]]), array, *indices])
         b.yield_()
 
@@ -110,9 +134,22 @@ def _close(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
 
 def _call(name: str, results: list[ir.Type], argument: ir.Value) -> ir.Operation:
     """A call of C's allocator, which GPUs have too; they lack `realloc`."""
-    return ir.Operation.create("llvm.call", results, [argument], {
-        "callee": ir.FlatSymbolRefAttr.get(name), "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0])})
+    return ir.Operation.create(
+        "llvm.call",
+        results,
+        [argument],
+        {
+            "callee": ir.FlatSymbolRefAttr.get(name),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0]),
+        },
+    )
 
 
-_HANDLERS = {"grad.open": _open, "grad.record": _record, "grad.mark": _mark, "grad.undo": _undo, "grad.close": _close}
+_HANDLERS = {
+    "grad.open": _open,
+    "grad.record": _record,
+    "grad.mark": _mark,
+    "grad.undo": _undo,
+    "grad.close": _close,
+}

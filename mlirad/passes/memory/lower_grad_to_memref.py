@@ -1,4 +1,6 @@
-"""Give saved values storage: the stack of the function where the loop is known to be short, the heap elsewhere."""
+"""Give saved values storage: the stack of the function where the loop is known to be short, the
+heap elsewhere."""
+
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_element
 from mlirad.errors import TaichiCompilationError
@@ -21,7 +23,9 @@ def lower_grad_to_memref(module: ir.Operation) -> None:
                 b.write(op.operands[0], _buffer(buffers, op, 1)[0], [op.operands[2]])
         elif op.name == "grad.pop":
             with before(op):
-                op.results[0].replace_all_uses_with(b.read(_buffer(buffers, op, 0)[0], [op.operands[1]]))
+                op.results[0].replace_all_uses_with(
+                    b.read(_buffer(buffers, op, 0)[0], [op.operands[1]])
+                )
         elif op.name == "grad.free":
             memory, on_heap = _buffer(buffers, op, 0)
             if on_heap:
@@ -32,10 +36,14 @@ def lower_grad_to_memref(module: ir.Operation) -> None:
         op.erase()
 
 
-def _buffer(buffers: dict[ir.Value, tuple[ir.Value, bool]], op: ir.Operation, number: int) -> tuple[ir.Value, bool]:
+def _buffer(
+    buffers: dict[ir.Value, tuple[ir.Value, bool]], op: ir.Operation, number: int
+) -> tuple[ir.Value, bool]:
     stack = op.operands[number]
     if stack not in buffers:
-        raise TaichiCompilationError("a stack that no 'grad.alloc' before it makes", source_location(op.location))
+        raise TaichiCompilationError(
+            "a stack that no 'grad.alloc' before it makes", source_location(op.location)
+        )
     return buffers[stack]
 
 
@@ -44,7 +52,13 @@ def _allocate(op: ir.Operation) -> tuple[ir.Value, bool]:
     trips = constant_integer(op.operands[0])
     if trips is not None and trips <= ON_STACK:
         type_ = ir.MemRefType.get([max(1, trips)], element)
-        return b.make("memref.alloca", type_, [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0])), False
+        return b.make(
+            "memref.alloca", type_, [], operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0])
+        ), False
     type_ = ir.MemRefType.get([ir.ShapedType.get_dynamic_size()], element)
-    return b.make("memref.alloc", type_, [op.operands[0]],
-                  operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0])), True
+    return b.make(
+        "memref.alloc",
+        type_,
+        [op.operands[0]],
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
+    ), True

@@ -1,8 +1,9 @@
 """Print every decision of a program, to compare those of its modes.
 
-Assumes `mark-rounding`, before anything is differentiated. A line names the decision by its place in the program's source,
-and has the bits of the floats that it is made of.
+Assumes `mark-rounding`, before anything is differentiated. A line names the decision by its place
+in the program's source, and has the bits of the floats that it is made of.
 """
+
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
@@ -11,7 +12,8 @@ from mlirad.ir.walk import before, operations
 
 
 def insert_decision_prints(root: ir.Operation) -> None:
-    """Print `decision`, its op and place, and the bits of its operands, for every decision marked."""
+    """Print `decision`, its op and place, and the bits of its operands, for every decision
+    marked."""
     for op in [op for op in operations(root) if DECISION in op.attributes and not len(op.regions)]:
         place = source_location(op.location)
         where = "" if place is None else f" {place.line}:{place.column}"
@@ -20,5 +22,8 @@ def insert_decision_prints(root: ir.Operation) -> None:
             floats = floats[:1]
         text = f"decision {op.name}{where}" + " {u}" * len(floats) + "\n"
         with before(op):
-            bits = [b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value]) for value in floats]
+            bits = [
+                b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value])
+                for value in floats
+            ]
             b.effect("field.print", bits, format=ir.StringAttr.get(text))

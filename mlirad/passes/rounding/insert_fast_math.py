@@ -1,7 +1,9 @@
 """Let LLVM reassociate sums into lanes, contract products into FMAs and use reciprocal estimates.
 
-A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode; those of derivatives are not.
+A program's own ops are marked with how they round (`mark-rounding`), which holds in every mode;
+those of derivatives are not.
 """
+
 from typing import Annotated
 
 from mlirad.bindings import ir
@@ -9,19 +11,26 @@ from mlirad.ir.limits import SomeOf
 from mlirad.ir.rounding import EXACT, rounds
 from mlirad.ir.walk import operations
 
-Flags = Annotated[str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))]
+Flags = Annotated[
+    str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))
+]
 
 
 def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arcp+afn+nsz") -> None:
-    """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their meaning."""
+    """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
+    meaning."""
     everything = flags.split("+")
-    fast, no_powi, no_estimate = (_attribute([f for f in everything if f not in without])
-                                  for without in ((), ("afn",), ("afn", "arcp")))
+    fast, no_powi, no_estimate = (
+        _attribute([f for f in everything if f not in without])
+        for without in ((), ("afn",), ("afn", "arcp"))
+    )
     for op in operations(root):
         if rounds(op) and EXACT not in op.attributes:
-            # LLVM makes an approximate power of an integer exponent a call of compiler-rt's __powisf2, which is not there.
-            op.attributes["fastmath"] = no_powi if op.name == "math.powf" else \
-                no_estimate if _needs_infinity(op) else fast
+            # LLVM makes an approximate power of an integer exponent a call of compiler-rt's
+            # __powisf2, which is not there.
+            op.attributes["fastmath"] = (
+                no_powi if op.name == "math.powf" else no_estimate if _needs_infinity(op) else fast
+            )
 
 
 def _attribute(flags: list[str]) -> ir.Attribute:
@@ -29,7 +38,8 @@ def _attribute(flags: list[str]) -> ir.Attribute:
 
 
 def _needs_infinity(op: ir.Operation) -> bool:
-    """Whether an op divides by a square root that may be 0: its estimate, refined, would be NaN there."""
+    """Whether an op divides by a square root that may be 0: its estimate, refined, would be NaN
+    there."""
     if op.name == "math.rsqrt":
         return not _is_raised(op.operands[0])
     if op.name != "arith.divf" or isinstance(op.operands[1], ir.BlockArgument):
@@ -43,7 +53,10 @@ def _is_raised(value: ir.Value) -> bool:
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.addf":
         return False
     for operand in value.owner.operation.operands:
-        if not isinstance(operand, ir.BlockArgument) and operand.owner.operation.name == "arith.constant" \
-                and ir.FloatAttr(operand.owner.operation.attributes["value"]).value > 0:
+        if (
+            not isinstance(operand, ir.BlockArgument)
+            and operand.owner.operation.name == "arith.constant"
+            and ir.FloatAttr(operand.owner.operation.attributes["value"]).value > 0
+        ):
             return True
     return False

@@ -1,12 +1,15 @@
 """Mark how each float op of a program rounds, once for all its modes.
 
-Assumes that locals are values, and that nothing is differentiated yet. A decision (a comparison, a cast to an integer, a
-choice of min or max, floor and its kin) comes out the same in the primal, its reverse and its tangents only if what it is
-made of is the same to the last bit. So what feeds decisions is exact, through memory that the function writes too.
-Elsewhere a product with what a loop carries is fused into the sum that alone uses it, and a sum over a loop may be taken in any
-order, of terms that are estimates. Other values, those stored in fields above all, are the same to the last bit in every
-mode. Derivatives, which come later, carry no mark: `insert-fast-math` may do with them as it likes.
+Assumes that locals are values, and that nothing is differentiated yet. A decision (a comparison, a
+cast to an integer, a choice of min or max, floor and its kin) comes out the same in the primal, its
+reverse and its tangents only if what it is made of is the same to the last bit. So what feeds
+decisions is exact, through memory that the function writes too. Elsewhere a product with what a
+loop carries is fused into the sum that alone uses it, and a sum over a loop may be taken in any
+order, of terms that are estimates. Other values, those stored in fields above all, are the same to
+the last bit in every mode. Derivatives, which come later, carry no mark: `insert-fast-math` may do
+with them as it likes.
 """
+
 from __future__ import annotations
 
 from typing import Any
@@ -21,9 +24,23 @@ from mlirad.ir.walk import constant_integer, functions
 
 REQUIRES = KERNELS
 
-_CHOOSE = frozenset({"arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "arith.remf", "math.absf",
-                     "math.copysign", "math.floor", "math.ceil", "math.round", "math.roundeven", "math.trunc",
-                     "grad.custom"})
+_CHOOSE = frozenset(
+    {
+        "arith.maximumf",
+        "arith.minimumf",
+        "arith.maxnumf",
+        "arith.minnumf",
+        "arith.remf",
+        "math.absf",
+        "math.copysign",
+        "math.floor",
+        "math.ceil",
+        "math.round",
+        "math.roundeven",
+        "math.trunc",
+        "grad.custom",
+    }
+)
 _STEPS = {"arith.addf": "add", "arith.subf": "add", "arith.mulf": "mul"}
 _WRITES = ("field.store", "field.atomic")
 _FUSED_TYPES = ("f32", "f64")
@@ -31,7 +48,8 @@ _SHORT, _SHORT_LANES = 8, 16  # trips
 
 
 def mark_rounding(module: ir.Operation) -> None:
-    """Mark float ops as exact, a product fused into a sum, or loose, and the decisions; what feeds these is exact."""
+    """Mark float ops as exact, a product fused into a sum, or loose, and the decisions; what feeds
+    these is exact."""
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
             _Marking(Graph(function)).run()
@@ -65,7 +83,9 @@ class _Marking:
             elif node.name == "grad.custom":
                 mark_exact(node.op.regions[PRIMAL])
             elif rounds(node.op):
-                node.op.attributes[LOOSE if node in loose else FUSED if node in products else EXACT] = unit
+                node.op.attributes[
+                    LOOSE if node in loose else FUSED if node in products else EXACT
+                ] = unit
                 if node in self.lanes:
                     node.op.attributes[LANES] = unit
 
@@ -92,8 +112,11 @@ class _Marking:
             return ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
         if node.name in _CHOOSE:
             return True
-        return node.name.startswith(("arith.", "math.")) and any(self.graph.floats[v] for v in node.operands) \
+        return (
+            node.name.startswith(("arith.", "math."))
+            and any(self.graph.floats[v] for v in node.operands)
             and not any(self.graph.floats[v] for v in node.results)
+        )
 
     def _follow(self, node: Node) -> None:
         if node.name in _WRITES and self._array(node) in self.arrays:
@@ -121,7 +144,9 @@ class _Marking:
         found = {node for node in self.graph.nodes() if self._is_shared_sum(node)}
         for loop in self.graph.nodes():
             if loop.name == "scf.for" and not self._is_short(loop):
-                for argument, last in zip(loop.blocks[0].arguments[1:], loop.blocks[0].terminator.operands):
+                for argument, last in zip(
+                    loop.blocks[0].arguments[1:], loop.blocks[0].terminator.operands
+                ):
                     if self.graph.floats[argument] and argument not in self.decisive:
                         found |= self._chain(loop, argument, last)
         for node in reversed(list(self.graph.nodes())):
@@ -132,7 +157,8 @@ class _Marking:
         return found
 
     def _lanes(self) -> set[Node]:
-        """The steps of sums over loops that decisions are made of, where nothing else reads what they have come to."""
+        """The steps of sums over loops that decisions are made of, where nothing else reads what
+        they have come to."""
         found = set()
         for loop in self.graph.nodes():
             if loop.name != "scf.for" or self._is_short(loop, _SHORT_LANES):
@@ -140,16 +166,28 @@ class _Marking:
             body = loop.blocks[0]
             for argument, last in zip(body.arguments[1:], body.terminator.operands):
                 step = self.graph.defined[last]
-                if argument in self.decisive and isinstance(step, Node) and step.name == "arith.addf" and step.block is body \
-                        and self.users.get(argument) == [step] and step.operands.count(argument) == 1 \
-                        and self.users.get(last) == [body.terminator] and body.terminator.operands.count(last) == 1:
+                if (
+                    argument in self.decisive
+                    and isinstance(step, Node)
+                    and step.name == "arith.addf"
+                    and step.block is body
+                    and self.users.get(argument) == [step]
+                    and step.operands.count(argument) == 1
+                    and self.users.get(last) == [body.terminator]
+                    and body.terminator.operands.count(last) == 1
+                ):
                     found.add(step)
         return found
 
     def _is_shared_sum(self, node: Node) -> bool:
-        """Whether an update adds to an element that other iterations may add to as well, in no order."""
-        if node.name != "field.atomic" or self._array(node) in self.arrays or self._decides(node) \
-                or not self.graph.floats[node.operands[0]]:
+        """Whether an update adds to an element that other iterations may add to as well, in no
+        order."""
+        if (
+            node.name != "field.atomic"
+            or self._array(node) in self.arrays
+            or self._decides(node)
+            or not self.graph.floats[node.operands[0]]
+        ):
             return False
         loops = [owner for owner in node.owners if owner.name == "scf.parallel"]
         own = {v for loop in loops for v in loop.induction}
@@ -162,7 +200,8 @@ class _Marking:
         return low is not None and high is not None and high - low <= trips
 
     def _chain(self, loop: Node, argument: int, last: int) -> set[Node]:
-        """The steps from a carried value to what the next iteration gets; none where it is used in another way."""
+        """The steps from a carried value to what the next iteration gets; none where it is used in
+        another way."""
         steps: set[Node] = set()
         values, pending = {argument}, [argument]
         while pending:
@@ -188,9 +227,17 @@ class _Marking:
         """What a partial sum becomes at a use; None where the use is no step of a sum."""
         if user.name in _STEPS:
             once = user.operands.count(value) == 1
-            return list(user.results) if once and (user.name != "arith.subf" or user.operands[0] == value) else None
+            return (
+                list(user.results)
+                if once and (user.name != "arith.subf" or user.operands[0] == value)
+                else None
+            )
         owner = user if user.blocks else user.block.owner
-        if owner is None or owner.name not in ("scf.for", "scf.if") or (user.blocks and value not in user.operands[3:]):
+        if (
+            owner is None
+            or owner.name not in ("scf.for", "scf.if")
+            or (user.blocks and value not in user.operands[3:])
+        ):
             return None
         if not user.blocks and user is not user.block.terminator:
             return None
@@ -199,15 +246,23 @@ class _Marking:
     # Products that are not rounded.
 
     def _products(self, loose: set[Node]) -> set[Node]:
-        """The products that become one op with the sum that alone uses them, at most one for a sum: those that wait for the
-        iteration before, or are a term of a sum in lanes. Elsewhere the time is not worth another rounding."""
+        """The products that become one op with the sum that alone uses them, at most one for a sum:
+        those that wait for the iteration before, or are a term of a sum in lanes. Elsewhere the
+        time is not worth another rounding."""
         found = set()
         for node in self.graph.nodes():
-            if node.name in ("arith.addf", "arith.subf") and node not in loose \
-                    and (node.results[0] not in self.decisive or node in self.lanes) \
-                    and str(node.op.results[0].type) in _FUSED_TYPES:
-                products = [p for v in node.operands if (p := self._product_of(v, node)) is not None]
-                found.update([p for p in products if node in self.lanes or self._is_carried(p)][-1:])
+            if (
+                node.name in ("arith.addf", "arith.subf")
+                and node not in loose
+                and (node.results[0] not in self.decisive or node in self.lanes)
+                and str(node.op.results[0].type) in _FUSED_TYPES
+            ):
+                products = [
+                    p for v in node.operands if (p := self._product_of(v, node)) is not None
+                ]
+                found.update(
+                    [p for p in products if node in self.lanes or self._is_carried(p)][-1:]
+                )
         return found
 
     def _product_of(self, value: int, user: Node) -> Node | None:
@@ -220,5 +275,10 @@ class _Marking:
 
     def _is_carried(self, product: Node) -> bool:
         """Whether a product waits for the iteration before."""
-        blocks = [made for v in product.operands if isinstance(made := self.graph.defined[v], BlockNode)]
-        return any(block.owner is not None and block.owner.name in ("scf.for", "scf.while") for block in blocks)
+        blocks = [
+            made for v in product.operands if isinstance(made := self.graph.defined[v], BlockNode)
+        ]
+        return any(
+            block.owner is not None and block.owner.name in ("scf.for", "scf.while")
+            for block in blocks
+        )

@@ -1,8 +1,9 @@
 """Fuse products with the sums that use them, where `mark-rounding` said so.
 
-Assumes a target with a fused multiply-add, and that nothing but sums uses a product marked `field.fused`. Afterwards no op
-is marked so.
+Assumes a target with a fused multiply-add, and that nothing but sums uses a product marked
+`field.fused`. Afterwards no op is marked so.
 """
+
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.rounding import EXACT, FUSED

@@ -1,9 +1,12 @@
-"""Add up the sums over loops that decisions are made of in lanes, by an order that depends on nothing but the trips.
+"""Add up the sums over loops that decisions are made of in lanes, by an order that depends on
+nothing but the trips.
 
-Assumes fields as memrefs, and sums marked `field.lanes`: what a loop carries and yields with something added. Term k of such a
-sum goes to lane k mod 16, and the lanes are added in halves at the end, so that the sum is the same to the bit in every mode
-of a kernel, whatever else its loops hold there. Where all of a loop is sums of neighbouring elements, 16 terms are a vector.
+Assumes fields as memrefs, and sums marked `field.lanes`: what a loop carries and yields with
+something added. Term k of such a sum goes to lane k mod 16, and the lanes are added in halves at
+the end, so that the sum is the same to the bit in every mode of a kernel, whatever else its loops
+hold there. Where all of a loop is sums of neighbouring elements, 16 terms are a vector.
 """
+
 from __future__ import annotations
 
 from mlirad.bindings import ir
@@ -31,7 +34,9 @@ def split_sums(module: ir.Operation) -> None:
     for function in functions(module):
         for loop in [op for op in operations(function) if op.name == "scf.for"]:
             steps = [(position, _step(loop, position)) for position in range(len(loop.results))]
-            sums = [_Sum(function, loop, position, step) for position, step in steps if step is not None]
+            sums = [
+                _Sum(function, loop, position, step) for position, step in steps if step is not None
+            ]
             if sums:
                 _split(loop, sums)
 
@@ -53,14 +58,20 @@ def _step(loop: ir.Operation, position: int) -> ir.Operation | None:
 class _Sum:
     """One sum of a loop: its step, and the memory of its lanes."""
 
-    def __init__(self, function: ir.Operation, loop: ir.Operation, position: int, step: ir.Operation) -> None:
+    def __init__(
+        self, function: ir.Operation, loop: ir.Operation, position: int, step: ir.Operation
+    ) -> None:
         self.loop, self.position, self.step = loop, position, step
         self.carried = loop.regions[0].blocks[0].arguments[1 + position]
         self.type = step.results[0].type
         with at_start(entry_of(function), loop.location):
             self.vector = ir.VectorType.get([_WIDTH], self.type)
-            self.lanes = b.make("memref.alloca", ir.MemRefType.get([_WIDTH], self.type), [],
-                                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]))
+            self.lanes = b.make(
+                "memref.alloca",
+                ir.MemRefType.get([_WIDTH], self.type),
+                [],
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+            )
 
     def zeros(self) -> ir.Value:
         """16 zeros."""
@@ -72,9 +83,12 @@ class _Sum:
         b.effect("vector.store", [vector, self.lanes, b.index(0)])
 
     def add_in_place(self, trip: ir.Value) -> None:
-        """Let the step of a trip add to its lane, and the loop carry nothing; inserts in front of the step."""
+        """Let the step of a trip add to its lane, and the loop carry nothing; inserts in front of
+        the step."""
         lane = b.make("arith.remui", b.index_type(), [trip, b.index(_WIDTH)])
-        self.step.operands[list(self.step.operands).index(self.carried)] = b.read(self.lanes, [lane])
+        self.step.operands[list(self.step.operands).index(self.carried)] = b.read(
+            self.lanes, [lane]
+        )
         terminator = block_operations(self.step.block)[-1]
         with before(terminator):
             b.write(self.step.results[0], self.lanes, [lane])
@@ -86,10 +100,21 @@ class _Sum:
         while width > 1:
             width //= 2
             half = ir.VectorType.get([width], self.type)
-            parts = [b.make("vector.extract_strided_slice", half, [value], offsets=_numbers(start), sizes=_numbers(width),
-                            strides=_numbers(1)) for start in (0, width)]
+            parts = [
+                b.make(
+                    "vector.extract_strided_slice",
+                    half,
+                    [value],
+                    offsets=_numbers(start),
+                    sizes=_numbers(width),
+                    strides=_numbers(1),
+                )
+                for start in (0, width)
+            ]
             value = b.make("arith.addf", half, parts)
-        one = b.make("vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0]))
+        one = b.make(
+            "vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0])
+        )
         total = b.make("arith.addf", self.type, [self.loop.operands[3 + self.position], one])
         total.owner.operation.attributes[EXACT] = ir.UnitAttr.get()
         return total
@@ -134,8 +159,11 @@ class _Lanes:
         """Whether a loop is all sums, of what is computed alike for neighbouring elements."""
         body = loop.regions[0].blocks[0]
         ops = block_operations(body)[:-1]
-        return len(sums) == len(loop.results) and constant_integer(loop.operands[2]) == 1 and \
-            all(_is_spread(op) or _is_neighbours(loop, op) or _is_index(op) for op in ops)
+        return (
+            len(sums) == len(loop.results)
+            and constant_integer(loop.operands[2]) == 1
+            and all(_is_spread(op) or _is_neighbours(loop, op) or _is_index(op) for op in ops)
+        )
 
     def run(self) -> ir.Value:
         """Emit the loop, and write its lanes; where the other trips begin."""
@@ -166,20 +194,27 @@ class _Lanes:
             return
         vector = ir.VectorType.get([_WIDTH], op.results[0].type)
         if op.name == "memref.load":
-            self.vectors[op.results[0]] = b.make("vector.load", vector, [self.scalars.get(v, v) for v in op.operands])
+            self.vectors[op.results[0]] = b.make(
+                "vector.load", vector, [self.scalars.get(v, v) for v in op.operands]
+            )
             return
         attributes = {name: op.attributes[name] for name in op.attributes}
-        self.vectors[op.results[0]] = b.make(op.name, vector, [self._vector(v) for v in op.operands], **attributes)
+        self.vectors[op.results[0]] = b.make(
+            op.name, vector, [self._vector(v) for v in op.operands], **attributes
+        )
 
     def _vector(self, value: ir.Value) -> ir.Value:
         if value not in self.vectors:
-            self.vectors[value] = b.make("vector.broadcast", ir.VectorType.get([_WIDTH], value.type), [value])
+            self.vectors[value] = b.make(
+                "vector.broadcast", ir.VectorType.get([_WIDTH], value.type), [value]
+            )
         return self.vectors[value]
 
 
 def _is_index(op: ir.Operation) -> bool:
-    return op.name in ("arith.addi", "arith.subi", "arith.muli", "arith.constant") and \
-        isinstance(op.results[0].type, ir.IndexType)
+    return op.name in ("arith.addi", "arith.subi", "arith.muli", "arith.constant") and isinstance(
+        op.results[0].type, ir.IndexType
+    )
 
 
 def _is_spread(op: ir.Operation) -> bool:
@@ -194,8 +229,12 @@ def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:
     memref = ir.MemRefType(op.operands[0].type)
     strides, _ = memref.get_strides_and_offset()
     indices = list(op.operands)[1:]
-    return bool(indices) and strides[-1] == 1 and _moves_by_one(loop, indices[-1]) and \
-        not any(is_defined_in(v, loop) for v in (op.operands[0], *indices[:-1]))
+    return (
+        bool(indices)
+        and strides[-1] == 1
+        and _moves_by_one(loop, indices[-1])
+        and not any(is_defined_in(v, loop) for v in (op.operands[0], *indices[:-1]))
+    )
 
 
 def _moves_by_one(loop: ir.Operation, index: ir.Value) -> bool:
@@ -204,5 +243,6 @@ def _moves_by_one(loop: ir.Operation, index: ir.Value) -> bool:
     if isinstance(index, ir.BlockArgument) or index.owner.operation.name != "arith.addi":
         return False
     left, right = index.owner.operation.operands
-    return (_moves_by_one(loop, left) and not is_defined_in(right, loop)) or \
-        (_moves_by_one(loop, right) and not is_defined_in(left, loop))
+    return (_moves_by_one(loop, left) and not is_defined_in(right, loop)) or (
+        _moves_by_one(loop, right) and not is_defined_in(left, loop)
+    )
