@@ -11,7 +11,7 @@ import numpy as np
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
-from mlirad.runtime.memory import allocate
+from mlirad.runtime.memory.host import allocate
 from mlirad.runtime.program import Program, program
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
-from mlirad.runtime.memory import Allocation, FieldMemory
+from mlirad.runtime.memory.host import Allocation, FieldMemory
 from mlirad.runtime.own import OfThread, Own
 from mlirad.runtime.poles import Poles
 

@@ -30,7 +30,7 @@ from mlirad.pipeline.pipelines import (
 )
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
-from mlirad.runtime.cpu import (
+from mlirad.runtime.executor.cpu import (
     CompiledKernel,
     Memory,
     Parameter,

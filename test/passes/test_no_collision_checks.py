@@ -12,7 +12,7 @@ import pytest
 import mlirad as ti
 from benchmarks.workload import GRADIENT_SIZES
 from mlirad.examples import gravity, throw
-from mlirad.runtime.cpu import CompiledKernel
+from mlirad.runtime.executor.cpu import CompiledKernel
 from mlirad.runtime.variant import Variant
 
 

@@ -17,8 +17,8 @@ from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.lang.kernel import flat_values
 from mlirad.pipeline.pipelines import TARGET_CPU, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.cpu import CompiledKernel, Memory, parameters_of
-from mlirad.runtime.memory import Allocation
+from mlirad.runtime.executor.cpu import CompiledKernel, Memory, parameters_of
+from mlirad.runtime.memory.host import Allocation
 from mlirad.runtime.program import program
 
 NOT_COMPARED = ("printing",)

@@ -28,7 +28,7 @@ from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.layout import PlacedField, Root, SNode
 from mlirad.lang.matrix import ElementMatrix
-from mlirad.runtime.memory import FieldMemory
+from mlirad.runtime.memory.host import FieldMemory
 from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType
 
