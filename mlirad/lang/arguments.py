@@ -21,6 +21,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import in_range
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import program
 from mlirad.types import DataType, from_numpy, resolve
 
@@ -74,6 +75,12 @@ class ArrayBuffer:
     name: str = ""  # of the parameter
     is_mirror: bool = False  # a tape's copy of the array that was given
     is_read_only: bool = False
+
+    def elements(self) -> Elements:
+        """The elements: of our memory, or of the user's."""
+        if isinstance(self.owner, Ndarray):
+            return self.owner.elements
+        return program().executor.memory.given(self.array())
 
     def array(self) -> np.ndarray[Any, Any]:
         """The elements, as a view."""

@@ -28,7 +28,7 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame
 from mlirad.lang.read_only import check_writeable
 from mlirad.lang.watched import Read, watch
-from mlirad.runtime.executor.cpu import CompiledKernel
+from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant, declare_trees
@@ -50,7 +50,7 @@ class _Ready:
 
     program: Program
     variant: Variant
-    code: CompiledKernel
+    code: Code
     ranges: Sequence[tuple[type, float, float]]
 
 

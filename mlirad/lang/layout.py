@@ -11,7 +11,7 @@ import numpy as np
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
-from mlirad.runtime.memory.host import allocate
+from mlirad.runtime.memory.field import allocate
 from mlirad.runtime.program import Program, program
 
 if TYPE_CHECKING:
@@ -275,7 +275,8 @@ class Root(SNode):
             body = _declare(tree, member, [])
             return f'"snode.root"() ({{\n{body}\n}}) {{sym_name = "S{number}"}} : () -> ()'
 
-        memory = allocate(declare(), {field.symbol: field.dtype.numpy for field in found})
+        dtypes = {field.symbol: field.dtype.numpy for field in found}
+        memory = allocate(declare(), dtypes, self.program.executor.memory)
         for field in found:
             field.attach(memory[field.symbol], declare)
         return True

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.frontend.python import matrix as fm
+from mlirad.runtime.memory.memory import Elements
 
 
 class Matrix(fm.Matrix):
@@ -52,18 +53,18 @@ class ElementMatrix(Matrix):
 
     def __init__(
         self,
-        view: np.ndarray[Any, Any],
+        elements: Elements,
         index: tuple[int, ...],
         shape: tuple[int, ...],
         note_write: Callable[[tuple[int, ...]], None],
         fitting: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
     ) -> None:
-        object.__setattr__(self, "_target", (view, index, note_write, fitting))
+        object.__setattr__(self, "_target", (elements, index, note_write, fitting))
         self._set(
             shape[0],
             shape[1] if len(shape) > 1 else 1,
             len(shape),
-            view[index].reshape(-1).tolist(),
+            _flat(elements.get(index), len(shape)),
         )
 
     def like(self, entries: list[Any]) -> fm.Matrix:
@@ -85,9 +86,14 @@ class ElementMatrix(Matrix):
                 self._write((position,), item)
 
     def _write(self, position: tuple[int, ...], value: Any) -> None:
-        view, index, note_write, fitting = self._target
-        extents = view.shape[len(index) :]
+        elements, index, note_write, fitting = self._target
+        extents = elements.shape[len(index) :]
         place = (*index, *(int(p) % extent for p, extent in zip(position, extents)))
         fitted = fitting(np.asarray(value))
         note_write(place)
-        view[place] = fitted
+        elements.put(place, fitted)
+
+
+def _flat(entries: list[Any], rank: int) -> list[Any]:
+    """The entries of a matrix, row by row."""
+    return [entry for row in entries for entry in row] if rank > 1 else entries

@@ -38,9 +38,9 @@ class Ndarray:
             {id(self): size}, f"an ndarray of shape {shape} of {dtype}{list(element_shape) or ''}"
         )
         finalize(self, self.program.capacity.give_back, id(self)).atexit = False
-        self.values = np.zeros(shape + element_shape, dtype.numpy)
-        self.address = self.values.ctypes.data
-        self.dims = self.values.shape
+        memory = self.program.executor.memory
+        self.elements = memory.array(dtype.numpy, shape + element_shape)
+        self.address, self.dims = self.elements.address, self.elements.shape
         self.grad: Ndarray | None = (
             Ndarray(dtype, shape, element_shape, False) if needs_grad else None
         )
@@ -49,6 +49,11 @@ class Ndarray:
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
         self.program.arrays.add(self)
+
+    @property
+    def values(self) -> np.ndarray[Any, Any]:
+        """Until nothing outside memory holds views: one."""
+        return self.elements.view
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
@@ -80,12 +85,12 @@ class Ndarray:
     def clear_gradient(self) -> None:
         """Set the gradient to 0, where there is one."""
         if self.grad is not None:
-            self.grad.values.fill(0)
+            self.grad.elements.fill(0)
 
     def clear_tangents(self) -> None:
         """Set the tangents in all directions to 0."""
         for one in self.tangents:
-            one.values.fill(0)
+            one.elements.fill(0)
 
     def _index(self, key: Any) -> tuple[int, ...]:
         parts = key_parts(key)
@@ -115,9 +120,9 @@ class Ndarray:
         self._note_read()
         if self.element_shape:
             return ElementMatrix(
-                self.values, index, self.element_shape, self._note_write, self._fitting
+                self.elements, index, self.element_shape, self._note_write, self._fitting
             )
-        return self.values[index].item()
+        return self.elements.get(index)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         index = self._index(key)
@@ -125,7 +130,7 @@ class Ndarray:
             np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
         )
         self._note_write(index)
-        self.values[index] = values
+        self.elements.put(index, values)
 
     def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return fitting_array(values, self.dtype, "an ndarray")
@@ -136,29 +141,28 @@ class Ndarray:
             np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
         )
         self._note_write()
-        self.values[...] = values
+        self.elements.write(values)
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy, of shape `shape + element_shape`."""
         self._note_read()
-        return self.values.copy()
+        return self.elements.read()
 
     def from_numpy(self, values: Any) -> None:
         """Set all elements. Raises ValueError for another shape."""
         array = np.asarray(values)
-        if array.shape != self.values.shape:
+        if array.shape != self.dims:
             raise ValueError(
-                f"from_numpy: the ndarray has shape {self.values.shape}, the array has "
-                f"{array.shape}"
+                f"from_numpy: the ndarray has shape {self.dims}, the array has {array.shape}"
             )
         array = self._fitting(array)
         self._note_write()
-        self.values[...] = array
+        self.elements.write(array)
 
     def copy_from(self, other: Ndarray) -> None:
         """Set all elements from an ndarray of the same shape."""
         other._note_read()
-        self.from_numpy(other.values)
+        self.from_numpy(other.elements.read())
 
     def __len__(self) -> int:
         return self.shape[0]

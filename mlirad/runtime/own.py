@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from mlirad.runtime.memory.host import Allocation
+    from mlirad.runtime.memory.memory import Allocation
 
 
 class Own:

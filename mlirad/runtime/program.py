@@ -13,7 +13,9 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
-from mlirad.runtime.memory.host import Allocation, FieldMemory
+from mlirad.runtime.executor.choice import executor_of
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.memory.memory import Allocation
 from mlirad.runtime.own import OfThread, Own
 from mlirad.runtime.poles import Poles
 
@@ -23,6 +25,7 @@ class Program:
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.executor = executor_of(config.arch)
         self.fields: dict[str, FieldMemory] = {}
         self.gradients: dict[str, FieldMemory] = {}
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
@@ -139,7 +142,8 @@ class Program:
         """A byte an element of a field, for `insert-access-checks` in the calling thread."""
         checks = self.own.checks
         if symbol not in checks:
-            checks[symbol] = Allocation(prod(self.fields[symbol].layout.shape))
+            size = prod(self.fields[symbol].layout.shape)
+            checks[symbol] = self.executor.memory.allocate(size)
         return checks[symbol]
 
     @in_turn

@@ -30,13 +30,8 @@ from mlirad.pipeline.pipelines import (
 )
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
-from mlirad.runtime.executor.cpu import (
-    CompiledKernel,
-    Memory,
-    Parameter,
-    has_fused_multiply_add,
-    parameters_of,
-)
+from mlirad.runtime.executor.cpu import has_fused_multiply_add, parameters_of
+from mlirad.runtime.executor.executor import Code, Located, Lowered
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
@@ -66,17 +61,15 @@ _TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 class Derivative:
     """The reverse of a kernel, for the gradients that fields had when it was asked for."""
 
-    code: CompiledKernel
+    code: Code
     footprints: Footprints
     tangents: int  # that it computes too
-    check: CompiledKernel | None  # of what is not known while compiling
+    check: Code | None  # of what is not known while compiling
 
 
 @dataclass
 class _Lowered:
-    module: ir.Module
-    parameters: list[Parameter]
-    messages: list[str]
+    kernel: Lowered
     may_collide: bool
 
 
@@ -87,7 +80,7 @@ class Variant:
         self.kernel = kernel
         self.program = program
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
-        self.compiled: dict[str, CompiledKernel] = {}
+        self.compiled: dict[str, Code] = {}
         self._may_collide: dict[str, bool] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
@@ -237,7 +230,11 @@ class Variant:
                 "grad.collisions" in function.attributes for function in functions(module.operation)
             )
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
-        return _Lowered(module, parameters, messages, may_collide)
+        checks = mode in (COLLISIONS, TANGENT_COLLISIONS)
+        failure = TaichiRuntimeError if checks else TaichiAssertionError
+        name, results = self.kernel.name, self.kernel.results
+        kernel = Lowered(module, name, parameters, results, messages, failure)
+        return _Lowered(kernel, may_collide)
 
     def footprints(self) -> Footprints:
         """What a launch writes and what its reverse reads. Raises TaichiCompilationError where
@@ -281,39 +278,28 @@ class Variant:
             return None
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
 
-    def code(self, mode: str) -> CompiledKernel:
+    def code(self, mode: str) -> Code:
         """The compiled code of a mode, made once."""
         found = self.compiled.get(mode)
         return found if found is not None else self._compile(mode)
 
     @in_turn
-    def _compile(self, mode: str) -> CompiledKernel:
+    def _compile(self, mode: str) -> Code:
         found = self.compiled.get(mode)
         if found is None and mode == "primal" and self.primal is not None:
             found = self.compiled[mode] = self.primal.code(mode)
         if found is None:
             lowered = self._lower(mode)
-            parallel = self.program.config.cpu_max_num_threads > 1
             with context():
-                found = CompiledKernel(
-                    lowered.module,
-                    self.kernel.name,
-                    lowered.parameters,
-                    self._memory,
-                    results=self.kernel.results,
-                    messages=lowered.messages,
-                    parallel=parallel,
-                    opt_level=self.program.config.opt_level,
-                    failure=TaichiRuntimeError
-                    if mode in (COLLISIONS, TANGENT_COLLISIONS)
-                    else TaichiAssertionError,
+                found = self.program.executor.compile(
+                    lowered.kernel, self._memory, self.program.config
                 )
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
 
     @in_turn
-    def collision_check(self, mode: str) -> CompiledKernel | None:
+    def collision_check(self, mode: str) -> Code | None:
         """What has to run before a derivative's mode, where iterations may meet as far as is known
         while compiling."""
         self.code(mode)
@@ -321,7 +307,7 @@ class Variant:
             return None
         return self.code(COLLISIONS if mode.endswith("reverse") else TANGENT_COLLISIONS)
 
-    def _memory(self, symbol: str) -> Memory:
+    def _memory(self, symbol: str) -> Located:
         memory = self.program.fields.get(symbol)
         if memory is None:
             raise TaichiRuntimeError(
@@ -358,7 +344,7 @@ class Variant:
             )
         derivative.code.launch(values)
 
-    def check(self, check: CompiledKernel | None, values: Sequence[Any]) -> None:
+    def check(self, check: Code | None, values: Sequence[Any]) -> None:
         """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in
         an element."""
         if check is not None:

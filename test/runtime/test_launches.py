@@ -17,8 +17,9 @@ from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.lang.kernel import flat_values
 from mlirad.pipeline.pipelines import TARGET_CPU, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.executor.cpu import CompiledKernel, Memory, parameters_of
-from mlirad.runtime.memory.host import Allocation
+from mlirad.runtime.executor.cpu import CompiledKernel, parameters_of
+from mlirad.runtime.executor.executor import Located
+from mlirad.runtime.memory.host import HostAllocation
 from mlirad.runtime.program import program
 
 NOT_COMPARED = ("printing",)
@@ -53,7 +54,7 @@ class Launches:
         self.mode = mode
         if self.variant.kernel.uses_seed:
             self.values.append(1234)
-        self.shared: dict[str, Allocation] = {}
+        self.shared: dict[str, HostAllocation] = {}
         with context(), self.variant.kernel.module.operation.location:
             module = ir.Module.parse(str(self.variant.kernel.module))
             run_pipeline(module.operation, join(cuda_stages(reverse=mode == "reverse")[:-1]))
@@ -66,12 +67,12 @@ class Launches:
             run_pipeline(module.operation, f"builtin.module({TARGET_CPU.format(fast='')})")
             self.code = CompiledKernel(module, name, parameters, self.memory, parallel=False)
 
-    def memory(self, symbol: str) -> Memory:
+    def memory(self, symbol: str) -> Located:
         """Where the host would have the GPU keep a field: what launches share starts with
         rubbish."""
         if not symbol.startswith(("$launch", "$results")):
             return program().fields[symbol]
-        made = self.shared.setdefault(symbol, Allocation(4096))
+        made = self.shared.setdefault(symbol, HostAllocation(4096))
         made.data[:] = 0x55
         return made
 

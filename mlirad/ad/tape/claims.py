@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.memory.host import FieldMemory
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 

@@ -150,7 +150,7 @@ class Tape:
         if not self.program.config.debug:
             warnings.warn(_NO_DEBUG, stacklevel=3)
         for allocation in self.program.own.checks.values():
-            allocation.data.fill(0)
+            allocation.clear()
 
     @property
     def _primal_mode(self) -> str:

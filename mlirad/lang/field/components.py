@@ -71,7 +71,7 @@ class ComponentField:
         values = memory.read()
         values[where] = fitting_array(array, self.dtype, f"field '{self.whole.symbol}'")
         self.whole.note_write(
-            (*(slice(None),) * (memory.view.ndim - len(self.position)), *self.position)
+            (*(slice(None),) * (len(memory.elements.shape) - len(self.position)), *self.position)
         )
         memory.write(values)
 

@@ -28,7 +28,7 @@ from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.layout import PlacedField, Root, SNode
 from mlirad.lang.matrix import ElementMatrix
-from mlirad.runtime.memory.host import FieldMemory
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType
 
@@ -300,10 +300,11 @@ class Field:
         memory = self.located()
         index = self._index(key, memory)
         self._note_read()
-        value = memory.view[index]
         if not self.element_shape:
-            return value.item()
-        return ElementMatrix(memory.view, index, self.element_shape, self.note_write, self._fitting)
+            return memory.elements.get(index)
+        return ElementMatrix(
+            memory.elements, index, self.element_shape, self.note_write, self._fitting
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         memory = self.located()
@@ -315,9 +316,9 @@ class Field:
                 raise TaichiTypeError(
                     f"value of shape {values.shape} for an element of shape {self.element_shape}"
                 )
-            memory.view[index] = self._fitting(values)
+            memory.elements.put(index, self._fitting(values))
         else:
-            memory.view[index] = self._fitting_number(value)
+            memory.elements.put(index, self._fitting_number(value))
 
     def note_write(self, index: tuple[int | slice, ...] | None = None) -> None:
         """Count a write from Python and tell the tape: to everything, or to a place in the view of
@@ -350,7 +351,7 @@ class Field:
                 np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
             )
             self.note_write()
-            memory.view[...] = values
+            memory.elements.write(values)
         else:
             number = self._fitting_number(value)
             self.note_write()

@@ -7,17 +7,19 @@ import ctypes.util
 import platform
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from struct import Struct
-from typing import Any, Protocol
+from typing import Any
 
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.passes.checks.insert_access_checks import CHECK
 from mlirad.passes.memory.lower_field_assert import RECORD, RECORD_SIZE
+from mlirad.runtime.config import Config
+from mlirad.runtime.executor.executor import Code, Executor, Located, Lowered, Parameter
 from mlirad.runtime.failures import raise_recorded
+from mlirad.runtime.memory.host import HostMemory
 from mlirad.types import DataType
 
 _CTYPES = {
@@ -64,16 +66,6 @@ def has_fused_multiply_add() -> bool:
     return "fma" in flags.split()
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a lowered kernel: a value of the launch, a field's pointer, or the pointer for
-    results."""
-
-    type: str
-    symbol: str | None = None
-    is_results: bool = False
-
-
 def parameters_of(module: ir.Module, name: str) -> list[Parameter]:
     """The parameters of a function of a module behind `lower-field-to-memref`."""
     for op in module.body.operations:
@@ -116,14 +108,6 @@ def openmp_library() -> str:
     )
 
 
-class Memory(Protocol):
-    """What has an address."""
-
-    @property
-    def address(self) -> int:
-        """Where it is."""
-
-
 class Frame:
     """The arguments of one launch, packed: the values that it sets, what it returns, what it found
     wrong.
@@ -133,7 +117,7 @@ class Frame:
     """
 
     def __init__(
-        self, parameters: Sequence[Parameter], memory: Mapping[str, Memory], result_count: int
+        self, parameters: Sequence[Parameter], memory: Mapping[str, Located], result_count: int
     ) -> None:
         self.values: list[Any] = []
         self.results: Any = None
@@ -160,7 +144,7 @@ class Frame:
         self.values += checks
 
 
-class CompiledKernel:
+class CompiledKernel(Code):
     """Machine code of one kernel. Any number of threads may launch it: each launch has a frame to
     itself."""
 
@@ -169,7 +153,7 @@ class CompiledKernel:
         module: ir.Module,
         name: str,
         parameters: Sequence[Parameter],
-        find: Callable[[str], Memory],
+        find: Callable[[str], Located],
         *,
         results: Sequence[DataType] = (),
         messages: Sequence[str] = (),
@@ -229,4 +213,27 @@ class CompiledKernel:
         frame = next(iter(self._idle[-1:]), None)
         return frame is not None and all(
             type(slot)(value).value == slot.value for slot, value in zip(frame.values, values)
+        )
+
+
+class CpuExecutor(Executor):
+    """This machine's CPU."""
+
+    def __init__(self) -> None:
+        self.memory = HostMemory()
+
+    def compile(
+        self, lowered: Lowered, find: Callable[[str], Located], config: Config
+    ) -> CompiledKernel:
+        """Machine code."""
+        return CompiledKernel(
+            lowered.module,
+            lowered.name,
+            lowered.parameters,
+            find,
+            results=lowered.results,
+            messages=lowered.messages,
+            opt_level=config.opt_level,
+            parallel=config.cpu_max_num_threads > 1,
+            failure=lowered.failure,
         )

@@ -1,28 +1,37 @@
-"""Memory of layout trees: one zeroed, aligned allocation a tree, and NumPy views of the fields in
-it."""
+"""Memory of the host: what a CPU computes on."""
 
 from __future__ import annotations
 
 import ctypes
 import itertools
+import zlib
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from mlirad import types
-from mlirad.bindings import ir
-from mlirad.dialect import context
-from mlirad.dialect.snode import FieldLayout, layouts, root_sizes
-from mlirad.dialect.turn import in_turn
+from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.footprints import Box
+from mlirad.runtime.memory.memory import (
+    Allocation,
+    Arena,
+    DType,
+    Elements,
+    Index,
+    Kept,
+    Memory,
+    Values,
+)
 
 ALIGNMENT = 64
 LARGE = 1 << 16
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
-_DTYPES = {"i1": types.u1.numpy}
+_FIRST, _LARGEST, _KEPT_ALIGNMENT = 1 << 14, 1 << 25, 16
+_BLOCK, _SMALL = 1 << 16, 1 << 12
 
 
-class Allocation:
-    """Bytes at an aligned address, zero at first.
+class HostAllocation(Allocation):
+    """Bytes at an aligned address.
 
     Large ones start at different places within a page: elements of the same index would meet in one
     set of the cache, and a loop over a field, its tangents and its adjoint reads all of them.
@@ -38,68 +47,202 @@ class Allocation:
         self.address = self.data.ctypes.data
         self.size = size
 
+    def clear(self) -> None:
+        """Set all bytes to 0."""
+        self.data.fill(0)
 
-class FieldMemory:
-    """Where a field lies, and its elements as a NumPy view: a dimension for each level of each
-    axis, then components.
 
-    For a field without nested blocks the view has exactly the field's index axes.
-    """
+class HostElements(Elements):
+    """Elements as NumPy sees them."""
 
-    def __init__(self, layout: FieldLayout, allocation: Allocation, dtype: np.dtype[Any]) -> None:
-        self.layout = layout
-        self.address = allocation.address + layout.offset
-        self.allocation = allocation
-        rank = len(layout.index_shape)
-        levels = [level for axis in range(rank) for level in layout.of_axis(axis)]
-        shape = [level.extent for level in levels] + list(layout.component_shape)
-        strides = [level.stride for level in levels] + list(layout.component_strides)
-        self.view = np.ndarray(shape, dtype, allocation.data.data, layout.offset, strides)
-        self.is_flat = len(levels) == rank
-        self.digits = [[level.extent for level in layout.of_axis(axis)] for axis in range(rank)]
-        self.contiguous = (
-            self.view.reshape(-1) if self.view.flags.c_contiguous and self.view.size else None
-        )
+    __slots__ = ("_view",)
 
-    def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
-        """An index of the field as an index of the view."""
-        if self.is_flat:
-            return index
-        located: list[int] = []
-        for value, extents in zip(index, self.digits):
-            part: list[int] = []
-            for extent in reversed(extents):
-                value, digit = divmod(value, extent)
-                part.append(digit)
-            located += reversed(part)
-        return tuple(located)
+    def __init__(self, view: Values) -> None:
+        self._view = view
+        self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
+        self.address = view.__array_interface__["data"][0]
 
-    def read(self) -> np.ndarray[Any, Any]:
-        """A copy with the field's own axes."""
-        return self.view.copy().reshape(self.layout.shape)
+    @property
+    def view(self) -> Values:
+        """Until nothing outside memory holds views: one."""
+        return self._view
 
-    def write(self, values: np.ndarray[Any, Any]) -> None:
-        """Set all elements from an array with the field's own axes."""
-        self.view[...] = values.reshape(self.view.shape)
+    def get(self, index: Index) -> Any:
+        """A number of Python, or nested lists of them."""
+        return self._view[index].tolist()
 
-    def fill(self, value: Any) -> None:
-        """Set all elements."""
-        if self.contiguous is None:
-            self.view[...] = value
+    def put(self, index: Index, value: Any) -> None:
+        """Set the elements at an index."""
+        self._view[index] = value
+
+    def read(self, box: Box | None = None) -> Values:
+        """A copy."""
+        return self._part(box).copy()
+
+    def write(self, values: Values, box: Box | None = None) -> None:
+        """Set elements to values."""
+        self._part(box)[...] = values
+
+    def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
+        """Set elements to one number."""
+        if where is not None:
+            self._part(box)[where] = value
+        elif box is not None or not self._view.flags.c_contiguous:
+            self._part(box)[...] = value
         elif value == 0:
-            ctypes.memset(self.contiguous.ctypes.data, 0, self.contiguous.nbytes)
+            ctypes.memset(self.address, 0, self.nbytes)
         else:
-            self.contiguous.fill(value)
+            self._view.fill(value)
+
+    def any(self) -> bool:
+        """Whether one of the elements is not 0."""
+        return bool(self._view.any())
+
+    def checksum(self) -> int:
+        """A CRC-32 of the bytes."""
+        flat = np.ascontiguousarray(self._view).reshape(-1)
+        return zlib.crc32(flat.view(np.uint8).data)
+
+    def equals(self, values: Values, box: Box | None = None) -> bool:
+        """Whether elements have the bits of values."""
+        return same_bits(self._part(box), values)
+
+    def differing(self, values: Values, box: Box | None = None) -> Values:
+        """A mask of the elements that have other bits."""
+        return bits(self._part(box)) != bits(values)
+
+    def room(self) -> Kept:
+        """Room for a copy."""
+        return HostKept(self._view, np.empty(self.shape, self.dtype))
+
+    def overlaps(self, other: Elements) -> bool:
+        """Whether there are elements in common."""
+        return isinstance(other, HostElements) and np.shares_memory(self._view, other._view)
+
+    def _part(self, box: Box | None) -> Values:
+        return self._view if box is None else part(self._view, box)
 
 
-@in_turn
-def allocate(tree: str, dtypes: dict[str, Any]) -> dict[str, FieldMemory]:
-    """Allocate the trees declared by textual IR; the memory of every field, by name."""
-    with context():
-        module = ir.Module.parse(tree)
-        found = layouts(module.operation)
-        roots = {name: Allocation(size) for name, size in root_sizes(module.operation).items()}
-    return {
-        name: FieldMemory(layout, roots[layout.root], dtypes[name])
-        for name, layout in found.items()
-    }
+class HostKept(Kept):
+    """A view, and a copy of what it showed."""
+
+    __slots__ = ("_copy", "_view")
+
+    def __init__(self, view: Values, copy: Values) -> None:
+        self._view, self._copy, self.nbytes = view, copy, copy.nbytes
+
+    @property
+    def place(self) -> Hashable:
+        """Where the elements are."""
+        return self._view.__array_interface__["data"][0], self._view.shape, self._view.strides
+
+    def renew(self) -> None:
+        """Hold the elements as they are now."""
+        np.copyto(self._copy, self._view)
+
+    def restore(self) -> None:
+        """Let memory hold the kept elements."""
+        self._view[...] = self._copy
+
+    def exchange(self) -> None:
+        """Swap the kept elements with those in memory."""
+        memory = self._view.copy()
+        self._view[...] = self._copy
+        self._copy[...] = memory
+
+    def add(self) -> None:
+        """Add the kept elements to those in memory."""
+        self._view += self._copy
+
+    def differs(self) -> bool:
+        """Whether memory holds other bits now."""
+        return self._copy.tobytes() != self._view.tobytes()
+
+    def present(self, arena: Arena, name: str) -> Kept:
+        """A copy of the same elements as they are now."""
+        return arena.keep(HostElements(self._view), None, name)
+
+
+class HostArena(Arena):
+    """Copies in blocks that double in size, so that few pages are asked for anew."""
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._block = np.empty(0, np.uint8)
+        self._used = 0
+
+    def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
+        """A copy of elements."""
+        assert isinstance(elements, HostElements)
+        view = elements._view if box is None else part(elements._view, box)
+        start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
+        if start + view.nbytes > self._block.nbytes:
+            size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
+            self._block, start = np.empty(max(size, view.nbytes), np.uint8), 0
+            self._capacity.lend(
+                self._block,
+                f"what a tape keeps of {name} and others (ti.ad.checkpointed keeps less)",
+            )
+        self._used = start + view.nbytes
+        found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
+        found[...] = view
+        return HostKept(view, found)
+
+
+class HostMemory(Memory):
+    """The memory that Python itself uses."""
+
+    def allocate(self, size: int) -> HostAllocation:
+        """Zeroed bytes."""
+        return HostAllocation(size)
+
+    def elements(
+        self,
+        allocation: Allocation,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> Elements:
+        """Elements in an allocation."""
+        assert isinstance(allocation, HostAllocation)
+        return HostElements(np.ndarray(shape, dtype, allocation.data.data, offset, strides))
+
+    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
+        """An array of zeros."""
+        return HostElements(np.zeros(shape, dtype))
+
+    def given(self, values: Values) -> Elements:
+        """The user's array itself."""
+        return HostElements(values)
+
+    def arena(self, capacity: Capacity) -> Arena:
+        """Room for many copies."""
+        return HostArena(capacity)
+
+
+def part(view: Values, box: Box) -> Values:
+    """The elements of a box; of a field in nested blocks, all."""
+    if len(box) != view.ndim or not box:
+        return view
+    slices = tuple(
+        slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
+    )
+    return view[slices]
+
+
+def same_bits(left: Values, right: Values) -> bool:
+    """Whether two arrays of one type and shape hold the same bits."""
+    if left.nbytes <= _SMALL:
+        return left.tobytes() == right.tobytes()
+    if not (left.flags.c_contiguous and right.flags.c_contiguous):
+        return not (bits(left) != bits(right)).any()
+    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
+    return not any(
+        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
+    )
+
+
+def bits(values: Values) -> Values:
+    """Elements as integers."""
+    return values.view(np.dtype(f"u{values.itemsize}"))

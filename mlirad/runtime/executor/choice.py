@@ -1,0 +1,15 @@
+"""Which executor a program has: by `ti.init(arch=)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlirad.runtime.executor.cpu import CpuExecutor
+from mlirad.runtime.executor.executor import Executor
+
+EXECUTORS: dict[str, Callable[[], Executor]] = {"x64": CpuExecutor, "arm64": CpuExecutor}
+
+
+def executor_of(arch: str) -> Executor:
+    """The executor of an architecture."""
+    return EXECUTORS[arch]()

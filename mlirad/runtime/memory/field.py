@@ -1,0 +1,74 @@
+"""The memory of fields, in layout trees: one allocation a tree."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.dialect.snode import FieldLayout, layouts, root_sizes
+from mlirad.dialect.turn import in_turn
+from mlirad.runtime.memory.memory import Allocation, DType, Memory, Values
+
+
+class FieldMemory:
+    """Where a field lies, and its elements there.
+
+    For a field without nested blocks the elements have exactly the field's index axes.
+    """
+
+    def __init__(
+        self, layout: FieldLayout, memory: Memory, allocation: Allocation, dtype: DType
+    ) -> None:
+        self.layout, self.allocation = layout, allocation
+        rank = len(layout.index_shape)
+        levels = [level for axis in range(rank) for level in layout.of_axis(axis)]
+        shape = [level.extent for level in levels] + list(layout.component_shape)
+        strides = [level.stride for level in levels] + list(layout.component_strides)
+        self.elements = memory.elements(allocation, layout.offset, dtype, shape, strides)
+        self.address = self.elements.address
+        self._is_flat = len(levels) == rank
+        self._digits = [[level.extent for level in layout.of_axis(axis)] for axis in range(rank)]
+
+    def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        """An index of the field as an index of its elements."""
+        if self._is_flat:
+            return index
+        located: list[int] = []
+        for value, extents in zip(index, self._digits):
+            part: list[int] = []
+            for extent in reversed(extents):
+                value, digit = divmod(value, extent)
+                part.append(digit)
+            located += reversed(part)
+        return tuple(located)
+
+    @property
+    def view(self) -> Values:
+        """Until nothing outside memory holds views: one."""
+        return self.elements.view
+
+    def read(self) -> Values:
+        """A copy with the field's own axes."""
+        return self.elements.read().reshape(self.layout.shape)
+
+    def write(self, values: Values) -> None:
+        """Set all elements from an array with the field's own axes."""
+        self.elements.write(values.reshape(self.elements.shape))
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to one number."""
+        self.elements.fill(value)
+
+
+@in_turn
+def allocate(tree: str, dtypes: dict[str, DType], memory: Memory) -> dict[str, FieldMemory]:
+    """Allocate the trees declared by textual IR; the memory of every field, by name."""
+    with context():
+        module = ir.Module.parse(tree)
+        found = layouts(module.operation)
+        roots = {name: memory.allocate(size) for name, size in root_sizes(module.operation).items()}
+    return {
+        name: FieldMemory(layout, memory, roots[layout.root], dtypes[name])
+        for name, layout in found.items()
+    }

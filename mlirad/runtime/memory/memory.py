@@ -1,0 +1,195 @@
+"""The memory of a machine, as everything else sees it: nobody but its implementation holds a view.
+
+A second machine implements `Memory`, `Allocation`, `Elements`, `Kept` and `Arena`, in one file
+beside this one, and an executor that gives its `Memory` (`runtime/executor/executor.py`). Values
+come from the host, and go there, as NumPy arrays that are copies; what is kept for later stays on
+the machine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.footprints import Box
+
+Values = np.ndarray[Any, Any]
+DType = np.dtype[Any]
+Index = tuple[int | slice, ...]
+
+
+class Memory(ABC):
+    """What a machine allocates."""
+
+    @abstractmethod
+    def allocate(self, size: int) -> Allocation:
+        """Bytes for a layout tree, or for the checks of a launch: zeros."""
+
+    @abstractmethod
+    def elements(
+        self,
+        allocation: Allocation,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> Elements:
+        """Elements that lie in an allocation, from a byte on, so many bytes apart along each
+        axis."""
+
+    @abstractmethod
+    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
+        """A contiguous array with an allocation to itself: zeros."""
+
+    @abstractmethod
+    def given(self, values: Values) -> Elements:
+        """A contiguous array of the user's, which launches are passed and Python goes on using.
+
+        What is written to it, by a launch or through this, the user's array holds when the launch
+        or the write has returned; what Python wrote to it, a launch reads.
+        """
+
+    @abstractmethod
+    def arena(self, capacity: Capacity) -> Arena:
+        """Room for many copies, which is counted in `capacity`."""
+
+
+class Allocation(ABC):
+    """Bytes, zeros at first, for as long as this object lives."""
+
+    address: int  # which launches take
+    size: int
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Set all bytes to 0."""
+
+
+class Elements(ABC):
+    """The elements of a field or an array: a dimension for each level of each axis, then
+    components.
+
+    A `Box` gives the first and last index along each axis, as far as it bounds it (beyond the ends
+    there is nothing); None, and one that has another number of axes, as that of a field in nested
+    blocks may have, stand for all elements.
+    """
+
+    __slots__ = ("__weakref__", "address", "dtype", "nbytes", "shape")
+
+    shape: tuple[int, ...]
+    dtype: DType
+    nbytes: int
+    address: int  # of the first element, which launches take, and which names an array
+
+    @property
+    def view(self) -> Values:
+        """Until nothing outside memory holds views: one."""
+        raise NotImplementedError
+
+    # To the host and from it.
+
+    @abstractmethod
+    def get(self, index: Index) -> Any:
+        """A number of Python at an index, or nested lists of them where it leaves out the last
+        axes."""
+
+    @abstractmethod
+    def put(self, index: Index, value: Any) -> None:
+        """Set the elements at an index: to a number, or to values of their shape."""
+
+    @abstractmethod
+    def read(self, box: Box | None = None) -> Values:
+        """A copy of the elements, on the host."""
+
+    @abstractmethod
+    def write(self, values: Values, box: Box | None = None) -> None:
+        """Set elements to values of their shape, or of one that NumPy makes theirs."""
+
+    @abstractmethod
+    def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
+        """Set elements to one number; in a box perhaps only those `where` a mask of its shape
+        is true."""
+
+    # What comes down to a number, or to a mask, is found where the elements are.
+
+    @abstractmethod
+    def any(self) -> bool:
+        """Whether one of the elements is not 0."""
+
+    @abstractmethod
+    def checksum(self) -> int:
+        """A CRC-32 of the elements' bytes in the order of the axes."""
+
+    @abstractmethod
+    def equals(self, values: Values, box: Box | None = None) -> bool:
+        """Whether elements have the bits of values of their shape and type."""
+
+    @abstractmethod
+    def differing(self, values: Values, box: Box | None = None) -> Values:
+        """A mask of the elements that do not have the bits of values of their shape and type."""
+
+    # Copies that stay on the machine.
+
+    @abstractmethod
+    def room(self) -> Kept:
+        """Room for a copy of all elements, by itself and counted nowhere: filled by `renew`."""
+
+    def copy(self) -> Kept:
+        """A copy of all elements, by itself and counted nowhere."""
+        kept = self.room()
+        kept.renew()
+        return kept
+
+    @abstractmethod
+    def overlaps(self, other: Elements) -> bool:
+        """Whether others have some of these elements."""
+
+
+class Kept(ABC):
+    """A copy of elements on their machine, which knows where it was taken."""
+
+    __slots__ = ("__weakref__", "nbytes")
+
+    nbytes: int
+
+    @property
+    @abstractmethod
+    def place(self) -> Hashable:
+        """What elements these are: equal for two copies of the same ones."""
+
+    @abstractmethod
+    def renew(self) -> None:
+        """Hold the elements as they are now."""
+
+    @abstractmethod
+    def restore(self) -> None:
+        """Let memory hold the kept elements."""
+
+    @abstractmethod
+    def exchange(self) -> None:
+        """Swap the kept elements with those in memory."""
+
+    @abstractmethod
+    def add(self) -> None:
+        """Add the kept elements to those in memory."""
+
+    @abstractmethod
+    def differs(self) -> bool:
+        """Whether memory holds other bits now."""
+
+    @abstractmethod
+    def present(self, arena: Arena, name: str) -> Kept:
+        """A copy of the same elements as they are now; see `Arena.keep`."""
+
+
+class Arena(ABC):
+    """Room for many copies, one behind the other: given back with the last copy in it."""
+
+    @abstractmethod
+    def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
+        """A copy of elements. Raises TaichiMemoryError, with a name for the array, where there is
+        no room for it."""
