@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 import mlirad as ti
+from mlirad.pipeline.runner import VERIFY
 from mlirad.runtime.program import program
+
+os.environ[VERIFY] = "1"  # for the programs that tests start, too
 
 
 @pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])

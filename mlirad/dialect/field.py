@@ -12,7 +12,13 @@ from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import ext, ir
-from mlirad.dialect.snode import FieldLayout, layouts, problem_of, tree_operations
+from mlirad.dialect.snode import (
+    element_and_shape,
+    place_of,
+    problem_of,
+    tree_operations,
+    trees_around,
+)
 from mlirad.errors import TaichiTypeError
 
 ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor")
@@ -53,21 +59,7 @@ class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
             return False
         if not _check_array(op, op.results[0].type):
             return False
-        if any(problem_of(tree) is not None for tree in tree_operations(_module_of(op))):
-            return True  # reported there
-        name = ir.FlatSymbolRefAttr(op.attributes["field"]).value
-        layout = _layout_of(op, name)
-        if layout is None:
-            op.location.emit_error(f"field @{name} is not placed in any layout tree of this module")
-            return False
-        element, extents = array_of(op.results[0].type)
-        if (element, extents) != (layout.element, layout.shape):
-            op.location.emit_error(
-                f"field @{name} is {list(layout.shape)} of {layout.element}, "
-                f"but is read as {list(extents)} of {element}"
-            )
-            return False
-        return True
+        return _check_place(op, ir.FlatSymbolRefAttr(op.attributes["field"]).value)
 
 
 class AllocaOp(Field.Operation, name="alloca"):
@@ -315,8 +307,25 @@ def _check_numbers(op: ir.Operation) -> bool:
     return True
 
 
-def _layout_of(op: ir.Operation, name: str) -> FieldLayout | None:
-    return layouts(_module_of(op)).get(name)
+def _check_place(op: ir.Operation, name: str) -> bool:
+    """Whether a field is placed, and of the type that an op gives its array."""
+    module = _module_of(op)
+    place = place_of(module, name)
+    if place is None:
+        if any(problem_of(tree) is not None for tree in tree_operations(module)):
+            return True  # reported there
+        op.location.emit_error(f"field @{name} is not placed in any layout tree of this module")
+        return False
+    if any(problem_of(tree) is not None for tree in (place, *trees_around(place))):
+        return True
+    placed, shape = element_and_shape(place)
+    element, extents = array_of(op.results[0].type)
+    if (element, extents) != (placed, shape):
+        op.location.emit_error(
+            f"field @{name} is {list(shape)} of {placed}, "
+            f"but is read as {list(extents)} of {element}"
+        )
+    return (element, extents) == (placed, shape)
 
 
 def _module_of(op: ir.Operation) -> ir.Operation:

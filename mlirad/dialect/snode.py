@@ -306,3 +306,30 @@ def tree_operations(module: ir.Operation) -> Iterator[ir.Operation]:
 def places(module: ir.Operation) -> Iterator[ir.Operation]:
     """Every `snode.place` of a module."""
     return (op for op in tree_operations(module) if op.name == "snode.place")
+
+
+def place_of(module: ir.Operation, name: str) -> ir.Operation | None:
+    """The `snode.place` of a field, or None."""
+    symbol = ir.StringAttr.get(name, module.context)
+    return next((op for op in places(module) if op.attributes["sym_name"] == symbol), None)
+
+
+def trees_around(place: ir.Operation) -> Iterator[ir.Operation]:
+    """The blocks that a field lies in, innermost first, with the root."""
+    op = place
+    while op.name != "snode.root" and op.parent is not None:
+        op = op.parent
+        yield op
+
+
+def element_and_shape(place: ir.Operation) -> tuple[str, tuple[int, ...]]:
+    """Element type, and index axes, then component axes, of a field of a well-formed tree."""
+    extents: dict[int, int] = {}
+    for block in trees_around(place):
+        if block.name == "snode.dense":
+            axes = integers(block.attributes["axes"])
+            for axis, extent in zip(axes, integers(block.attributes["extents"])):
+                extents[axis] = extents.get(axis, 1) * extent
+    components = integers(place.attributes["component_shape"])
+    element = str(ir.TypeAttr(place.attributes["element"]).value)
+    return element, (*(extents[axis] for axis in sorted(extents)), *components)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from mlirad.pipeline.text import Step, parse_pipeline
 Observer = Callable[[str, ir.Operation], None]
 Action = Callable[[ir.Operation], None]
 MODULE, ANY = "builtin.module", "any"
+VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify after every pass
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None =
     TaichiCompilationError where a pass refuses the program, and MLIRError, with the op's location,
     where upstream or a verifier rejects it; the upstream error is then its `__context__`.
     """
-    compile_pipeline(module, text, watchers=[] if observer is None else [Watcher(after=observer)])()
+    watchers = [] if observer is None else [Watcher(after=observer)]
+    compile_pipeline(module, text, verify=VERIFY in os.environ, watchers=watchers)()
 
 
 def compile_pipeline(
