@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
 // CHECK: "grad.push"({{.*}}) : (f32, !grad.stack<f32>, index) -> ()

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @f
 // CHECK: "grad.undo"({{.*}}) : (!grad.log<f32, 1 : i64>, index, !field.array<f32, [16]>) -> ()

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK: {adjoint = @x.grad, component_shape = [3], element = f64, sym_name = "x"}
 "snode.root"() ({

@@ -1,11 +1,12 @@
 // RUN: mlirad-opt %s --insert-bounds-checks | filecheck %s
+// RUN: mlirad-opt %s --insert-bounds-checks --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 // CHECK-LABEL: func.func @known_extent
 // CHECK: %[[N:.*]] = arith.constant 16 : index
 // CHECK: %[[LOW:.*]] = arith.cmpi sge, %arg1,
 // CHECK: %[[HIGH:.*]] = arith.cmpi slt, %arg1, %[[N]]
 // CHECK: %[[INSIDE:.*]] = arith.andi %[[LOW]], %[[HIGH]]
-// CHECK: "field.assert"(%[[INSIDE]], %[[N]], %arg1)
+// CHECK-NEXT: "field.assert"(%[[INSIDE]], %[[N]], %arg1)
 // CHECK-SAME: (kernel=known_extent) Out of bound access: ndarray of size ({}) with indices ({})
 // CHECK: %[[SAFE:.*]] = arith.select %[[INSIDE]], %arg1,
 // CHECK: "field.load"(%arg0, %[[SAFE]])

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --insert-finite-checks | filecheck %s
+// RUN: mlirad-opt %s --insert-finite-checks --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
@@ -10,7 +11,7 @@
 // CHECK: %[[BITS:.*]] = arith.bitcast %{{.*}} : f32 to i32
 // CHECK: %[[EXPONENT:.*]] = arith.andi %[[BITS]], %[[MASK:.*]] : i32
 // CHECK: %[[FINITE:.*]] = arith.cmpi ne, %[[EXPONENT]], %[[MASK]] : i32
-// CHECK: "field.assert"(%[[FINITE]], %{{.*}}) {message = "(kernel=store) field 'x' becomes {g}, which is not a finite number"}
+// CHECK-NEXT: "field.assert"(%[[FINITE]], %{{.*}}) {message = "(kernel=store) field 'x' becomes {g}, which is not a finite number"}
 func.func @store(%v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   "field.store"(%v, %x) : (f32, !field.array<f32, []>) -> ()

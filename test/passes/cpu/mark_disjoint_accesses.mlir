@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-disjoint-accesses | filecheck %s
+// RUN: mlirad-opt %s --mark-disjoint-accesses --mark-disjoint-accesses | filecheck %s
 
 // The components of a field of two-component vectors: whatever i and t are, offsets 2 i + 100 t and 2 i + 100 t + 1 differ.
 // CHECK-DAG: #[[A:.*]] = #llvm.alias_scope<id = "components.0.0", domain = #{{.*}}>

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --hoist-allocas | filecheck %s
+// RUN: mlirad-opt %s --hoist-allocas --hoist-allocas | filecheck %s
 
 // CHECK-LABEL: llvm.func @known_size
 // CHECK: llvm.alloca

@@ -1,8 +1,9 @@
 // RUN: mlirad-opt %s --lower-math-to-intrinsics | filecheck %s
+// RUN: mlirad-opt %s --lower-math-to-intrinsics --lower-math-to-intrinsics | filecheck %s
 
 // CHECK-LABEL: func.func @exact
 // CHECK: %[[ROOT:.*]] = llvm.call_intrinsic "llvm.sqrt"(%arg0) : (f32) -> f32
-// CHECK: llvm.call_intrinsic "llvm.fma"(%[[ROOT]], %arg0, %arg0)
+// CHECK-NEXT: llvm.call_intrinsic "llvm.fma"(%[[ROOT]], %arg0, %arg0)
 func.func @exact(%x: f32) -> f32 {
   %0 = math.sqrt %x : f32
   %1 = math.fma %0, %x, %x : f32

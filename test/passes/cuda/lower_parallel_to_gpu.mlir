@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --lower-parallel-to-gpu | filecheck %s
+// RUN: mlirad-opt %s --lower-parallel-to-gpu --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 // CHECK: module attributes {gpu.container_module}
 
@@ -13,7 +14,7 @@
 // CHECK: %[[OFFSET:.*]] = arith.muli %[[B]]
 // CHECK: %[[HERE:.*]] = arith.addi %[[OFFSET]], %[[T]]
 // CHECK: arith.cmpi ult, %[[HERE]], %[[TOTAL]]
-// CHECK: scf.if
+// CHECK-NEXT: scf.if
 // CHECK: arith.remui %[[HERE]]
 // CHECK: arith.divui %[[HERE]]
 // CHECK: memref.store
@@ -32,7 +33,7 @@ func.func @box(%m: memref<10x100xf32>, %v: f32) {
 // Whole blocks need no check; a loop names its block size; launches are numbered.
 // CHECK-LABEL: func.func @whole(
 // CHECK: %[[SIZE:.*]] = arith.constant 64 : index
-// CHECK: gpu.launch {{.*}} threads({{.*}}) in ({{.*}} = %[[SIZE]], {{.*}} module(@whole_kernels) function(@whole_0)
+// CHECK-NEXT: gpu.launch {{.*}} threads({{.*}}) in ({{.*}} = %[[SIZE]], {{.*}} module(@whole_kernels) function(@whole_0)
 // CHECK-NOT: scf.if
 // CHECK: gpu.terminator
 // CHECK: gpu.launch {{.*}} module(@whole_kernels) function(@whole_1)

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-kernel-arguments | filecheck %s
+// RUN: mlirad-opt %s --mark-kernel-arguments --mark-kernel-arguments | filecheck %s
 
 module attributes {gpu.container_module} {
   func.func @f(%p: !llvm.ptr {llvm.noalias}, %q: !llvm.ptr) {

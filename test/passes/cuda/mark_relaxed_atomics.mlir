@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-relaxed-atomics | filecheck %s
+// RUN: mlirad-opt %s --mark-relaxed-atomics --mark-relaxed-atomics | filecheck %s
 
 // CHECK-LABEL: llvm.func @on_the_device
 // CHECK: llvm.atomicrmw fadd %{{.*}}, %{{.*}} syncscope("device") monotonic

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --sink-descriptors | filecheck %s
+// RUN: mlirad-opt %s --sink-descriptors --sink-descriptors | filecheck %s
 
 // CHECK-LABEL: func.func @descriptor
 // CHECK: gpu.launch
@@ -19,7 +20,7 @@ func.func @descriptor(%p: !llvm.ptr) {
 
 // CHECK-LABEL: func.func @computed_on_the_host
 // CHECK: %[[V:.*]] = math.sin %arg0
-// CHECK: gpu.launch
+// CHECK-NEXT: gpu.launch
 // CHECK-NOT: math.sin
 // CHECK: gpu.printf "%f", %[[V]]
 func.func @computed_on_the_host(%x: f64) {

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-serial-code | filecheck %s
+// RUN: mlirad-opt %s --split-serial-code --split-serial-code | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({
@@ -116,7 +117,7 @@ func.func @buffers(%n: index, %v: f32) {
 // CHECK: scf.parallel
 // CHECK: scf.for %[[I:[a-z0-9]+]] =
 // CHECK: scf.for %[[J:[a-z0-9]+]] =
-// CHECK: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+// CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
 // CHECK: scf.parallel
 func.func @array(%v: f32) {
   %c0 = arith.constant 0 : index

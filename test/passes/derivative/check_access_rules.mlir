@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --check-access-rules --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --check-access-rules --check-access-rules --split-input-file --verify-diagnostics | filecheck %s
 
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()

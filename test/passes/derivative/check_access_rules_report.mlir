@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --check-access-rules=report=true --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --check-access-rules=report=true --verify-diagnostics --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({

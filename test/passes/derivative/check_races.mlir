@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --check-races --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --check-races --check-races --split-input-file --verify-diagnostics | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --differentiate-reverse --canonicalize --cse --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --differentiate-reverse --canonicalize --cse --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({
@@ -14,10 +15,10 @@
 // CHECK: %[[DY:.*]] = "field.get"() {field = @y.grad}
 // CHECK: %[[X:.*]] = "field.load"
 // CHECK: %[[D:.*]] = "field.load"(%[[DY]], %arg0)
-// CHECK: "field.store"(%{{.*}}, %[[DY]], %arg0)
+// CHECK-NEXT: "field.store"(%{{.*}}, %[[DY]], %arg0)
 // CHECK: %[[PART:.*]] = arith.mulf %[[D]], %[[X]]
 // CHECK: %[[BOTH:.*]] = arith.addf %[[PART]], %[[PART]]
-// CHECK: "field.atomic"(%[[BOTH]], %[[DX]], %arg0) {kind = "add"}
+// CHECK-NEXT: "field.atomic"(%[[BOTH]], %[[DX]], %arg0) {kind = "add"}
 func.func @overwritten_adjoint_is_cleared(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -42,8 +43,8 @@ func.func @sum_keeps_its_adjoint(%i: index) {
 // CHECK-LABEL: func.func @branch
 // CHECK: scf.if %arg1
 // CHECK: %[[D:.*]] = "field.load"
-// CHECK: "field.store"
-// CHECK: "field.atomic"(%[[D]],
+// CHECK-NEXT: "field.store"
+// CHECK-NEXT: "field.atomic"(%[[D]],
 func.func @branch(%i: index, %p: i1) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
@@ -56,14 +57,14 @@ func.func @branch(%i: index, %p: i1) {
 
 // CHECK-LABEL: func.func @history_of_a_loop
 // CHECK: %[[S:.*]] = "grad.alloc"
-// CHECK: scf.for
-// CHECK: "grad.push"(%{{.*}}, %[[S]],
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: "grad.push"(%{{.*}}, %[[S]],
 // CHECK: %[[D:.*]] = scf.for
 // CHECK: %[[A:.*]] = "grad.pop"(%[[S]],
 // CHECK: %[[RATE:.*]] = math.cos %[[A]]
 // CHECK: arith.mulf %{{.*}}, %[[RATE]]
 // CHECK: "grad.free"(%[[S]])
-// CHECK: "field.atomic"(%[[D]],
+// CHECK-NEXT: "field.atomic"(%[[D]],
 func.func @history_of_a_loop(%i: index, %n: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
   %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>

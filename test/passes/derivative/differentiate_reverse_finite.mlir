@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --differentiate-reverse --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --differentiate-reverse --canonicalize --cse --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({

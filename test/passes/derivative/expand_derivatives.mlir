@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --expand-derivatives --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --expand-derivatives --expand-derivatives --canonicalize --cse | filecheck %s
 
 // Values come first, then the tangents.
 // CHECK-LABEL: func.func @square
@@ -36,7 +37,7 @@ func.func @gradient_of_a_product(%x: f32, %y: f32) -> (f32, f32) {
 // CHECK-LABEL: func.func @constant
 // CHECK-SAME: (%[[x:.*]]: f64, %[[c:.*]]: f64)
 // CHECK: %[[zero:.*]] = arith.constant 0.0
-// CHECK: return %[[c]], %[[zero]]
+// CHECK-NEXT: return %[[c]], %[[zero]]
 func.func @constant(%x: f64, %c: f64) -> (f64, f64) {
   %r:2 = "grad.jvp"(%x, %x) ({
   ^bb0(%a: f64):

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --inline-custom-gradients | filecheck %s
+// RUN: mlirad-opt %s --inline-custom-gradients --inline-custom-gradients | filecheck %s
 
 // CHECK-LABEL: func.func @value
 // CHECK-NOT: grad.custom

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --insert-collision-checks --canonicalize --cse --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --insert-collision-checks --canonicalize --cse --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --keep-launch=number=1 --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --keep-launch=number=1 --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
 
 // CHECK-LABEL: func.func @second_of_two_loops
 // CHECK-COUNT-1: scf.parallel

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-activity=report=true --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --mark-activity=report=true --verify-diagnostics --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({
@@ -13,7 +14,7 @@
 // CHECK-LABEL: func.func @chain(
 // CHECK: "field.load"(%{{.*}}) {grad.active}
 // CHECK: math.sin %{{.*}} {grad.active}
-// CHECK: "field.store"(%{{.*}}) {grad.active}
+// CHECK-NEXT: "field.store"(%{{.*}}) {grad.active}
 // CHECK: "field.load"(%{{.*}}) : {{.*}} -> i32
 func.func @chain(%i: index) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-flows | filecheck %s
+// RUN: mlirad-opt %s --mark-flows --mark-flows | filecheck %s
 // CHECK: field.flows = {{\[\[@y, ".*", 0, @x\]\]}}
 
 "snode.root"() ({

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-input-file --mark-footprints | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --mark-footprints --mark-footprints | filecheck %s
 
 // CHECK: access = "needed", array = @x, box = {{\[}}[array<i64: 1>, array<i64: 0, 0, 1>]]
 // CHECK-SAME: access = "written", array = @y, box = {{\[}}[array<i64: 0>, array<i64: -1, 0, 1>]]

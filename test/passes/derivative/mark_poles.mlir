@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-input-file --mark-poles | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --mark-poles --mark-poles | filecheck %s
 
 // CHECK: module attributes {field.poles = {{.}}[@z, true, @x, @y], [@y, true, @x]]}
 "snode.root"() ({

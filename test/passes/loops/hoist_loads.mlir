@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --hoist-loads | filecheck %s
+// RUN: mlirad-opt %s --hoist-loads --hoist-loads | filecheck %s
 
 "snode.root"() ({
   "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
@@ -7,7 +8,7 @@
 
 // CHECK-LABEL: func.func @loop_that_runs
 // CHECK: %[[V:.*]] = "field.load"
-// CHECK: scf.for
+// CHECK-NEXT: scf.for
 // CHECK-NEXT: "field.store"(%[[V]],
 func.func @loop_that_runs() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
@@ -23,7 +24,7 @@ func.func @loop_that_runs() {
 
 // CHECK-LABEL: func.func @loop_that_may_not_run
 // CHECK: %[[RUNS:.*]] = arith.cmpi slt, %{{.*}}, %arg0
-// CHECK: %[[V:.*]] = scf.if %[[RUNS]]
+// CHECK-NEXT: %[[V:.*]] = scf.if %[[RUNS]]
 // CHECK-NEXT: "field.load"
 // CHECK: else
 // CHECK: scf.for

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --insert-private-copies=threads=2 | filecheck %s
+// RUN: mlirad-opt %s --insert-private-copies=threads=2 --insert-private-copies=threads=2 | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({
@@ -9,14 +10,14 @@
 
 // CHECK-LABEL: func.func @many_updates_of_few_elements
 // CHECK: %[[COPIES:.*]] = "field.alloca"() : () -> !field.array<f32, [2, 4]>
-// CHECK: scf.parallel
+// CHECK-NEXT: scf.parallel
 // CHECK: %[[CHUNK:.*]] = "field.chunk"()
-// CHECK: "field.atomic"(%arg1, %[[COPIES]], %[[CHUNK]], %{{.*}}) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"(%arg1, %[[COPIES]], %[[CHUNK]], %{{.*}}) {field.plain, kind = "add"}
 // CHECK: scf.parallel (%[[I:.*]]) =
 // CHECK: %[[FIRST:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
 // CHECK: %[[SECOND:.*]] = "field.load"(%[[COPIES]], %{{.*}}, %[[I]])
 // CHECK: %[[SUM:.*]] = arith.addf %[[FIRST]], %[[SECOND]]
-// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]]) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"(%[[SUM]], %{{.*}}, %[[I]]) {field.plain, kind = "add"}
 func.func @many_updates_of_few_elements(%of: !field.array<i32, [64]>, %v: f32) {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
   %c0 = arith.constant 0 : index

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --mark-private-updates=threads=2 | filecheck %s
+// RUN: mlirad-opt %s --mark-private-updates=threads=2 --mark-private-updates=threads=2 | filecheck %s
 
 // CHECK-LABEL: func.func @sum_to_one_cell
 // CHECK: "field.atomic"({{.*}}) {field.reduce, kind = "add"}

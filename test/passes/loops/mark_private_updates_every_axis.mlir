@@ -1,9 +1,10 @@
 // RUN: mlirad-opt %s --mark-private-updates=every-axis=true | filecheck %s
+// RUN: mlirad-opt %s --mark-private-updates=every-axis=true --mark-private-updates=every-axis=true | filecheck %s
 
 // With a thread an iteration, an index has to tell all axes apart.
 // CHECK-LABEL: func.func @rows
 // CHECK: "field.atomic"({{.*}}) {kind = "add"} : (f32, !field.array<f32, [16]>, index)
-// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [16, 16]>, index, index)
+// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [16, 16]>, index, index)
 func.func @rows(%x: !field.array<f32, [16, 16]>, %s: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,9 +1,10 @@
 // RUN: mlirad-opt %s --split-parallel-loops=threads=2 | filecheck %s
+// RUN: mlirad-opt %s --split-parallel-loops=threads=2 --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 // CHECK-LABEL: func.func @small_loop_on_one_thread
 // CHECK-NOT: scf.parallel
 // CHECK: call @small_loop_on_one_thread.chunk0(%c0, %c16,
-// CHECK: return
+// CHECK-NEXT: return
 func.func @small_loop_on_one_thread(%x: !field.array<f32, [16]>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -16,7 +17,7 @@ func.func @small_loop_on_one_thread(%x: !field.array<f32, [16]>, %v: f32) {
 
 // CHECK-LABEL: func.func @unknown_length
 // CHECK: %[[ENOUGH:.*]] = arith.cmpi sge
-// CHECK: scf.if %[[ENOUGH]]
+// CHECK-NEXT: scf.if %[[ENOUGH]]
 // CHECK: scf.parallel
 // CHECK: func.call @unknown_length.chunk0
 // CHECK: } else {
@@ -32,7 +33,7 @@ func.func @unknown_length(%x: !field.array<f32, [-1]>, %n: index, %v: f32) {
 
 // CHECK-LABEL: func.func @reduction
 // CHECK: %[[SUM:.*]] = call @reduction.chunk0
-// CHECK: "field.atomic"(%[[SUM]], %arg1) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1) {field.plain, kind = "add"}
 func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -48,7 +49,7 @@ func.func @reduction(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
 // CHECK: %[[SUM:.*]] = call @reduction_to_an_element.chunk0
 // CHECK: %[[NEXT:.*]] = arith.addi %arg2, %{{.*}} : i32
 // CHECK: %[[PLACE:.*]] = arith.index_cast %[[NEXT]] : i32 to index
-// CHECK: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
 func.func @reduction_to_an_element(%x: !field.array<f32, [16]>, %s: !field.array<f32, [4]>, %t: i32, %test: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -91,5 +92,5 @@ func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {
 
 // CHECK-LABEL: func.func private @cut_along_its_axis.chunk0
 // CHECK: scf.for %[[J:.*]] = %arg0 to %arg1
-// CHECK: scf.for %[[I:.*]] = %c0{{.*}} to %c2
+// CHECK-NEXT: scf.for %[[I:.*]] = %c0{{.*}} to %c2
 // CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-scatter-loops --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --split-scatter-loops --split-scatter-loops --canonicalize --cse | filecheck %s
 
 "snode.root"() ({
   "snode.dense"() ({
@@ -12,7 +13,7 @@
 // CHECK: %[[BEFORE:.*]] = arith.subi %[[P]], %c1
 // CHECK: %[[THERE:.*]] = "field.load"(%arg0, %[[BEFORE]])
 // CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
-// CHECK: "field.atomic"(%[[SUM]], %{{.*}}, %[[P]])
+// CHECK-NEXT: "field.atomic"(%[[SUM]], %{{.*}}, %[[P]])
 func.func @own_and_next_element(%x: !field.array<f32, [16]>) {
   %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
   %c0 = arith.constant 0 : index

@@ -1,9 +1,10 @@
 // RUN: mlirad-opt %s --hoist-buffers | filecheck %s
+// RUN: mlirad-opt %s --hoist-buffers --hoist-buffers | filecheck %s
 
 // CHECK-LABEL: func.func @out_of_all_loops
 // CHECK: %[[B:.*]] = memref.alloc(%arg0)
-// CHECK: scf.for
-// CHECK: scf.for
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: scf.for
 // CHECK-NEXT: memref.store
 // CHECK-NEXT: }
 // CHECK-NEXT: }

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --lower-field-assert | filecheck %s
+// RUN: mlirad-opt %s --lower-field-assert --lower-field-assert | filecheck %s
 
 // CHECK: field.messages = ["loc(\22{{.*}}lower_field_assert.mlir\22:20:3)\0Aindex {} is negative"]
 // CHECK: element = i64, sym_name = "$errors"
@@ -9,11 +10,11 @@
 // CHECK: scf.if %[[FAILED]]
 // CHECK: %[[EARLIER:.*]] = "field.atomic"(%{{.*}}, %[[RECORD]], %{{.*}}) {kind = "add"}
 // CHECK: %[[NONE:.*]] = arith.cmpi eq, %[[EARLIER]],
-// CHECK: scf.if %[[NONE]]
+// CHECK-NEXT: scf.if %[[NONE]]
 // CHECK: %[[WORD:.*]] = arith.index_cast %arg1
 // CHECK: "field.store"(%[[WORD]], %[[RECORD]], %[[SECOND:.*]]) :
 // CHECK: %[[NUMBER:.*]] = arith.constant 1 : i64
-// CHECK: "field.store"(%[[NUMBER]], %[[RECORD]],
+// CHECK-NEXT: "field.store"(%[[NUMBER]], %[[RECORD]],
 // CHECK-NOT: "field.assert"
 // CHECK: return
 func.func @first_failure_is_recorded(%c: i1, %i: index) {

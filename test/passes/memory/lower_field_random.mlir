@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --lower-field-random | filecheck %s
+// RUN: mlirad-opt %s --lower-field-random --lower-field-random | filecheck %s
 
 // CHECK-LABEL: func.func @float_of_24_bits
 // CHECK: arith.muli %arg0,

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --lower-field-to-memref | filecheck %s
+// RUN: mlirad-opt %s --lower-field-to-memref --lower-field-to-memref | filecheck %s
 
 // CHECK-NOT: snode
 "snode.root"() ({
@@ -14,7 +15,7 @@
 // CHECK-SAME: %arg2: !llvm.ptr {field.symbol = @x, llvm.noalias}
 // CHECK: %[[OUTER:.*]] = arith.divui %arg0,
 // CHECK: %[[INNER:.*]] = arith.remui %arg0,
-// CHECK: memref.store %{{.*}}[%[[OUTER]], %[[INNER]], %arg1] : memref<8x4x3xf32, strided<[24, 6, 1]>>
+// CHECK-NEXT: memref.store %{{.*}}[%[[OUTER]], %[[INNER]], %arg1] : memref<8x4x3xf32, strided<[24, 6, 1]>>
 func.func @field_in_two_blocks(%i: index, %j: index) {
   %v = arith.constant 1.0 : f32
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [32, 3]>
@@ -43,7 +44,7 @@ func.func @extents(%x: !field.array<f32, [-1, 2]>) {
 // CHECK-LABEL: func.func @result_through_pointer
 // CHECK-SAME: %arg1: !llvm.ptr {field.results})
 // CHECK: %[[PLACE:.*]] = llvm.getelementptr %arg1[0]
-// CHECK: llvm.store %arg0, %[[PLACE]]
+// CHECK-NEXT: llvm.store %arg0, %[[PLACE]]
 func.func @result_through_pointer(%v: f32) -> f32 {
   return %v : f32
 }
@@ -51,8 +52,8 @@ func.func @result_through_pointer(%v: f32) -> f32 {
 // CHECK-LABEL: func.func @local_cell_is_zeroed
 // CHECK: %[[CELL:.*]] = memref.alloca() : memref<f32>
 // CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
-// CHECK: memref.store %[[ZERO]], %[[CELL]][]
-// CHECK: memref.store %arg0, %[[CELL]][]
+// CHECK-NEXT: memref.store %[[ZERO]], %[[CELL]][]
+// CHECK-NEXT: memref.store %arg0, %[[CELL]][]
 func.func @local_cell_is_zeroed(%v: f32) {
   %a = "field.alloca"() : () -> !field.array<f32, []>
   "field.store"(%v, %a) : (f32, !field.array<f32, []>) -> ()
@@ -63,7 +64,7 @@ func.func @local_cell_is_zeroed(%v: f32) {
 // CHECK: %[[ARRAY:.*]] = memref.alloc() : memref<2x4xi32>
 // CHECK: %[[SIZE:.*]] = llvm.mlir.constant(32 : i64)
 // CHECK: "llvm.intr.memset"(%{{.*}}, %{{.*}}, %[[SIZE]])
-// CHECK: memref.dealloc %[[ARRAY]]
+// CHECK-NEXT: memref.dealloc %[[ARRAY]]
 func.func @local_array_is_cleared_on_the_heap() {
   %a = "field.alloca"() : () -> !field.array<i32, [2, 4]>
   return
@@ -75,7 +76,7 @@ func.func @local_array_is_cleared_on_the_heap() {
 // CHECK: memref.generic_atomic_rmw
 // CHECK: %[[OLD:.*]] = memref.load
 // CHECK: %[[NEW:.*]] = arith.addf %[[OLD]], %arg1
-// CHECK: memref.store %[[NEW]],
+// CHECK-NEXT: memref.store %[[NEW]],
 func.func @atomics(%x: !field.array<f32, []>, %v: f32, %n: !field.array<i32, []>, %k: i32) {
   %a = "field.atomic"(%v, %x) {kind = "add"} : (f32, !field.array<f32, []>) -> f32
   %b = "field.atomic"(%k, %n) {kind = "max"} : (i32, !field.array<i32, []>) -> i32

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --lower-grad-logs | filecheck %s
+// RUN: mlirad-opt %s --lower-grad-logs --lower-grad-logs | filecheck %s
 
 // CHECK-DAG: llvm.func @malloc
 // CHECK-DAG: llvm.func @free
@@ -6,11 +7,11 @@
 // CHECK-LABEL: func.func @recorded
 // CHECK: %[[HEADER:.*]] = memref.alloca() : memref<3xi64>
 // CHECK: %[[FULL:.*]] = arith.cmpi eq
-// CHECK: scf.if %[[FULL]]
+// CHECK-NEXT: scf.if %[[FULL]]
 // CHECK: llvm.call @malloc
 // CHECK: %[[WORD:.*]] = arith.index_cast %arg1
-// CHECK: llvm.store %[[WORD]],
-// CHECK: llvm.store %arg0,
+// CHECK-NEXT: llvm.store %[[WORD]],
+// CHECK-NEXT: llvm.store %arg0,
 // CHECK: llvm.call @free
 func.func @recorded(%v: f32, %i: index) {
   %l = "grad.open"() : () -> !grad.log<f32, 1>
@@ -23,10 +24,10 @@ func.func @recorded(%v: f32, %i: index) {
 // CHECK: %[[HEADER:.*]] = memref.alloca() : memref<3xi64>
 // CHECK: scf.while
 // CHECK: %[[MORE:.*]] = arith.cmpi sgt
-// CHECK: scf.condition(%[[MORE]])
+// CHECK-NEXT: scf.condition(%[[MORE]])
 // CHECK: %[[I:.*]] = arith.index_cast
 // CHECK: %[[V:.*]] = llvm.load {{.*}} -> f32
-// CHECK: "field.store"(%[[V]], %arg0, %[[I]])
+// CHECK-NEXT: "field.store"(%[[V]], %arg0, %[[I]])
 func.func @given_back_since_a_mark(%x: !field.array<f32, [16]>) {
   %l = "grad.open"() : () -> !grad.log<f32, 1>
   %m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index

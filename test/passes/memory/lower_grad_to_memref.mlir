@@ -1,11 +1,12 @@
 // RUN: mlirad-opt %s --lower-grad-to-memref | filecheck %s
+// RUN: mlirad-opt %s --lower-grad-to-memref --lower-grad-to-memref | filecheck %s
 
 // CHECK-LABEL: func.func @unknown_count_on_the_heap
 // CHECK: %[[B:.*]] = memref.alloc(%arg0) : memref<?xf32>
-// CHECK: memref.store %arg1, %[[B]][%arg0]
+// CHECK-NEXT: memref.store %arg1, %[[B]][%arg0]
 // CHECK: %[[V:.*]] = memref.load %[[B]][%arg0]
-// CHECK: memref.dealloc %[[B]]
-// CHECK: return %[[V]]
+// CHECK-NEXT: memref.dealloc %[[B]]
+// CHECK-NEXT: return %[[V]]
 func.func @unknown_count_on_the_heap(%n: index, %v: f32) -> f32 {
   %s = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
   "grad.push"(%v, %s, %n) : (f32, !grad.stack<f32>, index) -> ()
@@ -27,7 +28,7 @@ func.func @few_on_the_stack() {
 
 // CHECK-LABEL: func.func @many_on_the_heap
 // CHECK: memref.alloc(%{{.*}}) : memref<?xf32>
-// CHECK: memref.dealloc
+// CHECK-NEXT: memref.dealloc
 func.func @many_on_the_heap() {
   %n = arith.constant 257 : index
   %s = "grad.alloc"(%n) : (index) -> !grad.stack<f32>

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --insert-decision-prints | filecheck %s
+// RUN: mlirad-opt %s --insert-decision-prints --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 // CHECK-LABEL: func.func @of_marked_ops
 // CHECK: %[[X:.*]] = arith.bitcast %arg0 : f32 to i32

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --insert-fast-math=flags=reassoc+contract+arcp | filecheck %s
+// RUN: mlirad-opt %s --insert-fast-math=flags=reassoc+contract+arcp --insert-fast-math=flags=reassoc+contract+arcp | filecheck %s
 
 // CHECK-LABEL: func.func @float_operations
 // CHECK: arith.addf %{{.*}} fastmath<reassoc,arcp,contract>

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --merge-products | filecheck %s
+// RUN: mlirad-opt %s --merge-products --merge-products | filecheck %s
 
 // CHECK-LABEL: func.func @of_a_sum
 // CHECK-NEXT: %[[R:.*]] = math.fma %arg0, %arg1, %arg2 {field.exact} : f32
@@ -28,7 +29,7 @@ func.func @of_differences(%a: f64, %b: f64, %c: f64) -> (f64, f64) {
 // CHECK-DAG: %[[P:.*]] = arith.mulf %arg0, %arg1 {field.exact}
 // CHECK-DAG: %[[R:.*]] = math.fma %arg0, %arg1, %arg2
 // CHECK: %[[T:.*]] = arith.addf %[[P]], %arg2 : f32
-// CHECK: return %[[R]], %[[T]]
+// CHECK-NEXT: return %[[R]], %[[T]]
 func.func @with_another_use(%a: f32, %b: f32, %c: f32) -> (f32, f32) {
   %p = arith.mulf %a, %b {field.fused} : f32
   %r = arith.addf %p, %c {field.exact} : f32

@@ -1,4 +1,5 @@
 // RUN: mlirad-opt %s --split-sums --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --split-sums --canonicalize --cse --mlir-print-op-generic | mlirad-opt - | filecheck %s
 
 // Trips that come in sixteens are vectors, the others go to their lanes one by one; the lanes are added in halves.
 // CHECK-LABEL: func.func @of_neighbours
@@ -9,11 +10,11 @@
 // CHECK: %[[P:.*]] = arith.mulf %[[X]], %[[Y]] {field.fused} : vector<16xf32>
 // CHECK: arith.addf %[[V]], %[[P]] {field.exact, field.lanes} : vector<16xf32>
 // CHECK: vector.store %{{.*}}, %[[LANES]]
-// CHECK: scf.for
+// CHECK-NEXT: scf.for
 // CHECK: %[[LANE:.*]] = arith.remui
 // CHECK: memref.load %[[LANES]][%[[LANE]]]
 // CHECK: arith.addf
-// CHECK: memref.store %{{.*}}, %[[LANES]][%[[LANE]]]
+// CHECK-NEXT: memref.store %{{.*}}, %[[LANES]][%[[LANE]]]
 // CHECK: vector.load %[[LANES]]
 // CHECK: arith.addf {{.*}} : vector<8xf32>
 // CHECK: arith.addf {{.*}} : vector<1xf32>
