@@ -31,7 +31,7 @@ func.func @needed_and_kept() {
 
 // CHECK-LABEL: func.func @needed_and_overwritten()
 // CHECK-SAME: grad.redone = [@x]
-// CHECK-SAME: 'x', read at {{.*}}:36:8 and needed by the gradient, is overwritten at {{.*}}:38:3
+// CHECK-SAME: 'x', read at {{.*}}:37:8 and needed by the gradient, is overwritten at {{.*}}:39:3
 func.func @needed_and_overwritten() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, []>
   %v = "field.load"(%x) : (!field.array<f32, []>) -> f32
