@@ -52,9 +52,10 @@ i8, i16, i32, i64 = (DataType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64)
 u1, u8, u16, u32, u64 = (DataType(f"u{bits}", "u", bits) for bits in (1, 8, 16, 32, 64))
 ALL = (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)
 _BY_NUMPY = {t.numpy: t for t in ALL}
+TypeLike = DataType | type[Any] | np.dtype[Any]  # what a program may mean a scalar type by
 
 
-def from_numpy(dtype: Any) -> DataType:
+def from_numpy(dtype: type[Any] | np.dtype[Any]) -> DataType:
     """The scalar type of a NumPy type. Raises TypeError for one without a counterpart."""
     try:
         return _BY_NUMPY[np.dtype(dtype)]
@@ -62,7 +63,7 @@ def from_numpy(dtype: Any) -> DataType:
         raise TypeError(f"no mlirad type for NumPy's {np.dtype(dtype)}") from None
 
 
-def resolve(dtype: Any, default_fp: DataType = f32, default_ip: DataType = i32) -> DataType:
+def resolve(dtype: TypeLike, default_fp: DataType = f32, default_ip: DataType = i32) -> DataType:
     """The scalar type a user means by `float`, `int`, `bool`, a NumPy type or a DataType."""
     if isinstance(dtype, DataType):
         return dtype

@@ -3,12 +3,13 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlirad.frontend.python import matrix as fm
+from mlirad.frontend.python.scalar import Scalar
 from mlirad.runtime.memory.memory import Elements
 
 
@@ -67,14 +68,14 @@ class ElementMatrix(Matrix):
             _flat(elements.get(index), len(shape)),
         )
 
-    def like(self, entries: list[Any]) -> fm.Matrix:
+    def like(self, entries: Sequence[Scalar]) -> fm.Matrix:
         return Matrix.of_shape(self.shape, entries)
 
     @classmethod
-    def of_shape(cls, shape: Any, entries: list[Any]) -> fm.Matrix:
+    def of_shape(cls, shape: Sequence[int], entries: Sequence[Scalar]) -> fm.Matrix:
         return Matrix.of_shape(shape, entries)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: Scalar) -> None:
         super().__setitem__(key, value)
         self._write(key if isinstance(key, tuple) else (key,), value)
 

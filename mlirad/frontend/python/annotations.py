@@ -12,13 +12,14 @@ from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, in_kernel
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.types import DataType, resolve
+from mlirad.frontend.python.matrix_operators import Operand
+from mlirad.types import DataType, TypeLike, resolve
 
 
 class Template:
     """`ti.template()`: a parameter taken as it is when the kernel is compiled, by reference."""
 
-    def __init__(self, element_type: Any = None, dim: int | None = None) -> None:
+    def __init__(self, element_type: TypeLike | None = None, dim: int | None = None) -> None:
         self.element_type, self.dim = element_type, dim
 
 
@@ -28,9 +29,10 @@ class MatrixType:
     A type without sizes stands for any vector or matrix, where an array is declared.
     """
 
-    def __init__(self, n: int | None, m: int | None, dtype: Any, ndim: int) -> None:
+    def __init__(self, n: int | None, m: int | None, dtype: TypeLike | None, ndim: int) -> None:
         self.is_open = n is None
-        self.n, self.m, self.dtype, self.ndim = n or 0, m or 1, dtype, ndim
+        self.n, self.m, self.ndim = n or 0, m or 1, ndim
+        self.dtype: Any = dtype
 
     def admits(self, shape: tuple[int, ...]) -> bool:
         """Whether values of this type may have a shape."""
@@ -52,7 +54,7 @@ class MatrixType:
             else resolve(self.dtype)
         )
 
-    def __call__(self, *arguments: Any) -> Matrix:
+    def __call__(self, *arguments: Operand) -> Matrix:
         entries: list[Any] = []
         for argument in arguments:
             entries += _entries(argument)
@@ -86,7 +88,7 @@ class MatrixType:
         return f"MatrixType[{self.n},{self.m}, {self.dtype}]"
 
 
-def _entries(argument: Any) -> list[Any]:
+def _entries(argument: Operand) -> list[Any]:
     if isinstance(argument, Matrix):
         return list(argument.entries)
     if isinstance(argument, list | tuple):
@@ -104,18 +106,18 @@ class NdarrayType:
     """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
     open."""
 
-    dtype: Any = None
+    dtype: TypeLike | None = None
     ndim: int | None = None
     needs_grad: bool | None = None
     boundary: str = "unsafe"
 
 
-def is_template(annotation: Any) -> bool:
+def is_template(annotation: object) -> bool:
     """Whether an annotation is `ti.template` or `ti.template()`."""
     return annotation is Template or isinstance(annotation, Template)
 
 
-def evaluate_annotations(function: Callable[..., Any], frame: FrameType | None) -> None:
+def evaluate_annotations(function: Callable[..., object], frame: FrameType | None) -> None:
     """Replace annotations that are text by what they name where the function is defined.
 
     Local names are visible too: those of the frame, and of the one around it for a method.

@@ -7,12 +7,21 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from mlirad.frontend.python.annotations import is_template
 
 Resolver = Callable[[str], Any]
+Function = Callable[..., object]
 _ANYTHING = object()
+
+
+class Names(Protocol):
+    """What knows some names, and what they stand for."""
+
+    def __contains__(self, name: str, /) -> bool: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
 
 
 def _resolved(node: ast.expr, resolve: Resolver) -> Any:
@@ -25,7 +34,7 @@ def _resolved(node: ast.expr, resolve: Resolver) -> Any:
     return _ANYTHING
 
 
-def known_names(names: Any, statements: Sequence[ast.stmt]) -> Resolver:
+def known_names(names: Names, statements: Sequence[ast.stmt]) -> Resolver:
     """A resolver over a mapping, then over Python's own names, unless some statements assign to
     them."""
     local = {
@@ -43,7 +52,7 @@ def known_names(names: Any, statements: Sequence[ast.stmt]) -> Resolver:
     return resolve
 
 
-def _template_parameters(function: Any) -> list[str | None]:
+def _template_parameters(function: Function) -> list[str | None]:
     """Parameter names in order, None for those passed by value."""
     code, annotations = function.__code__, function.__annotations__
     return [
@@ -53,7 +62,7 @@ def _template_parameters(function: Any) -> list[str | None]:
 
 
 def _written_arguments(
-    call: ast.Call, resolve: Resolver, visiting: frozenset[Any] | None
+    call: ast.Call, resolve: Resolver, visiting: frozenset[Function] | None
 ) -> list[str]:
     """The local names that a call may write: the target of an atomic, arguments of template
     parameters.
@@ -103,7 +112,9 @@ def _base(node: ast.expr) -> str:
 
 
 def assigned_names(
-    statements: Sequence[ast.stmt], resolve: Resolver, visiting: frozenset[Any] = frozenset()
+    statements: Sequence[ast.stmt],
+    resolve: Resolver,
+    visiting: frozenset[Function] = frozenset(),
 ) -> set[str]:
     """Names that some statements assign, update or pass to something that does."""
     names: set[str] = set()

@@ -43,7 +43,7 @@ class Function:
     """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function
     itself."""
 
-    def __init__(self, function: Callable[..., Any], owner: Any = None) -> None:
+    def __init__(self, function: Callable[..., Any], owner: object = None) -> None:
         self.function = function
         self.owner = owner
         self.__name__ = function.__name__
@@ -59,14 +59,14 @@ class Function:
             self._source = read_source(self.function)
         return self._source
 
-    def __get__(self, owner: Any, kind: Any = None) -> Function:
+    def __get__(self, owner: object, kind: type | None = None) -> Function:
         if owner is None:
             return self
         bound = Function(self.function, owner)
         bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
         return bound
 
-    def def_vjp(self, rule: Any) -> Function:
+    def def_vjp(self, rule: object) -> Function:
         """Decorate the function's derivative for reverse mode, in place of the one that would be
         derived from its body.
 
@@ -79,7 +79,7 @@ class Function:
         self.vjp = self._rule(self.vjp, rule, "def_vjp")
         return self.vjp
 
-    def def_jvp(self, rule: Any) -> Function:
+    def def_jvp(self, rule: object) -> Function:
         """Decorate the function's derivative for forward mode, in place of one that calls the rule
         of `def_vjp`.
 
@@ -89,7 +89,7 @@ class Function:
         self.jvp = self._rule(self.jvp, rule, "def_jvp")
         return self.jvp
 
-    def _rule(self, present: Function | None, rule: Any, name: str) -> Function:
+    def _rule(self, present: Function | None, rule: object, name: str) -> Function:
         if self.owner is not None:
             raise TaichiRuntimeError(
                 f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
@@ -108,7 +108,7 @@ class Function:
         evaluate_annotations(rule, sys._getframe(2))
         return Function(rule)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)
 
 
@@ -313,12 +313,12 @@ def _only_static(body: list[ast.stmt]) -> bool:
     return holds(body)
 
 
-def _by_value(frame: Frame, name: str, value: Any) -> Any:
-    plain = ex.is_scalar(value) or isinstance(value, Matrix)
-    if isinstance(value, list) and name in frame.mutable:
-        value, plain = Matrix(value), True
-    if plain and name in frame.mutable:
-        return Variable(value)
+def _by_value(frame: Frame, name: str, value: object) -> Any:
+    if name in frame.mutable:
+        if isinstance(value, list):
+            return Variable(Matrix(value))
+        if isinstance(value, Matrix) or ex.is_scalar(value):
+            return Variable(value)
     return frozen(value)
 
 

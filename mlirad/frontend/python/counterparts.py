@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,9 @@ _DRAWS = {
 }
 
 
-def refuse_counterpart(callee: Any, arguments: list[Any], *, is_static: bool) -> None:
+def refuse_counterpart(
+    callee: Callable[..., object], arguments: Sequence[object], *, is_static: bool
+) -> None:
     """Raise TaichiTypeError, naming the cure, for a function of Python that cannot see values of a
     kernel.
 
@@ -92,12 +95,12 @@ def refuse_counterpart(callee: Any, arguments: list[Any], *, is_static: bool) ->
         )
 
 
-def _draws(callee: Any) -> bool:
+def _draws(callee: Callable[..., object]) -> bool:
     owner = getattr(callee, "__self__", None)
     return isinstance(owner, random.Random | np.random.RandomState | np.random.Generator)
 
 
-def _module(callee: Any) -> str:
+def _module(callee: Callable[..., object]) -> str:
     if isinstance(callee, np.ufunc):
         return "numpy"
     return (
@@ -129,7 +132,7 @@ def _counterpart(name: str) -> str:
     )
 
 
-def _is_late(value: Any) -> bool:
+def _is_late(value: object) -> bool:
     """Whether a value is known only at run time."""
     if isinstance(value, Matrix):
         return any(isinstance(entry, Expr) for entry in value.entries)

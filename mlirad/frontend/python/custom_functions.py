@@ -87,7 +87,7 @@ class _Arguments:
 class _Result:
     """What the function returned: its shape, and its scalars."""
 
-    def __init__(self, function: Inlined, value: Any) -> None:
+    def __init__(self, function: Inlined, value: object) -> None:
         if value is None:
             raise TaichiSyntaxError(
                 f"'{function.__name__}' has derivatives of its own, and returns nothing"
@@ -268,7 +268,7 @@ def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bin
     return dict(zip(names, given))
 
 
-def _leaves_like(rule: Inlined, what: str, value: Any, model: Any) -> list[Expr]:
+def _leaves_like(rule: Inlined, what: str, value: object, model: object) -> list[Expr]:
     """The scalars of a value that has to have the shape of another; None stands for zeros."""
     if value is None:
         return [ex.expression(0.0)] * len(leaves(model, what))
@@ -282,7 +282,7 @@ def _leaves_like(rule: Inlined, what: str, value: Any, model: Any) -> list[Expr]
     return leaves(value, what)
 
 
-def _count(returned: Any) -> int:
+def _count(returned: object) -> int:
     return len(returned) if isinstance(returned, tuple | list) else int(returned is not None)
 
 
@@ -307,7 +307,7 @@ def _unlisted(arguments: _Arguments) -> str:
     return f" (here {_listed(others)} is no float and has none)" if others else ""
 
 
-def _check_argument(function: Inlined, name: str, value: Any, by_reference: bool) -> None:
+def _check_argument(function: Inlined, name: str, value: object, by_reference: bool) -> None:
     """Raise TaichiTypeError for an argument that is neither a value nor known while compiling."""
     if isinstance(value, ArrayRef):
         reason = "is an array: pass the elements that it reads"
@@ -325,7 +325,7 @@ def _check_argument(function: Inlined, name: str, value: Any, by_reference: bool
     )
 
 
-def _is_at_run_time(value: Any) -> bool:
+def _is_at_run_time(value: object) -> bool:
     """Whether a value is an operand: an Expr, or any float."""
     if isinstance(value, Matrix):
         return any(_is_at_run_time(entry) for entry in value.entries)

@@ -34,7 +34,7 @@ def emit_jvp(
     what: str,
     primals: Sequence[Expr],
     directions: Sequence[Sequence[Expr]],
-    body: Callable[[list[Expr]], Any],
+    body: Callable[[list[Expr]], object],
 ) -> Derivatives:
     """Emit a function of floats with its derivatives; `body` translates it at some values of its
     arguments.

@@ -5,24 +5,25 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.open_regions import Region
 from mlirad.frontend.python.places import Place, ValuePlace, array_ref
 from mlirad.frontend.python.python_objects import is_of_program
 from mlirad.frontend.python.regions import if_op
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.text_format import FormattedText, format_percent
 from mlirad.frontend.python.translator import Translator, handles
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.types import promote, u1
 
+Evaluate = Callable[[], Any]
 BINARY = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -150,7 +151,7 @@ def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
     return _COMPARE_MATRIX[symbol](left, right)
 
 
-def _both(left: Any, right: Any) -> Any:
+def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
     if isinstance(left, bool):
         return right if left else False
     if isinstance(right, bool):
@@ -179,7 +180,7 @@ def _bool_op(t: Translator, node: ast.BoolOp) -> Any:
     return result
 
 
-def _combine(left: Expr, right: Any, conjunction: bool) -> Any:
+def _combine(left: Expr, right: Value, conjunction: bool) -> Any:
     if isinstance(right, Matrix):
         return right.map_with(fn.logical_and if conjunction else fn.logical_or, left, right)
     if left.dtype == u1 and isinstance(right, bool):
@@ -226,13 +227,13 @@ def _if_exp(t: Translator, node: ast.IfExp) -> Any:
     )
 
 
-def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
+def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) -> Any:
     """The value of one of two branches, of which only the one taken runs."""
     anchor = make_slot(u1).owner
     values: list[Any] = []
     branches: list[Region] = []
 
-    def branch(evaluate: Any) -> Any:
+    def branch(evaluate: Evaluate) -> Callable[[], None]:
         def run() -> None:
             t.depth += 1
             branches.append(t.builder.region)
@@ -255,7 +256,7 @@ def choose(t: Translator, condition: Expr, then: Any, otherwise: Any) -> Any:
     return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
 
 
-def _join(op: Any, anchor: Any, values: list[Any]) -> Expr:
+def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> Expr:
     from_types = [ex.dtype_of(v) for v in values]
     dtype = promote(*from_types)
     with ir.InsertionPoint(anchor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
@@ -16,14 +16,15 @@ from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import integer_division as division
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
-from mlirad.frontend.python.scalar import Expr
-from mlirad.types import DataType, promote, resolve, u1
+from mlirad.frontend.python.matrix_operators import Elementwise, Operand
+from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
 
-def _mapped(function: Callable[..., Any], *arguments: Any) -> Any:
+def _mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
     """Apply a scalar function, elementwise as soon as one argument has entries."""
     for argument in arguments:
-        if hasattr(argument, "map_with"):
+        if isinstance(argument, Elementwise):
             return argument.map_with(function, *arguments)
     return function(*arguments)
 
@@ -31,7 +32,7 @@ def _mapped(function: Callable[..., Any], *arguments: Any) -> Any:
 def _on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callable[..., Any]:
     """A function of `count` floats; integers are converted to the default float type first."""
 
-    def scalar(*arguments: Any) -> Any:
+    def scalar(*arguments: Scalar) -> Scalar:
         if not in_kernel() and not builtins.any(isinstance(a, Expr) for a in arguments):
             return python(*arguments)
         dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
@@ -41,7 +42,7 @@ def _on_floats(name: str, python: Callable[..., float], count: int = 1) -> Calla
             emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype
         )
 
-    def function(*arguments: Any) -> Any:
+    def function(*arguments: Operand) -> Any:
         if len(arguments) != count:
             raise TaichiTypeError(
                 f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
@@ -70,8 +71,8 @@ _ceil = _on_floats("math.ceil", math.ceil)
 _round = _on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
 
 
-def _rounding(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def apply(value: Any, dtype: Any = None) -> Any:
+def _rounding(function: Callable[[Operand], Any], name: str) -> Callable[..., Any]:
+    def apply(value: Operand, dtype: TypeLike | None = None) -> Any:
         rounded = function(value)
         return rounded if dtype is None else cast(rounded, dtype)
 
@@ -85,39 +86,39 @@ ceil = _rounding(_ceil, "ceil")
 round = _rounding(_round, "round")
 
 
-def zero(value: Any) -> Any:
+def zero(value: Operand) -> Any:
     """The zero of the type and shape of a value."""
     return _mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
 
 
-def one(value: Any) -> Any:
+def one(value: Operand) -> Any:
     """The one of the type and shape of a value."""
     return _mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
 
 
-def abs(value: Any) -> Any:
+def abs(value: Operand) -> Any:
     """Absolute value; its derivative at 0 is 0."""
     return _mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
 
 
-def pow(base: Any, exponent: Any) -> Any:
+def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
     """`base ** exponent`."""
     return base**exponent
 
 
-def cast(value: Any, dtype: Any) -> Any:
+def cast(value: Operand, dtype: TypeLike) -> Any:
     """Convert to a scalar type, elementwise."""
     return _mapped(lambda v: _cast(v, dtype), value)
 
 
-def _cast(value: Any, dtype: Any) -> Any:
+def _cast(value: Scalar, dtype: TypeLike) -> Any:
     if in_kernel():
         return ex.cast(value, resolve(dtype, current().default_fp, current().default_ip))
     kind = resolve(dtype)
     return kind.numpy.type(value).item()
 
 
-def bit_cast(value: Any, dtype: DataType) -> Any:
+def bit_cast(value: Scalar, dtype: DataType) -> Any:
     """The same bits read as another type of the same size."""
     source = ex.expression(value)
     if source.dtype.bits != dtype.bits:
@@ -125,10 +126,10 @@ def bit_cast(value: Any, dtype: DataType) -> Any:
     return Expr(emit("arith.bitcast", mlir_type(dtype), [source.value]), dtype)
 
 
-def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scalar], Scalar]:
     compare = ex.comparison(symbol)
 
-    def apply(left: Any, right: Any) -> Any:
+    def apply(left: Scalar, right: Scalar) -> Any:
         if not isinstance(left, Expr) and not isinstance(right, Expr):
             return python(left, right)
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
@@ -146,42 +147,42 @@ def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Any, Any], A
 _max, _min = _extremum(">", max), _extremum("<", min)
 
 
-def _pairwise(function: Callable[[Any, Any], Any], arguments: tuple[Any, ...]) -> Any:
-    if len(arguments) == 1 and hasattr(arguments[0], "entries"):
+def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Operand, ...]) -> Any:
+    if len(arguments) == 1 and isinstance(arguments[0], Elementwise):
         return reduce(function, arguments[0].entries)
     if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         arguments = tuple(arguments[0])
     return reduce(lambda a, b: _mapped(function, a, b), arguments)
 
 
-def max(*arguments: Any) -> Any:
+def max(*arguments: Operand) -> Any:
     """The largest argument, elementwise; a tie's derivative goes to the second operand."""
     return _pairwise(_max, arguments)
 
 
-def min(*arguments: Any) -> Any:
+def min(*arguments: Operand) -> Any:
     """The smallest argument, elementwise; a tie's derivative goes to the second operand."""
     return _pairwise(_min, arguments)
 
 
-def all(values: Any) -> Any:
+def all(values: Elementwise | Iterable[Scalar]) -> Any:
     """Whether no entry is zero."""
-    if hasattr(values, "entries"):
+    if isinstance(values, Elementwise):
         return values.all()
     return reduce(lambda a, b: a & b, [ex.truth(v) for v in values], True)
 
 
-def any(values: Any) -> Any:
+def any(values: Elementwise | Iterable[Scalar]) -> Any:
     """Whether some entry is not zero."""
-    if hasattr(values, "entries"):
+    if isinstance(values, Elementwise):
         return values.any()
     return reduce(lambda a, b: a | b, [ex.truth(v) for v in values], False)
 
 
-def select(condition: Any, left: Any, right: Any) -> Any:
+def select(condition: Operand, left: Operand, right: Operand) -> Any:
     """`left` where the condition holds, else `right`, elementwise; both are computed."""
 
-    def scalar(test: Any, a: Any, b: Any) -> Any:
+    def scalar(test: Scalar, a: Scalar, b: Scalar) -> Any:
         if builtins.any(isinstance(v, Expr) for v in (test, a, b)):
             return ex.select(test, a, b)
         return a if test else b
@@ -189,47 +190,47 @@ def select(condition: Any, left: Any, right: Any) -> Any:
     return _mapped(scalar, condition, left, right)
 
 
-def logical_not(value: Any) -> Any:
+def logical_not(value: Operand) -> Any:
     """`not value`, elementwise."""
     return _mapped(ex.logical_not, value)
 
 
-def bit_not(value: Any) -> Any:
+def bit_not(value: Expr | int | Elementwise) -> Any:
     """`~value`, elementwise."""
     return ~value
 
 
-def logical_and(left: Any, right: Any) -> Any:
+def logical_and(left: Operand, right: Operand) -> Any:
     """`left and right` without short circuit, elementwise."""
     return _mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
 
 
-def logical_or(left: Any, right: Any) -> Any:
+def logical_or(left: Operand, right: Operand) -> Any:
     """`left or right` without short circuit, elementwise."""
     return _mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
-def bit_shr(left: Any, right: Any) -> Any:
+def bit_shr(left: Scalar, right: Scalar) -> Any:
     """Logical shift to the right."""
     value = ex.expression(left)
     unsigned = Expr(value.value, DataType(f"u{value.dtype.bits}", "u", value.dtype.bits))
     return Expr((unsigned >> right).value, value.dtype)
 
 
-def raw_div(left: Any, right: Any) -> Any:
+def raw_div(left: Operand, right: Operand) -> Any:
     """Division of C: integers are truncated towards zero; by 0, 0."""
     return _mapped(_raw("divf", division.raw_quotient), left, right)
 
 
-def raw_mod(left: Any, right: Any) -> Any:
+def raw_mod(left: Operand, right: Operand) -> Any:
     """Remainder of C: the sign of the dividend; of integers by 0, 0."""
     return _mapped(_raw("remf", division.raw_remainder), left, right)
 
 
 def _raw(
     float_name: str, integer: Callable[[ir.Value, ir.Value, DataType], ir.Value]
-) -> Callable[[Any, Any], Any]:
-    def apply(left: Any, right: Any) -> Any:
+) -> Callable[[Scalar, Scalar], Expr]:
+    def apply(left: Scalar, right: Scalar) -> Any:
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
         a, b = ex.cast(left, dtype).value, ex.cast(right, dtype).value
         if dtype.is_integer:
@@ -239,17 +240,17 @@ def _raw(
     return apply
 
 
-def clz(value: Any) -> Any:
+def clz(value: Operand) -> Any:
     """Zero bits before the highest one, elementwise."""
     return _mapped(lambda v: _bits("math.ctlz", v), value)
 
 
-def popcnt(value: Any) -> Any:
+def popcnt(value: Operand) -> Any:
     """Bits that are one, elementwise."""
     return _mapped(lambda v: _bits("math.ctpop", v), value)
 
 
-def _bits(name: str, value: Any) -> Expr:
+def _bits(name: str, value: Scalar) -> Expr:
     operand = ex.expression(value)
     if operand.dtype.is_float:
         raise TaichiTypeError(
@@ -261,14 +262,14 @@ def _bits(name: str, value: Any) -> Expr:
     )
 
 
-def isnan(value: Any) -> Any:
+def isnan(value: Operand) -> Any:
     """Whether a float is NaN, elementwise."""
     return _mapped(
         lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value
     )
 
 
-def isinf(value: Any) -> Any:
+def isinf(value: Operand) -> Any:
     """Whether a float is infinite, elementwise."""
     return _mapped(
         lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value
@@ -279,17 +280,17 @@ def _float_class(name: str, value: Expr) -> Expr:
     return Expr(emit(name, mlir_type(u1), [value.value]), u1)
 
 
-def sign(value: Any) -> Any:
+def sign(value: Operand) -> Any:
     """-1, 0 or 1, elementwise."""
     return _mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
 
 
-def floor_remainder(value: Any, modulus: Any) -> Any:
+def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) -> Any:
     """`value % modulus`, with the sign of the modulus."""
     return value % modulus
 
 
-def random(dtype: Any = float) -> Any:
+def random(dtype: TypeLike = float) -> Any:
     """A draw, uniform in [0, 1) for floats and over all values for integers; counter-based, so it
     can be repeated."""
     if not in_kernel():
@@ -300,12 +301,12 @@ def random(dtype: Any = float) -> Any:
     return Expr(emit("field.random", mlir_type(kind), [launch, iteration, draw]), kind)
 
 
-def randn(dtype: Any = float) -> Any:
+def randn(dtype: TypeLike = float) -> Any:
     """A draw from the standard normal distribution (Box and Muller 1958)."""
     first, second = random(dtype), random(dtype)
     return sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second)
 
 
-def python_value(value: Any) -> Any:
+def python_value(value: object) -> Any:
     """NumPy scalars as Python numbers; everything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

@@ -18,7 +18,7 @@ from mlirad.frontend.python import (
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef, extent
+from mlirad.frontend.python.places import ArrayRef, Subscript, extent
 from mlirad.frontend.python.regions import clamped
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
@@ -92,7 +92,7 @@ class KernelModule:
 
 def build_kernel(
     source: FunctionSource,
-    function: Callable[..., Any],
+    function: Callable[..., object],
     arguments: Sequence[tuple[str, Argument]],
     return_type: Any,
     builder: Builder,
@@ -153,7 +153,7 @@ class _Kernel:
     def __init__(
         self,
         source: FunctionSource,
-        function: Callable[..., Any],
+        function: Callable[..., object],
         builder: Builder,
         return_type: Any,
     ):
@@ -285,7 +285,7 @@ class ArrayArgument(ArrayRef):
 class ClampedArray(ArrayArgument):
     """An ndarray argument whose indices are moved to the nearest element."""
 
-    def indices(self, key: Any) -> list[ir.Value]:
+    def indices(self, key: Subscript) -> list[ir.Value]:
         return [
             clamped(index, ex.as_index(extent))
             for index, extent in zip(super().indices(key), self.shape)

@@ -8,11 +8,11 @@ from typing import Any
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import DataType
 
 
-def leaves(value: Any, what: str) -> list[Expr]:
+def leaves(value: object, what: str) -> list[Expr]:
     """The scalars of a value, in order. Raises TaichiTypeError, which begins with `what`, where it
     holds others."""
     if isinstance(value, Matrix):
@@ -26,7 +26,7 @@ def leaves(value: Any, what: str) -> list[Expr]:
     return [ex.expression(value)]
 
 
-def float_leaves(value: Any, what: str) -> list[Expr]:
+def float_leaves(value: object, what: str) -> list[Expr]:
     """The scalars of a value, all of them floats. Raises TaichiTypeError where one is not."""
     found = leaves(value, what)
     for leaf in found:
@@ -35,12 +35,12 @@ def float_leaves(value: Any, what: str) -> list[Expr]:
     return found
 
 
-def like(value: Any, scalars: Iterable[Any]) -> Any:
+def like(value: object, scalars: Iterable[Scalar]) -> Any:
     """A value of the structure of another, with other scalars."""
     return _built(value, iter(scalars))
 
 
-def _built(value: Any, scalars: Iterator[Any]) -> Any:
+def _built(value: object, scalars: Iterator[Scalar]) -> Any:
     if isinstance(value, Matrix):
         return value.like([next(scalars) for _ in value.entries])
     if isinstance(value, tuple):
@@ -48,7 +48,7 @@ def _built(value: Any, scalars: Iterator[Any]) -> Any:
     return next(scalars)
 
 
-def kind_of(value: Any) -> str:
+def kind_of(value: object) -> str:
     """What a value is, for messages; equal for values of one structure."""
     if isinstance(value, Matrix):
         return f"a {'vector' if value.ndim == 1 else 'matrix'} of shape {value.shape}"

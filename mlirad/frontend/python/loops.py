@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from mlirad.frontend.python.expressions import bind_target
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef, Place, array_ref
 from mlirad.frontend.python.regions import for_op, parallel_op, while_op
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.scopes import (
     Flag,
     Loop,
@@ -38,12 +38,14 @@ from mlirad.frontend.python.variables import (
 )
 from mlirad.types import DataType, i32, i64
 
+Bounds = tuple[Any, Any]  # lower and upper, numbers or kernel scalars
+
 
 class NdRange:
     """A box of indices: `ti.ndrange(n, (lower, upper), ...)`."""
 
-    def __init__(self, *ranges: Any) -> None:
-        self.bounds: list[tuple[Any, Any]] = []
+    def __init__(self, *ranges: Scalar | Matrix | list | tuple) -> None:
+        self.bounds: list[Bounds] = []
         for item in ranges:
             if isinstance(item, Matrix):
                 self.bounds += [(0, extent) for extent in item.entries]
@@ -75,8 +77,8 @@ class NdRange:
 class Grouped:
     """A loop domain whose index is one vector: `ti.grouped(...)`."""
 
-    def __init__(self, domain: Any) -> None:
-        self.domain = domain
+    def __init__(self, domain: object) -> None:
+        self.domain: Any = domain
 
     def __iter__(self) -> Iterator[Any]:
         if isinstance(self.domain, NdRange):
@@ -101,7 +103,7 @@ class Range:
         return iter(range(self.lower, self.upper, self.step))
 
 
-def make_range(*arguments: Any) -> Any:
+def make_range(*arguments: Scalar) -> Range:
     """`range` with bounds that may be known only at run time."""
     if not 1 <= len(arguments) <= 3:
         raise TaichiSyntaxError(f"range takes 1 to 3 arguments, not {len(arguments)}")
@@ -140,7 +142,7 @@ def _for(t: Translator, node: ast.For) -> None:
         _serial(t, node, bounds, dtypes, step, grouped)
 
 
-def _box(t: Translator, domain: Any) -> tuple[list[tuple[Any, Any]], list[DataType], Any]:
+def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
     """Bounds, index types and step of a loop domain."""
     if isinstance(domain, Range):
         wide = any(isinstance(b, Expr) and b.dtype.bits == 64 for b in (domain.lower, domain.upper))
@@ -213,10 +215,10 @@ def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
 def _parallel(
     t: Translator,
     node: ast.For,
-    bounds: Sequence[tuple[Any, Any]],
+    bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
     grouped: bool,
-    options: dict[str, Any],
+    options: Mapping[str, int],
 ) -> None:
     lower = [ex.as_index(low) for low, _ in bounds]
     upper = [ex.as_index(high) for _, high in bounds]
@@ -275,9 +277,9 @@ def _share_outer_variables(
 def _serial(
     t: Translator,
     node: ast.For,
-    bounds: Sequence[tuple[Any, Any]],
+    bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
-    step: Any,
+    step: Expr | int,
     grouped: bool,
 ) -> None:
     """A nest of serial loops; several axes stay several loops."""
@@ -316,9 +318,9 @@ def _serial_body(
 def _while_form(
     t: Translator,
     node: ast.For,
-    bounds: Sequence[tuple[Any, Any]],
+    bounds: Sequence[Bounds],
     dtypes: Sequence[DataType],
-    step: Any,
+    step: Expr | int,
     grouped: bool,
 ) -> None:
     """A loop that can end early: it runs while no iteration has left it."""

@@ -4,7 +4,7 @@ scalars."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from typing import Any
 
@@ -22,9 +22,11 @@ from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, emit_effect, in_kernel
 from mlirad.frontend.python.matrix_algebra import Algebra
-from mlirad.frontend.python.scalar import Expr
-from mlirad.types import resolve
+from mlirad.frontend.python.matrix_operators import Rows
+from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.types import TypeLike, resolve
 
+Key = Scalar | slice | tuple[Scalar | slice, ...]  # a subscript
 SWIZZLES = ("xyzw", "rgba", "stpq")
 
 
@@ -45,17 +47,20 @@ def check_swizzle(name: str, positions: Sequence[int], extent: int) -> None:
         )
 
 
-def swizzle_values(name: str, positions: Sequence[int], extent: int, value: Any) -> list[Any]:
+def swizzle_values(
+    name: str, positions: Sequence[int], extent: int, value: Scalar | Iterable[Scalar]
+) -> list[Any]:
     """The values that an assignment to a swizzle gives, one for each component."""
     check_swizzle(name, positions, extent)
     if len(positions) == 1 or ex.is_scalar(value):
         return [value] * len(positions)
-    if len(value) != len(positions):
+    values = list(value)
+    if len(values) != len(positions):
         raise TaichiRuntimeError(f"value len does not match the swizzle pattern={name}")
-    return list(value)
+    return values
 
 
-def check_indices(indices: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
+def check_indices(indices: Sequence[Scalar | slice], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Indices into entries, constants made positive. Raises TaichiIndexError for a wrong rank or
     range."""
     if len(indices) != len(shape):
@@ -89,7 +94,7 @@ class Matrix(Algebra):
     """An n×m matrix, or a vector of n entries (`ndim` 1). Operators act elementwise, `@`
     multiplies."""
 
-    def __init__(self, rows: Any, dt: Any = None) -> None:
+    def __init__(self, rows: Rows | Algebra, dt: TypeLike | None = None) -> None:
         rows = rows.tolist() if isinstance(rows, np.ndarray) else rows
         if isinstance(rows, Matrix):
             rows = rows.rows_list()
@@ -108,23 +113,23 @@ class Matrix(Algebra):
         elif in_kernel():
             self.entries = _unified(self.entries)
 
-    def _set(self, n: int, m: int, ndim: int, entries: list[Any]) -> None:
+    def _set(self, n: int, m: int, ndim: int, entries: Sequence[Scalar]) -> None:
         self.n, self.m, self.ndim = n, m, ndim
-        self.entries = entries
+        self.entries = list(entries)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.n,) if self.ndim == 1 else (self.n, self.m)
 
-    def made_from(self, rows: Any) -> Matrix:
+    def made_from(self, rows: Rows) -> Matrix:
         return Matrix(rows)
 
-    def like(self, entries: list[Any]) -> Matrix:
+    def like(self, entries: Sequence[Scalar]) -> Matrix:
         """A matrix of this shape with other entries."""
         return self.of_shape(self.shape, entries)
 
     @classmethod
-    def of_shape(cls, shape: Sequence[int], entries: list[Any]) -> Matrix:
+    def of_shape(cls, shape: Sequence[int], entries: Sequence[Scalar]) -> Matrix:
         """A matrix of a shape from entries in row-major order."""
         result = cls.__new__(cls)
         result._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), entries)
@@ -142,7 +147,9 @@ class Matrix(Algebra):
         """The entries as a NumPy array of the matrix' shape."""
         return np.array(self.rows_list())
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
+    def __array__(
+        self, dtype: np.dtype[Any] | None = None, copy: bool | None = None
+    ) -> np.ndarray[Any, Any]:
         return np.array(self.rows_list(), dtype=dtype)
 
     def __len__(self) -> int:
@@ -160,14 +167,14 @@ class Matrix(Algebra):
 
     # Entries.
 
-    def flat_index(self, indices: tuple[Any, ...]) -> Any:
+    def flat_index(self, indices: Sequence[Scalar | slice]) -> Any:
         """Position in `entries`; an Expr where an index is known only at run time."""
         position: Any = 0
         for extent, index in zip(self.shape, check_indices(indices, self.shape)):
             position = position * extent + index
         return position
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         indices = key if isinstance(key, tuple) else (key,)
         if any(isinstance(i, slice) for i in indices):
             return self._sliced(indices)
@@ -179,7 +186,7 @@ class Matrix(Algebra):
             value = ex.select(position == k, self.entries[k], value)
         return value
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Key, value: Scalar) -> None:
         indices = key if isinstance(key, tuple) else (key,)
         position = self.flat_index(indices)
         if not isinstance(position, int):
@@ -188,7 +195,7 @@ class Matrix(Algebra):
             )
         self.entries[position] = value
 
-    def _sliced(self, indices: tuple[Any, ...]) -> Matrix:
+    def _sliced(self, indices: Sequence[Scalar | slice]) -> Matrix:
         if len(indices) != self.ndim:
             raise TaichiIndexError(f"Expected {self.ndim} indices, got {len(indices)}")
         chosen = [
@@ -201,7 +208,7 @@ class Matrix(Algebra):
         shape = [len(c) for c, i in zip(chosen, indices) if isinstance(i, slice)]
         return self.of_shape(shape, entries)
 
-    def row(self, i: Any) -> Matrix:
+    def row(self, i: Scalar) -> Matrix:
         """Row `i` as a vector."""
         return self.of_shape((self.m,), [self[i, j] for j in range(self.m)])
 
@@ -226,35 +233,35 @@ class Matrix(Algebra):
     # Constructors.
 
     @classmethod
-    def filled(cls, value: Any, dt: Any, n: int, m: int | None) -> Matrix:
+    def filled(cls, value: Scalar, dt: TypeLike, n: int, m: int | None) -> Matrix:
         """A matrix (or, without `m`, a vector) of one value."""
         shape = (n,) if m is None else (n, m)
         return cls.of_shape(shape, [_typed(value, dt) for _ in range(n * (m or 1))])
 
     @classmethod
-    def zero(cls, dt: Any, n: int, m: int | None = None) -> Matrix:
+    def zero(cls, dt: TypeLike, n: int, m: int | None = None) -> Matrix:
         """All zeros."""
         return cls.filled(0, dt, n, m)
 
     @classmethod
-    def one(cls, dt: Any, n: int, m: int | None = None) -> Matrix:
+    def one(cls, dt: TypeLike, n: int, m: int | None = None) -> Matrix:
         """All ones."""
         return cls.filled(1, dt, n, m)
 
     @classmethod
-    def unit(cls, n: int, i: int, dt: Any = int) -> Matrix:
+    def unit(cls, n: int, i: int, dt: TypeLike = int) -> Matrix:
         """The `i`-th unit vector."""
         return cls.of_shape((n,), [_typed(1 if k == i else 0, dt) for k in range(n)])
 
     @classmethod
-    def identity(cls, dt: Any, n: int) -> Matrix:
+    def identity(cls, dt: TypeLike, n: int) -> Matrix:
         """The identity."""
         return cls.of_shape(
             (n, n), [_typed(1 if i == j else 0, dt) for i in range(n) for j in range(n)]
         )
 
     @classmethod
-    def diag(cls, dim: int, val: Any) -> Matrix:
+    def diag(cls, dim: int, val: Scalar) -> Matrix:
         """`val` on the diagonal."""
         zero = val * 0 if isinstance(val, Expr) else type(val)(0)
         return cls.of_shape(
@@ -262,23 +269,26 @@ class Matrix(Algebra):
         )
 
     @classmethod
-    def rows(cls, rows: Sequence[Any]) -> Matrix:
+    def rows(cls, rows: Sequence[Iterable[Scalar]]) -> Matrix:
         """A matrix from its rows."""
         return cls([list(row) for row in rows])
 
     @classmethod
-    def cols(cls, columns: Sequence[Any]) -> Matrix:
+    def cols(cls, columns: Sequence[Iterable[Scalar]]) -> Matrix:
         """A matrix from its columns."""
         return cls.rows(columns).transpose()
 
 
-def _typed(value: Any, dt: Any) -> Any:
+Value = Scalar | Matrix
+
+
+def _typed(value: Scalar, dt: TypeLike) -> Any:
     if in_kernel():
         return ex.cast(value, resolve(dt, current().default_fp, current().default_ip))
     return float(value) if resolve(dt).is_float else int(value)
 
 
-def _unified(entries: list[Any]) -> list[Any]:
+def _unified(entries: Sequence[Scalar]) -> list[Any]:
     """Entries of one type: a float among integers makes all of them floats."""
     entries = [fn.python_value(entry) for entry in entries]
     if not entries or not all(ex.is_scalar(entry) for entry in entries):

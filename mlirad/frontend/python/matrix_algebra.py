@@ -8,18 +8,19 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python.matrix_operators import Operators
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.matrix_operators import Elementwise, Operand, Rows
+from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.types import TypeLike
 
 
-class Algebra(Operators):
+class Algebra(Elementwise):
     """What a matrix does as a whole."""
 
     n: int
     m: int
 
     @classmethod
-    def of_shape(cls, shape: Sequence[int], entries: list[Any]) -> Any:
+    def of_shape(cls, shape: Sequence[int], entries: Sequence[Scalar]) -> Any:
         """A matrix of a shape from entries in row-major order."""
         raise NotImplementedError
 
@@ -27,7 +28,7 @@ class Algebra(Operators):
         """Entries as a list, or as a list of rows."""
         raise NotImplementedError
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: Algebra | Rows) -> Any:
         other = other if isinstance(other, Algebra) else self.made_from(other)
         if self.ndim == 1 and other.ndim == 1:
             return self.dot(other)
@@ -47,7 +48,7 @@ class Algebra(Operators):
         ]
         return self.of_shape((self.n,) if other.ndim == 1 else (self.n, other.m), entries)
 
-    def cast(self, dtype: Any) -> Any:
+    def cast(self, dtype: TypeLike) -> Any:
         """Every entry in another type."""
         return self.like([fn.cast(entry, dtype) for entry in self.entries])
 
@@ -74,17 +75,7 @@ class Algebra(Operators):
         """The smallest entry."""
         return fn.min(self)
 
-    def any(self) -> Any:
-        """Whether some entry is not zero."""
-        flags = [e != 0 for e in self.entries]
-        return reduce(lambda a, b: a | b, flags)
-
-    def all(self) -> Any:
-        """Whether no entry is zero."""
-        flags = [e != 0 for e in self.entries]
-        return reduce(lambda a, b: a & b, flags)
-
-    def fill(self, value: Any) -> None:
+    def fill(self, value: Scalar) -> None:
         """Set every entry."""
         self.entries = [value] * len(self.entries)
 
@@ -93,11 +84,11 @@ class Algebra(Operators):
         self._square(self.n)
         return _sum([self.entries[i * self.m + i] for i in range(self.n)])
 
-    def dot(self, other: Any) -> Any:
+    def dot(self, other: Operand) -> Any:
         """The inner product of two vectors."""
         return (self * other).sum()
 
-    def cross(self, other: Any) -> Any:
+    def cross(self, other: Algebra) -> Any:
         """The cross product of two 3-vectors, or its length with sign for 2-vectors."""
         a, b = self.entries, other.entries
         if len(a) == 2 and len(b) == 2:
@@ -108,7 +99,7 @@ class Algebra(Operators):
             [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
         )
 
-    def outer_product(self, other: Any) -> Any:
+    def outer_product(self, other: Algebra) -> Any:
         """The matrix of products of entries."""
         return self.of_shape(
             (self.n, other.n), [a * b for a in self.entries for b in other.entries]
@@ -118,7 +109,7 @@ class Algebra(Operators):
         """The sum of the squared entries."""
         return _sum([e * e for e in self.entries])
 
-    def norm(self, eps: Any = 0) -> Any:
+    def norm(self, eps: Scalar = 0) -> Any:
         """The Frobenius norm, `sqrt(norm_sqr + eps)`; with `eps` 0 its derivative at the origin is
         0, never NaN."""
         square = self.norm_sqr()
@@ -130,11 +121,11 @@ class Algebra(Operators):
         positive = square > 0
         return fn.select(positive, fn.sqrt(fn.select(positive, square, 1.0)), 0.0)
 
-    def norm_inv(self, eps: Any = 0) -> Any:
+    def norm_inv(self, eps: Scalar = 0) -> Any:
         """`1 / norm`."""
         return fn.rsqrt(self.norm_sqr() + eps)
 
-    def normalized(self, eps: Any = 0) -> Any:
+    def normalized(self, eps: Scalar = 0) -> Any:
         """The vector over its norm."""
         return self / (self.norm() + eps)
 
@@ -166,11 +157,11 @@ class Algebra(Operators):
             )
 
 
-def _sum(items: list[Any]) -> Any:
+def _sum(items: Sequence[Scalar]) -> Any:
     return reduce(lambda a, b: a + b, items)
 
 
-def _determinant(rows: list[list[Any]]) -> Any:
+def _determinant(rows: Sequence[Sequence[Scalar]]) -> Any:
     n = len(rows)
     if n == 1:
         return rows[0][0]

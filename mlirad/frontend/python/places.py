@@ -3,11 +3,11 @@ both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from mlirad.bindings import ir
 from mlirad.errors import (
@@ -25,11 +25,14 @@ from mlirad.frontend.python.builder import (
     index_type,
     mlir_type,
 )
-from mlirad.frontend.python.matrix import Matrix, check_indices, check_swizzle, swizzle
+from mlirad.frontend.python.matrix import Matrix, Value, check_indices, check_swizzle, swizzle
+from mlirad.frontend.python.matrix_operators import Operand
 from mlirad.frontend.python.open_regions import Region, refuse_use
-from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.variables import Variable, atomic, stop_marks, stored
+from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.frontend.python.variables import Combine, Variable, atomic, stop_marks, stored
 from mlirad.types import DataType
+
+Subscript = Scalar | Matrix | list | tuple | None  # what stands in the brackets
 
 
 @dataclass
@@ -45,12 +48,12 @@ class ArrayRef:
     component: tuple[int, ...] | None = None
     region: Region = field(default_factory=lambda: current().root)
 
-    def element(self, key: Any) -> ElementPlace:
+    def element(self, key: Subscript) -> ElementPlace:
         """The place that a subscript names."""
         fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
         return ElementPlace(self, self.indices(key), fixed)
 
-    def indices(self, key: Any) -> list[ir.Value]:
+    def indices(self, key: Subscript) -> list[ir.Value]:
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
         if self.region is not current().root:
             refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
@@ -69,7 +72,7 @@ class ArrayRef:
         return [ex.as_index(part) for part in parts]
 
 
-def _flat(key: Any) -> Any:
+def _flat(key: Subscript) -> Any:
     if isinstance(key, Matrix):
         yield from key.entries
     elif isinstance(key, tuple | list):
@@ -79,7 +82,7 @@ def _flat(key: Any) -> Any:
         yield key
 
 
-def array_ref(value: Any) -> ArrayRef | None:
+def array_ref(value: object) -> ArrayRef | None:
     """The array behind a field, an ndarray argument or a gradient of one; None for anything
     else."""
     if isinstance(value, ArrayRef):
@@ -94,15 +97,15 @@ class Place:
     def load(self) -> Any:
         raise NotImplementedError
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         raise NotImplementedError
 
-    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         """Combine with a value; atomically where `kind` names an atomic. Gives the value before,
         where known."""
         raise NotImplementedError
 
-    def at(self, key: Any) -> Place:
+    def at(self, key: Subscript) -> Place:
         """The place of an entry."""
         raise TaichiTypeError("this value cannot be subscripted")
 
@@ -111,7 +114,7 @@ class Place:
         """The shape of the value; `()` for a scalar."""
         return ()
 
-    def sliced(self, key: tuple[Any, ...]) -> Place:
+    def sliced(self, key: Sequence[int | slice]) -> Place:
         """The place of a part, as `m[0, :]` names it."""
         if len(key) != len(self.shape):
             raise TaichiIndexError(f"Expected {len(self.shape)} indices, got {len(key)}")
@@ -137,7 +140,7 @@ class Place:
 class VariablePlace(Place):
     """A local variable, or one entry of it (`position`, which may be known only at run time)."""
 
-    def __init__(self, variable: Variable, position: Any = None) -> None:
+    def __init__(self, variable: Variable, position: int | Expr | None = None) -> None:
         self.variable, self.position = variable, position
 
     def load(self) -> Any:
@@ -150,20 +153,20 @@ class VariablePlace(Place):
             value = ex.select(self.position == k, self.variable.read_entry(k), value)
         return value
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         if isinstance(self.position, int):
-            self.variable.write_entry(self.position, value)
+            self.variable.write_entry(self.position, cast(Scalar, value))
         elif self.position is not None:
-            self._change(None, None, value)
+            self._change(self.position, None, None, cast(Scalar, value))
         else:
             self.variable.store(value)
 
-    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         before, variable = self.load(), self.variable
         if isinstance(self.position, int):
-            variable.update_entry(self.position, operator, kind, value)
+            variable.update_entry(self.position, operator, kind, cast(Scalar, value))
         elif self.position is not None:
-            self._change(operator, kind, value)
+            self._change(self.position, operator, kind, cast(Scalar, value))
         else:
             count = len(variable.slots)
             values = value.entries if isinstance(value, Matrix) else [value] * count
@@ -176,10 +179,10 @@ class VariablePlace(Place):
         return before
 
     def _change(
-        self, operator: Callable[[Any, Any], Any] | None, kind: str | None, value: Any
+        self, position: Expr, operator: Combine | None, kind: str | None, value: Scalar
     ) -> None:
         for k in range(len(self.variable.slots)):
-            self.variable.change_where(self.position == k, k, operator, kind, value)
+            self.variable.change_where(position == k, k, operator, kind, value)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -187,7 +190,7 @@ class VariablePlace(Place):
             self.variable.shape if self.position is None and self.variable.shape is not None else ()
         )
 
-    def at(self, key: Any) -> Place:
+    def at(self, key: Subscript) -> Place:
         if not self.shape:
             raise TaichiTypeError("a scalar cannot be subscripted")
         shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
@@ -232,7 +235,7 @@ class ElementPlace(Place):
             ]
         )
 
-    def _entries(self, value: Any) -> list[Expr]:
+    def _entries(self, value: Operand) -> list[Expr]:
         count = 1 if self._is_scalar else prod(self.array.element_shape)
         if isinstance(value, list | tuple):
             value = Matrix(value)
@@ -248,11 +251,11 @@ class ElementPlace(Place):
             )
         return [stored(v, self.array.dtype) for v in values]
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         for entry, place in zip(self._entries(value), self._places()):
             emit_effect("field.store", [entry.value, self.array.value, *place])
 
-    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         if kind is None:
             before = self.load()
             self.store(operator(before, value))
@@ -268,7 +271,7 @@ class ElementPlace(Place):
     def shape(self) -> tuple[int, ...]:
         return () if self._is_scalar else self.array.element_shape
 
-    def at(self, key: Any) -> Place:
+    def at(self, key: Subscript) -> Place:
         if self._is_scalar:
             raise TaichiTypeError("a scalar element cannot be subscripted")
         keys = check_indices(tuple(_flat(key)), self.shape)
@@ -289,7 +292,7 @@ class PlaceList(Place):
     def load(self) -> Any:
         return Matrix.of_shape(self.shape, [place.load() for place in self.places])
 
-    def _values(self, value: Any) -> list[Any]:
+    def _values(self, value: Value | list | tuple) -> list[Any]:
         if isinstance(value, list | tuple):
             value = Matrix(value)
         values = [value] * len(self.places) if ex.is_scalar(value) else list(value.entries)
@@ -297,16 +300,16 @@ class PlaceList(Place):
             raise TaichiTypeError(f"{len(values)} values for {len(self.places)} components")
         return values
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         for place, entry in zip(self.places, self._values(value)):
             place.store(entry)
 
-    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         values = self._values(value)
         old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
         return Matrix.of_shape(self.shape, old)
 
-    def at(self, key: Any) -> Place:
+    def at(self, key: Subscript) -> Place:
         numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(tuple(_flat(key)))
         if not isinstance(numbers, int):
             raise TaichiTypeError("a component is selected by a constant here")
@@ -316,19 +319,19 @@ class PlaceList(Place):
 class ValuePlace(Place):
     """A value without a place of its own: it can be read, and nothing else."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: Matrix) -> None:
+        self.value: Any = value
 
     def load(self) -> Any:
         return self.value
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         raise TaichiTypeError("this value cannot be assigned to")
 
-    def update(self, operator: Callable[[Any, Any], Any], kind: str | None, value: Any) -> Any:
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         raise TaichiTypeError("this value cannot be updated")
 
-    def at(self, key: Any) -> Place:
+    def at(self, key: Subscript) -> Place:
         return ValuePlace(self.value[key])
 
 

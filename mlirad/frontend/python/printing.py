@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import word_type
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import emit, emit_effect
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.text_format import escaped, flatten
 
 
@@ -19,14 +19,14 @@ def _words(values: list[Expr]) -> list[ir.Value]:
     return [emit("field.spell", word_type(), [v.value]) for v in values]
 
 
-def emit_print(items: list[Any], separator: str = " ", end: str = "\n") -> None:
+def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -> None:
     """Print values as Python does."""
     values: list[Expr] = []
     text = escaped(separator).join(flatten(item, "", values) for item in items) + escaped(end)
     emit_effect("field.print", _words(values), format=ir.StringAttr.get(text))
 
 
-def emit_assert(condition: Any, message: Any) -> None:
+def emit_assert(condition: Scalar, message: object) -> None:
     """Check a condition at run time; the launch raises TaichiAssertionError where it fails."""
     values: list[Expr] = []
     text = flatten(message, "", values, mark_floats=True)

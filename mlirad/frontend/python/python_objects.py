@@ -6,9 +6,9 @@ from __future__ import annotations
 import builtins
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mlirad.frontend.python.open_regions import Region, user_place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.source import Names
 
+T = TypeVar("T")
 _CHANGING = {builtins.next, builtins.setattr, builtins.delattr}
 _FOREIGN = frozenset(sys.stdlib_module_names) - {"__main__"} | {
     "mlirad",
@@ -37,13 +38,13 @@ class MadeObjects:
             int, tuple[Any, Region]
         ] = {}  # by identity, which holds as long as the object is kept
 
-    def note(self, value: Any, region: Region) -> Any:
+    def note(self, value: T, region: Region) -> T:
         """Remember a new object."""
         if region.outer is not None and not isinstance(value, Expr | bool | int | float | str):
             self._made[id(value)] = value, region.home
         return value
 
-    def belongs(self, value: Any, region: Region) -> bool:
+    def belongs(self, value: object, region: Region) -> bool:
         """Whether an object was made where code is added now, so that a change of it happens as
         often as it is made."""
         made = self._made.get(id(value))
@@ -52,8 +53,8 @@ class MadeObjects:
 
 def call_python(
     callee: Callable[..., Any],
-    positional: list[Any],
-    named: dict[str, Any],
+    positional: Sequence[object],
+    named: Mapping[str, object],
     made: MadeObjects,
     region: Region,
 ) -> Any:
@@ -87,11 +88,11 @@ def _may_change(callee: Any) -> bool:
     )
 
 
-def _package(value: Any) -> str:
+def _package(value: object) -> str:
     return str(getattr(value, "__module__", "") or "").partition(".")[0]
 
 
-def _refuse(changed: Any, region: Region) -> None:
+def _refuse(changed: object, region: Region) -> None:
     what = (
         f"a name that '{changed.__name__}' assigns"
         if isinstance(changed, FunctionType)
@@ -109,7 +110,7 @@ def _refuse(changed: Any, region: Region) -> None:
 class _Snapshot:
     """What some objects hold, and what those hold."""
 
-    def __init__(self, roots: Iterable[Any]) -> None:
+    def __init__(self, roots: Iterable[object]) -> None:
         self.seen: dict[int, tuple[Any, list[Any]]] = {}
         waiting = list(roots)
         while waiting:
@@ -127,11 +128,11 @@ class _Snapshot:
                 yield item
 
 
-def _is_same(a: Any, b: Any) -> bool:
+def _is_same(a: object, b: object) -> bool:
     return a is b or (type(a) is bytes and a == b)
 
 
-def _contents(item: Any) -> list[Any] | None:
+def _contents(item: object) -> list[Any] | None:
     """What an object holds; None where it cannot change, or is none of the program's."""
     if isinstance(item, list | tuple | deque):
         return list(item)
@@ -175,12 +176,12 @@ def _global_names(code: CodeType) -> list[str]:
     ]
 
 
-def is_of_program(item: Any) -> bool:
+def is_of_program(item: object) -> bool:
     """Whether an object is of one of the program's own classes."""
     return not isinstance(item, type) and _package(type(item)) not in _FOREIGN
 
 
-def _attributes(item: Any) -> list[Any] | None:
+def _attributes(item: object) -> list[Any] | None:
     """What the attributes of an object of one of the program's classes stand for."""
     if isinstance(item, type):
         return None if _package(item) in _FOREIGN else list(vars(item).values())

@@ -31,8 +31,8 @@ def inside(block: ir.Block, kind: str, *, is_tail: bool = False) -> Iterator[Non
 
 def if_op(
     condition: ir.Value,
-    then: Callable[[], Any],
-    otherwise: Callable[[], Any] | None = None,
+    then: Callable[[], object],
+    otherwise: Callable[[], object] | None = None,
     *,
     is_tail: bool = False,
 ) -> ir.Operation:

@@ -11,7 +11,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.translator import Translator
 
 
-def convert_result(t: Translator, declared: Any, value: Any) -> Any:
+def convert_result(t: Translator, declared: Any, value: object) -> Any:
     """A returned value in the declared type. Raises TaichiSyntaxError where its shape differs."""
     if isinstance(declared, MatrixType):
         result = Matrix(value) if isinstance(value, list | tuple) else value

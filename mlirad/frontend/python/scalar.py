@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from mlirad.frontend.python.builder import (
 )
 from mlirad.frontend.python.open_regions import refuse_use
 from mlirad.types import DataType, i32, i64, promote, u1
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # Predicates of arith.cmpi (signed, unsigned) and arith.cmpf.
 _COMPARE = {
@@ -96,94 +99,94 @@ class Expr:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"a scalar of type {self.dtype} has no attribute '{name}'")
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("+"), self, other)
 
-    def __radd__(self, other: Any) -> Any:
+    def __radd__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("+"), other, self)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("-"), self, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("-"), other, self)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("*"), self, other)
 
-    def __rmul__(self, other: Any) -> Any:
+    def __rmul__(self, other: Scalar) -> Expr:
         return _elementwise(arithmetic("*"), other, self)
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: Scalar) -> Expr:
         return _elementwise(divide, self, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: Scalar) -> Expr:
         return _elementwise(divide, other, self)
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: Scalar) -> Expr:
         return _elementwise(floor_divide, self, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: Scalar) -> Expr:
         return _elementwise(floor_divide, other, self)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: Scalar) -> Expr:
         return _elementwise(modulo, self, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: Scalar) -> Expr:
         return _elementwise(modulo, other, self)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Scalar) -> Expr:
         return _elementwise(power, self, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: Scalar) -> Expr:
         return _elementwise(power, other, self)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("and"), self, other)
 
-    def __rand__(self, other: Any) -> Any:
+    def __rand__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("and"), other, self)
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("or"), self, other)
 
-    def __ror__(self, other: Any) -> Any:
+    def __ror__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("or"), other, self)
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("xor"), self, other)
 
-    def __rxor__(self, other: Any) -> Any:
+    def __rxor__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("xor"), other, self)
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("shl"), self, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("shl"), other, self)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("shr"), self, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: Scalar) -> Expr:
         return _elementwise(bitwise("shr"), other, self)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return _elementwise(comparison("=="), self, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return _elementwise(comparison("!="), self, other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: Scalar) -> Expr:
         return _elementwise(comparison("<"), self, other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: Scalar) -> Expr:
         return _elementwise(comparison("<="), self, other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: Scalar) -> Expr:
         return _elementwise(comparison(">"), self, other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: Scalar) -> Expr:
         return _elementwise(comparison(">="), self, other)
 
     def __neg__(self) -> Expr:
@@ -198,19 +201,22 @@ class Expr:
     def __abs__(self) -> Expr:
         return absolute(self)
 
-    def cast(self, dtype: Any) -> Expr:
+    def cast(self, dtype: DataType) -> Expr:
         """The same number in another type."""
         return cast(self, dtype)
 
 
-def is_scalar(value: Any) -> bool:
+Scalar = Expr | bool | int | float  # NumPy's scalars count as Python's
+
+
+def is_scalar(value: object) -> TypeIs[Scalar]:
     """Whether a value is a scalar of the language, constant or not."""
     return isinstance(value, Expr | bool | int | float | np.generic) or (
         isinstance(value, np.ndarray) and value.shape == ()
     )
 
 
-def dtype_of(value: Any) -> DataType:
+def dtype_of(value: Scalar) -> DataType:
     """The type of a scalar; Python numbers take the default types."""
     if isinstance(value, Expr):
         return value.dtype
@@ -237,7 +243,7 @@ def in_range(value: int, dtype: DataType) -> bool:
     return low <= value < 1 << (dtype.bits - dtype.is_signed)
 
 
-def expression(value: Any) -> Expr:
+def expression(value: Scalar) -> Expr:
     """Any scalar as an Expr; Python numbers become constants."""
     if isinstance(value, Expr):
         return value
@@ -247,13 +253,13 @@ def expression(value: Any) -> Expr:
     )
 
 
-def _elementwise(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+def _elementwise(function: Callable[[Scalar, Scalar], Expr], left: object, right: object) -> Any:
     if is_scalar(left) and is_scalar(right):
         return function(left, right)
     return NotImplemented
 
 
-def cast(value: Any, dtype: DataType) -> Expr:
+def cast(value: Scalar, dtype: DataType) -> Expr:
     """Convert a scalar to a type, as C does; to `u1`, whether it is not zero."""
     if not isinstance(value, Expr):
         if isinstance(value, int) and dtype.is_integer and not -(1 << 63) <= value < 1 << 64:
@@ -285,7 +291,7 @@ def cast(value: Any, dtype: DataType) -> Expr:
     return Expr(emit(name, target, [value.value]), dtype, value.index if dtype == i64 else None)
 
 
-def as_index(value: Any) -> ir.Value:
+def as_index(value: Scalar) -> ir.Value:
     """A scalar integer as an `index` value."""
     if not isinstance(value, Expr):
         if isinstance(value, float):
@@ -304,20 +310,20 @@ def from_index(index: ir.Value, dtype: DataType = i32) -> Expr:
     return Expr(emit("arith.index_cast", mlir_type(dtype), [index]), dtype, index)
 
 
-def _joined(left: Any, right: Any) -> tuple[Expr, Expr, DataType]:
+def _joined(left: Scalar, right: Scalar) -> tuple[Expr, Expr, DataType]:
     dtype = promote(dtype_of(left), dtype_of(right))
     if dtype == u1:
         dtype = current().default_ip
     return cast(left, dtype), cast(right, dtype), dtype
 
 
-def _index_of(value: Any) -> ir.Value | None:
+def _index_of(value: Scalar) -> ir.Value | None:
     if isinstance(value, Expr):
         return value.index
     return index_constant(value) if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _both_index(left: Any, right: Any) -> tuple[ir.Value, ir.Value] | None:
+def _both_index(left: Scalar, right: Scalar) -> tuple[ir.Value, ir.Value] | None:
     """Both operands as `index` values, where at least one counts a loop and neither costs a
     conversion."""
     if not any(isinstance(v, Expr) and v.index is not None for v in (left, right)):
@@ -329,11 +335,11 @@ def _both_index(left: Any, right: Any) -> tuple[ir.Value, ir.Value] | None:
 _OPS = {"+": ("addf", "addi"), "-": ("subf", "subi"), "*": ("mulf", "muli")}
 
 
-def arithmetic(symbol: str) -> Callable[[Any, Any], Expr]:
+def arithmetic(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
     """`+`, `-` or `*` on two scalars."""
     float_name, int_name = _OPS[symbol]
 
-    def apply(left: Any, right: Any) -> Expr:
+    def apply(left: Scalar, right: Scalar) -> Expr:
         indices = _both_index(left, right)
         a, b, dtype = _joined(left, right)
         name = f"arith.{float_name if dtype.is_float else int_name}"
@@ -345,7 +351,7 @@ def arithmetic(symbol: str) -> Callable[[Any, Any], Expr]:
     return apply
 
 
-def divide(left: Any, right: Any) -> Expr:
+def divide(left: Scalar, right: Scalar) -> Expr:
     """True division: integers are divided as floats of the default type."""
     a, b, dtype = _joined(left, right)
     if not dtype.is_float:
@@ -354,7 +360,7 @@ def divide(left: Any, right: Any) -> Expr:
     return Expr(emit("arith.divf", mlir_type(dtype), [a.value, b.value]), dtype)
 
 
-def floor_divide(left: Any, right: Any) -> Expr:
+def floor_divide(left: Scalar, right: Scalar) -> Expr:
     """Division rounded towards minus infinity, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
     type_ = mlir_type(dtype)
@@ -364,7 +370,7 @@ def floor_divide(left: Any, right: Any) -> Expr:
     return Expr(division.floor_quotient(a.value, b.value, dtype), dtype)
 
 
-def modulo(left: Any, right: Any) -> Expr:
+def modulo(left: Scalar, right: Scalar) -> Expr:
     """Remainder with the sign of the divisor, as in Python; of integers by 0, 0."""
     a, b, dtype = _joined(left, right)
     if dtype.is_integer:
@@ -372,7 +378,7 @@ def modulo(left: Any, right: Any) -> Expr:
     return arithmetic("-")(a, arithmetic("*")(floor_divide(a, b), b))
 
 
-def power(left: Any, right: Any) -> Expr:
+def power(left: Scalar, right: Scalar) -> Expr:
     """`left ** right`; small constant integer exponents become products."""
     exponent = right if isinstance(right, int | float) else None
     if exponent is not None and exponent == int(exponent) and abs(exponent) <= 32:
@@ -401,11 +407,11 @@ def _product(base: Expr, exponent: int) -> Expr:
     return cast(1, base.dtype) if result is None else result
 
 
-def bitwise(kind: str) -> Callable[[Any, Any], Expr]:
+def bitwise(kind: str) -> Callable[[Scalar, Scalar], Expr]:
     """`and`, `or`, `xor`, `shl` or `shr` on two integers; shifts keep the type of the left
     operand."""
 
-    def apply(left: Any, right: Any) -> Expr:
+    def apply(left: Scalar, right: Scalar) -> Expr:
         left_type, right_type = dtype_of(left), dtype_of(right)
         if left_type.is_float or right_type.is_float:
             raise TaichiTypeError(
@@ -428,11 +434,11 @@ def bitwise(kind: str) -> Callable[[Any, Any], Expr]:
     return apply
 
 
-def comparison(symbol: str) -> Callable[[Any, Any], Any]:
+def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
     """A comparison of two scalars."""
     signed, unsigned, ordered = _COMPARE[symbol]
 
-    def apply(left: Any, right: Any) -> Any:
+    def apply(left: Scalar, right: Scalar) -> Any:
         if not isinstance(left, Expr) and not isinstance(right, Expr):
             return _PYTHON[symbol](left, right)
         indices = _both_index(left, right)
@@ -478,7 +484,7 @@ def absolute(value: Expr) -> Expr:
     )
 
 
-def truth(value: Any) -> Any:
+def truth(value: Scalar) -> Any:
     """A condition: a Python bool where it is constant, else an Expr of type `u1`."""
     if isinstance(value, Expr):
         return cast(value, u1)
@@ -487,13 +493,13 @@ def truth(value: Any) -> Any:
     return bool(value)
 
 
-def logical_not(value: Any) -> Any:
+def logical_not(value: Scalar) -> Any:
     """`not value`."""
     condition = truth(value)
     return not condition if isinstance(condition, bool) else bit_not(condition)
 
 
-def select(condition: Any, left: Any, right: Any) -> Any:
+def select(condition: Scalar, left: Scalar, right: Scalar) -> Expr:
     """`left` where the condition holds, else `right`; both are computed."""
     test = truth(condition)
     dtype = promote(dtype_of(left), dtype_of(right))

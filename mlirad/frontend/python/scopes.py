@@ -83,11 +83,11 @@ class Frame:
             self.scopes.pop()
             del stopped[count:]
 
-    def define(self, name: str, binding: Any) -> None:
+    def define(self, name: str, binding: object) -> None:
         """Bind a name in the innermost scope."""
         self.scopes[-1][name] = binding
 
-    def define_object(self, name: str, value: Any) -> None:
+    def define_object(self, name: str, value: object) -> None:
         """Let a name stand for a Python object. Raises TaichiSyntaxError where that would depend on
         run time."""
         for scope in reversed(self.scopes):

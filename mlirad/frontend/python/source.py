@@ -30,7 +30,7 @@ class FunctionSource:
     stored: frozenset[str] = frozenset()  # names that are assigned
 
 
-def read_source(function: Callable[..., Any]) -> FunctionSource:
+def read_source(function: Callable[..., object]) -> FunctionSource:
     """Parse a function. Raises TaichiSyntaxError where its source cannot be read."""
     name = getattr(function, "__qualname__", str(function))
     try:
@@ -56,7 +56,7 @@ def read_source(function: Callable[..., Any]) -> FunctionSource:
     return source
 
 
-def _origin(function: Callable[..., Any]) -> str:
+def _origin(function: Callable[..., object]) -> str:
     """Where a function without source text comes from."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     return {
@@ -65,7 +65,7 @@ def _origin(function: Callable[..., Any]) -> str:
     }.get(file, f"'{file}'")
 
 
-def _show_command_line(function: Callable[..., Any]) -> None:
+def _show_command_line(function: Callable[..., object]) -> None:
     """Let `inspect` and messages read the program of `python -c`.
 
     Raises OSError for a function that an exec() made, whose text would be looked for in that
@@ -106,7 +106,7 @@ def _command_line_program() -> str | None:
 class Names(Mapping[str, Any]):
     """What a function sees from outside: its closure, then its module."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         code = function.__code__
         self.globals: dict[str, Any] = function.__globals__
         self.cells = dict(zip(code.co_freevars, function.__closure__ or ()))

@@ -16,6 +16,7 @@ from mlirad.frontend.python.places import ArrayRef, array_ref
 from mlirad.frontend.python.printing import emit_print
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Static, Translator
+from mlirad.frontend.python.variables import Combine
 
 
 class Special:
@@ -25,21 +26,21 @@ class Special:
         self,
         name: str,
         translate: Callable[[Translator, ast.Call], Any],
-        python: Callable[..., Any] | None = None,
+        python: Callable[..., object] | None = None,
     ) -> None:
         self.__name__ = name
         self.__doc__ = translate.__doc__
         self.translate = translate
         self.python = python
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self.python is None:
             raise TaichiSyntaxError(f"ti.{self.__name__} can only be used inside a kernel")
         return self.python(*args, **kwargs)
 
 
 def special(
-    python: Callable[..., Any] | None = None,
+    python: Callable[..., object] | None = None,
 ) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
     """Make a Special of a translating function; `python` is what it does outside kernels."""
 
@@ -49,7 +50,7 @@ def special(
     return make
 
 
-def _first(*arguments: Any) -> Any:
+def _first(*arguments: object) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
@@ -112,7 +113,7 @@ block_local = _hint("block_local", "in memory shared by a block of threads")
 cache_read_only = _hint("cache_read_only", "in the cache for what is not written")
 
 
-def _atomic(kind: str, python_operator: Callable[[Any, Any], Any]) -> Special:
+def _atomic(kind: str, python_operator: Combine) -> Special:
     def translate(t: Translator, node: ast.Call) -> Any:
         if len(node.args) != 2:
             raise TaichiSyntaxError(f"atomic_{kind} takes a place and a value")

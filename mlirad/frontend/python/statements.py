@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.expressions import BINARY
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place, VariablePlace
 from mlirad.frontend.python.printing import emit_assert
 from mlirad.frontend.python.regions import if_op
@@ -18,6 +18,9 @@ from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Frame, StaticBreak, StaticContinue, may_leave
 from mlirad.frontend.python.translator import Static, Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, zero
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 ATOMIC = {ast.Add: "add", ast.Sub: "sub", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor"}
 
@@ -54,7 +57,7 @@ def _live_flag(t: Translator) -> Any:
     return frame.live
 
 
-def _is_plain_value(value: Any) -> bool:
+def _is_plain_value(value: object) -> TypeIs[Value]:
     return ex.is_scalar(value) or isinstance(value, Matrix)
 
 
@@ -279,7 +282,7 @@ def _is_last(t: Translator, frame: Frame) -> bool:
     )
 
 
-def _typed_result(t: Translator, value: Any) -> Any:
+def _typed_result(t: Translator, value: object) -> Any:
     declared = t.frame.return_type
     if value is None:
         if declared is not None:
@@ -293,11 +296,11 @@ def _typed_result(t: Translator, value: Any) -> Any:
     return convert_result(t, declared, value)
 
 
-def _entries(value: Any) -> list[Any]:
+def _entries(value: Value) -> list[Any]:
     return value.entries if isinstance(value, Matrix) else [value]
 
 
-def store_result(t: Translator, frame: Frame, value: Any) -> None:
+def store_result(t: Translator, frame: Frame, value: object) -> None:
     """Keep the value of a `return` that is not the last statement."""
     if value is None:
         return

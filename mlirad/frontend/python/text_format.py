@@ -19,7 +19,7 @@ _PERCENT = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")
 class FormattedText:
     """A text with holes: strings, and pairs of value and format."""
 
-    def __init__(self, parts: list[Any]) -> None:
+    def __init__(self, parts: Sequence[str | tuple[object, str]]) -> None:
         self.parts = parts
 
     def plain(self) -> Any:
@@ -32,13 +32,15 @@ class FormattedText:
             return self
 
 
-def _is_late(value: Any) -> bool:
+def _is_late(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(_is_late(item) for item in value)
     return isinstance(value, Expr | Matrix | FormattedText)
 
 
-def format_braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]) -> FormattedText:
+def format_braces(
+    text: str, positional: Sequence[object], named: Mapping[str, object]
+) -> FormattedText:
     """`text.format(...)`; automatic numbers go on beside explicit ones. Raises TaichiSyntaxError
     for missing values."""
     parts: list[Any] = []
@@ -74,7 +76,7 @@ def format_braces(text: str, positional: Sequence[Any], named: Mapping[str, Any]
     return FormattedText(parts)
 
 
-def format_percent(text: str, values: Any) -> Any:
+def format_percent(text: str, values: object) -> Any:
     """`text % values`."""
     items = list(values) if isinstance(values, tuple) else [values]
     parts: list[Any] = []
@@ -114,7 +116,7 @@ def checked_spec(value: Expr, spec: str) -> str:
     return plain.rstrip("diu")
 
 
-def flatten(item: Any, spec: str, values: list[Expr], mark_floats: bool = False) -> str:
+def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = False) -> str:
     """Text with one `{}` for every value known only at run time; their braces are `\\1` and `\\2`
     elsewhere."""
     if isinstance(item, Matrix):

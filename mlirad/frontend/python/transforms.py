@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
@@ -14,13 +14,14 @@ from mlirad.frontend.python.assigned_names import assigned_names, known_names
 from mlirad.frontend.python.calls import Function, bind_parameters, call_bound
 from mlirad.frontend.python.derivative_op import Derivatives, emit_jvp
 from mlirad.frontend.python.leaves import float_leaves, kind_of, like
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place, array_ref
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.specials import Special
 from mlirad.frontend.python.translator import Translator, frozen
 from mlirad.frontend.python.variables import Variable
 
+T = TypeVar("T")
 Bindings = dict[str, tuple[Any, bool]]
 _EXTRA = {
     "jvp": "tangent",
@@ -53,7 +54,7 @@ class Transform(Special):
         self.kind, self.function, self.argnums = kind, function, argnums
         self.chosen = _chosen(kind, function, argnums)
 
-    def __get__(self, owner: Any, kind: Any = None) -> Transform:
+    def __get__(self, owner: object, kind: type | None = None) -> Transform:
         bound = self.function.__get__(owner, kind)
         return self if bound is self.function else type(self)(self.kind, bound, self.argnums)
 
@@ -107,7 +108,7 @@ def parameters_of(function: Function | Transform) -> dict[str, Any]:
     return {name: declared.get(name) for name in names[function.owner is not None :]}
 
 
-def _described(function: Any) -> str:
+def _described(function: object) -> str:
     name = getattr(function, "__name__", None)
     return (
         f"the {type(function).__name__.lower()} '{name}'"
@@ -159,7 +160,7 @@ class _Application:
         }
         self.primals = [leaf for found in self.leaves.values() for leaf in found]
 
-    def _by_value(self, name: str, value: Any, by_reference: bool) -> tuple[Any, bool]:
+    def _by_value(self, name: str, value: object, by_reference: bool) -> tuple[Any, bool]:
         """An argument whose derivative is taken here is a value: a function that writes to it has
         side effects."""
         if not isinstance(value, Variable | Place):
@@ -206,7 +207,9 @@ class _Application:
         """What the call gives."""
         return getattr(self, f"_{self.transform.kind}")()
 
-    def _each_argument(self, rows: Sequence[Any], build: Any) -> Any:
+    def _each_argument(
+        self, rows: Sequence[T], build: Callable[[str, Value, Sequence[T]], object]
+    ) -> Any:
         """A part of the result for each argument, from a row for each of its scalars; alone where
         argnums is a number."""
         parts, start = [], 0
@@ -245,7 +248,7 @@ class _Application:
         found = self.derivatives([tangent])
         return found.value, like(found.value, found.tangents[0])
 
-    def _extra(self, model: Any) -> list[Expr]:
+    def _extra(self, model: object) -> list[Expr]:
         """The scalars of the argument behind those of the function, which has the structure of
         `model`."""
         assert self.transform.extra is not None
@@ -282,7 +285,7 @@ class _Application:
             found.tangents, lambda name, value, rows: self._block(found.value, name, value, rows)
         )
 
-    def _block(self, output: Any, name: str, value: Any, rows: Sequence[Sequence[Expr]]) -> Any:
+    def _block(self, output: Any, name: str, value: Value, rows: Sequence[Sequence[Expr]]) -> Any:
         """The derivative of an output in one argument; `rows[i][j]` is that of scalar j of the
         output in scalar i."""
         if isinstance(output, tuple):

@@ -4,7 +4,7 @@ handlers share."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.bindings import ir
@@ -17,7 +17,7 @@ from mlirad.frontend.python.python_objects import MadeObjects
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Frame
 from mlirad.frontend.python.variables import Variable
-from mlirad.types import DataType, resolve
+from mlirad.types import DataType, TypeLike, resolve
 
 _PYTHON_FAULTS = (TypeError, AttributeError, ValueError, LookupError, ArithmeticError)
 
@@ -39,8 +39,8 @@ def handles(*nodes: type[ast.AST]) -> Callable[[Handler], Handler]:
 class Static:
     """A value known while translating, marked by `ti.static(...)`: a loop over it is unrolled."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, value: object) -> None:
+        self.value: Any = value
 
 
 class Translator:
@@ -63,7 +63,7 @@ class Translator:
     def frame(self) -> Frame:
         return self.frames[-1]
 
-    def resolve(self, dtype: Any) -> DataType:
+    def resolve(self, dtype: TypeLike) -> DataType:
         """A scalar type under this kernel's defaults."""
         return resolve(dtype, self.builder.default_fp, self.builder.default_ip)
 
@@ -100,7 +100,7 @@ class Translator:
         """Translate an expression to a value; variables and places are read."""
         return self.read(self.visit(node))
 
-    def read(self, result: Any) -> Any:
+    def read(self, result: object) -> Any:
         """The value of what a node was translated to."""
         if isinstance(result, Place | Variable):
             return result.load()
@@ -108,7 +108,9 @@ class Translator:
             result.check_visible()
         return result.value if isinstance(result, Static) else result
 
-    def deeper(self, translate: Callable[[Any], None], part: Any) -> Callable[[], None]:
+    def deeper(
+        self, translate: Callable[[Sequence[ast.stmt]], None], part: Sequence[ast.stmt]
+    ) -> Callable[[], None]:
         """The translation of a part that stands in a run-time region."""
 
         def run() -> None:
@@ -141,7 +143,7 @@ class Translator:
         return value
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: object) -> Any:
     """A value that later assignments cannot change: matrices are copied."""
     if isinstance(value, Matrix):
         return value.like(

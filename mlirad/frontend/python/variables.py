@@ -11,11 +11,13 @@ from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import constant, current, emit, emit_effect, mlir_type
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.open_regions import refuse_use
 from mlirad.frontend.python.regions import if_op
-from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import DataType, u1
+
+Combine = Callable[[Value, Value], Any]  # what an update makes of the value before
 
 
 @lru_cache(maxsize=1)
@@ -47,11 +49,11 @@ class Variable:
     """A mutable local scalar, vector or matrix. Its type is that of the first value it was
     given."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.shape: tuple[int, ...] | None = None
-        entries = [value]
         if isinstance(value, Matrix):
-            self.shape, entries = value.shape, value.entries
+            self.shape = value.shape
+        entries = value.entries if isinstance(value, Matrix) else [value]
         expressions = [ex.expression(entry) for entry in entries]
         self.dtypes = [entry.dtype for entry in expressions]
         self._region, self._made = current().region, ir.Location.current
@@ -73,7 +75,7 @@ class Variable:
         """Entry `k` in row-major order."""
         return read_slot(self.slots[k], self.dtypes[k])
 
-    def write_entry(self, k: int, value: Any) -> None:
+    def write_entry(self, k: int, value: Scalar) -> None:
         """Set entry `k`, converted to its type."""
         write_slot(self.slots[k], stored(value, self.dtypes[k]).value)
 
@@ -83,7 +85,7 @@ class Variable:
             return self.read_entry(0)
         return Matrix.of_shape(self.shape, [self.read_entry(k) for k in range(len(self.slots))])
 
-    def store(self, value: Any) -> None:
+    def store(self, value: Value) -> None:
         """Set the value. Raises TaichiTypeError where its shape differs."""
         if self.shape is None:
             if not ex.is_scalar(value):
@@ -93,7 +95,7 @@ class Variable:
             self.write_entry(0, value)
             return
         if ex.is_scalar(value):
-            entries: Sequence[Any] = [value] * len(self.slots)
+            entries: Sequence[Scalar] = [value] * len(self.slots)
         elif isinstance(value, Matrix) and value.shape == self.shape:
             entries = value.entries
         else:
@@ -106,9 +108,7 @@ class Variable:
         ):
             self.write_entry(k, entry)
 
-    def update_entry(
-        self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any
-    ) -> None:
+    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
         """Read, combine and write entry `k`."""
         self.write_entry(k, operator(self.read_entry(k), value))
 
@@ -116,9 +116,9 @@ class Variable:
         self,
         condition: Expr,
         k: int,
-        operator: Callable[[Any, Any], Any] | None,
+        operator: Combine | None,
         kind: str | None,
-        value: Any,
+        value: Scalar,
     ) -> None:
         """Set entry `k`, or update it with an operator, where a condition holds."""
         old = self.read_entry(k)
@@ -136,12 +136,10 @@ class SharedVariable(Variable):
     def read_entry(self, k: int) -> Expr:
         return Expr(emit("field.load", mlir_type(self.dtypes[k]), [self.slots[k]]), self.dtypes[k])
 
-    def write_entry(self, k: int, value: Any) -> None:
+    def write_entry(self, k: int, value: Scalar) -> None:
         emit_effect("field.store", [stored(value, self.dtypes[k]).value, self.slots[k]])
 
-    def update_entry(
-        self, k: int, operator: Callable[[Any, Any], Any], kind: str | None, value: Any
-    ) -> None:
+    def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
         if kind is None:
             super().update_entry(k, operator, kind, value)
             return
@@ -151,9 +149,9 @@ class SharedVariable(Variable):
         self,
         condition: Expr,
         k: int,
-        operator: Callable[[Any, Any], Any] | None,
+        operator: Combine | None,
         kind: str | None,
-        value: Any,
+        value: Scalar,
     ) -> None:
         """The same; other iterations may change the other entries, so these are not written
         again."""
@@ -167,7 +165,7 @@ class SharedVariable(Variable):
         if_op(condition.value, change)
 
 
-def stored(value: Any, dtype: DataType) -> Expr:
+def stored(value: Scalar, dtype: DataType) -> Expr:
     """A scalar in the type of what it is stored to. Warns, once a line, where that is an integer
     and the scalar is none."""
     if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
@@ -180,7 +178,7 @@ def stored(value: Any, dtype: DataType) -> Expr:
 
 
 def atomic(
-    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Any
+    array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Scalar
 ) -> Expr:
     """An atomic update of one element; its value before."""
     converted = stored(value, dtype)
