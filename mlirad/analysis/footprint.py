@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlirad.analysis.affine import Affine, affine
+from mlirad.analysis.linear import Affine, affine
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 

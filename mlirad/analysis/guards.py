@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from itertools import product
 
-from mlirad.analysis.affine import affine
 from mlirad.analysis.facts import Fact, Sum, contradict, known, unknown
+from mlirad.analysis.linear import affine
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node

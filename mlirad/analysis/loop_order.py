@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
-from mlirad.analysis.affine import affine
+from mlirad.analysis.linear import affine
 from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node

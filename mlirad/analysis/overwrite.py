@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlirad.analysis.affine import Affine, affine
 from mlirad.analysis.guards import Guards
+from mlirad.analysis.linear import Affine, affine
 from mlirad.bindings import ir
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import constant_integer, is_defined_in

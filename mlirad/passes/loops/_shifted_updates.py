@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from mlirad.analysis.affine import Affine, affine
+from mlirad.analysis.linear import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b

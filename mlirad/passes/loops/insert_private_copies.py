@@ -8,7 +8,7 @@ cheaper. Only the axes that move with the loop are copied: `f[t, a] += ...` copi
 
 from math import prod
 
-from mlirad.analysis.affine import Affine, affine
+from mlirad.analysis.linear import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b

@@ -8,7 +8,7 @@ where nothing runs in parallel. On a machine that runs every iteration on its ow
 the index must be one-to-one in all axes.
 """
 
-from mlirad.analysis.affine import Affine, affine
+from mlirad.analysis.linear import Affine, affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir.build import integer_type

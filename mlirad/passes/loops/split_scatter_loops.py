@@ -11,7 +11,7 @@ Guards that are bounds of a loop variable become bounds of its loop.
 from collections.abc import Callable
 from functools import partial
 
-from mlirad.analysis.affine import affine
+from mlirad.analysis.linear import affine
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
