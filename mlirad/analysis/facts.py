@@ -7,52 +7,77 @@ What is not seen counts as possible.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
+from enum import Enum
 from math import gcd
-from typing import Any
+from typing import TypeAlias
 
+from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 
 
 @dataclass(frozen=True)
-class Sum:
-    """`constant + Σ factor · name`."""
+class OfSide:
+    """A value as one of two accesses, number 0 or 1, sees it."""
 
-    terms: frozenset[tuple[Any, int]]
-    constant: int
+    value: ir.Value
+    side: int
 
-    def plus(self, other: Sum, factor: int = 1) -> Sum:
-        """A sum and a multiple of another."""
-        factors = dict(self.terms)
-        for name, own in other.terms:
-            factors[name] = factors.get(name, 0) + factor * own
-        return Sum(
-            frozenset((n, f) for n, f in factors.items() if f),
-            self.constant + factor * other.constant,
-        )
 
-    def factor(self, name: Any) -> int:
-        """The factor of a name; 0 where it does not occur."""
-        return next((own for other, own in self.terms if other == name), 0)
+@dataclass(frozen=True)
+class Quotient:
+    """A number divided by another, rounded down."""
+
+    dividend: Sum
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """What an operation, told by name and details, makes of numbers."""
+
+    op: str
+    details: Hashable
+    operands: tuple[Sum, ...]
+
+
+Unknown: TypeAlias = ir.Value | OfSide | Quotient | Made  # equal ones are equal numbers
+Sum: TypeAlias = Linear[Unknown]
+
+
+class Relation(Enum):
+    """What a sum is to 0."""
+
+    EQUAL = "="
+    DIFFERENT = "≠"
+    NOT_BELOW = "≥"
 
 
 @dataclass(frozen=True)
 class Fact:
     """`sum = 0`, `sum ≠ 0` or `sum ≥ 0`."""
 
-    kind: str
+    relation: Relation
     sum: Sum
 
+    @staticmethod
+    def equal(sum: Sum) -> Fact:
+        """`sum = 0`."""
+        return Fact(Relation.EQUAL, sum)
 
-def known(value: int) -> Sum:
-    """A number."""
-    return Sum(frozenset(), value)
+    @staticmethod
+    def different(sum: Sum) -> Fact:
+        """`sum ≠ 0`."""
+        return Fact(Relation.DIFFERENT, sum)
+
+    @staticmethod
+    def not_below(sum: Sum) -> Fact:
+        """`sum ≥ 0`."""
+        return Fact(Relation.NOT_BELOW, sum)
 
 
-def unknown(name: Any) -> Sum:
-    """A named number."""
-    return Sum(frozenset({(name, 1)}), 0)
+Terms: TypeAlias = frozenset[tuple[Unknown, int]]
 
 
 @dataclass
@@ -72,10 +97,10 @@ class _Range:
 def contradict(facts: list[Fact]) -> bool:
     """Whether facts cannot hold together, as far as it is easily seen."""
     facts = _solved([_parity(fact) for fact in facts])
-    ranges: dict[frozenset[tuple[Any, int]], _Range] = {}
-    remainders: dict[tuple[frozenset[tuple[Any, int]], int], int] = {}
+    ranges: dict[Terms, _Range] = {}
+    remainders: dict[tuple[Terms, int], int] = {}
     for fact in facts:
-        if fact.kind == "eq" and any(
+        if fact.relation is Relation.EQUAL and any(
             not _agrees(remainders, fact.sum, m) for m in _moduli(fact.sum)
         ):
             return True
@@ -86,20 +111,14 @@ def contradict(facts: list[Fact]) -> bool:
 def _parity(fact: Fact) -> Fact:
     """What is not one of two remainders is the other."""
     for name, factor in fact.sum.terms:
-        if (
-            fact.kind == "ne"
-            and abs(factor) == 2
-            and isinstance(name, tuple)
-            and name[0] == "quotient"
-        ):
-            rest = fact.sum.plus(unknown(name), -factor).plus(name[1], 1 if factor > 0 else -1)
+        if fact.relation is Relation.DIFFERENT and abs(factor) == 2 and isinstance(name, Quotient):
+            rest = fact.sum.plus(unknown(name), -factor).plus(
+                name.dividend, 1 if factor > 0 else -1
+            )
             sign = 1 if factor < 0 else -1
-            if not rest.terms and -sign * rest.constant in (
-                0,
-                1,
-            ):  # sign · remainder + constant is not 0
-                other = 1 + sign * rest.constant
-                return Fact("eq", fact.sum.plus(known(-rest.constant - sign * other)))
+            remainder = -sign * rest.constant  # that it is not, for then the sum is 0
+            if not rest.terms and remainder in (0, 1):
+                return Fact.equal(fact.sum.plus(number(-rest.constant - sign * (1 - remainder))))
     return fact
 
 
@@ -108,22 +127,18 @@ def _solved(facts: list[Fact]) -> list[Fact]:
     facts = list(facts)
     for position in range(len(facts)):
         fact = facts[position]
-        if fact.kind != "eq":
+        if fact.relation is not Relation.EQUAL:
             continue
-        name = next((n for n, f in fact.sum.terms if abs(f) == 1 and _is_of_one_side(n)), None)
+        name = next((n for n, f in fact.sum.terms if abs(f) == 1 and isinstance(n, OfSide)), None)
         if name is not None:
-            own = fact.sum.factor(name)
+            own = fact.sum.coefficient(name)
             facts = [
                 f
                 if k == position
-                else Fact(f.kind, f.sum.plus(fact.sum, -own * f.sum.factor(name)))
+                else Fact(f.relation, f.sum.plus(fact.sum, -own * f.sum.coefficient(name)))
                 for k, f in enumerate(facts)
             ]
     return facts
-
-
-def _is_of_one_side(name: Any) -> bool:
-    return isinstance(name, tuple) and len(name) == 2 and isinstance(name[0], ir.Value)
 
 
 def _moduli(total: Sum) -> Iterator[int]:
@@ -133,9 +148,7 @@ def _moduli(total: Sum) -> Iterator[int]:
         yield 0
 
 
-def _agrees(
-    remainders: dict[tuple[frozenset[tuple[Any, int]], int], int], total: Sum, modulus: int
-) -> bool:
+def _agrees(remainders: dict[tuple[Terms, int], int], total: Sum, modulus: int) -> bool:
     """Note what an equation says of remainders; False where it was said otherwise."""
     if modulus == 0:
         return total.constant == 0
@@ -149,7 +162,7 @@ def _agrees(
     return remainders.setdefault((terms, modulus), remainder) == remainder
 
 
-def _narrow(ranges: dict[frozenset[tuple[Any, int]], _Range], fact: Fact) -> None:
+def _narrow(ranges: dict[Terms, _Range], fact: Fact) -> None:
     """Note what a fact says of the values of its sum without the constant."""
     shared = gcd(*[f for _, f in fact.sum.terms]) if fact.sum.terms else 1
     terms, sign = fact.sum.terms, 1
@@ -158,13 +171,13 @@ def _narrow(ranges: dict[frozenset[tuple[Any, int]], _Range], fact: Fact) -> Non
         terms, sign = opposite, -1
     one = ranges.setdefault(terms, _Range(*((0, 0) if not terms else (None, None))))
     value = -sign * fact.sum.constant
-    if fact.kind == "ne":
+    if fact.relation is Relation.DIFFERENT:
         one.never.add(value)
         return
-    if fact.kind == "eq" and fact.sum.constant % shared:
+    if fact.relation is Relation.EQUAL and fact.sum.constant % shared:
         one.low, one.high = 1, 0
         return
-    if fact.kind == "eq" or sign > 0:
+    if fact.relation is Relation.EQUAL or sign > 0:
         one.low = value if one.low is None else max(one.low, value)
-    if fact.kind == "eq" or sign < 0:
+    if fact.relation is Relation.EQUAL or sign < 0:
         one.high = value if one.high is None else min(one.high, value)

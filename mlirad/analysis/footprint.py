@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from mlirad.analysis.linear import Affine, affine
+from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 
-Bound = tuple[int, tuple[tuple[int, int], ...]]  # constant, and pairs of argument number and factor
+Bound = Linear[int]  # of the numbers of arguments
 
 
 @dataclass(frozen=True)
@@ -21,45 +21,41 @@ class Axis:
 
 def footprint(indices: list[ir.Value]) -> list[Axis]:
     """The box of an access with these indices."""
-    return [_axis(affine(index)) for index in indices]
+    return [_axis(linear_form(index)) for index in indices]
 
 
-def _axis(form: Affine) -> Axis:
+def _axis(form: Linear[ir.Value]) -> Axis:
     low, high = _bound(form, False, 8), _bound(form, True, 8)
     return Axis(low, high)
 
 
-def _bound(form: Affine, upper: bool, depth: int) -> Bound | None:
+def _bound(form: Linear[ir.Value], upper: bool, depth: int) -> Bound | None:
     """The least or greatest value of a form over all iterations."""
-    constant, terms = form.constant, dict[int, int]()
+    parts: dict[ir.Value, Bound] = {}
     for leaf, factor in form.terms:
         part = _leaf(leaf, upper == (factor > 0), depth)
         if part is None:
             return None
-        constant += factor * part[0]
-        for argument, weight in part[1]:
-            terms[argument] = terms.get(argument, 0) + factor * weight
-    return constant, tuple(sorted((a, w) for a, w in terms.items() if w))
+        parts[leaf] = part
+    return form.substituted(parts)
 
 
 def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     if not isinstance(value, ir.BlockArgument) or depth == 0:
         return None
     owner = value.owner.owner.operation
-    number = value.arg_number
+    position = value.arg_number
     if owner.name == "func.func":
-        return (
-            (0, ((number, 1),)) if isinstance(value.type, ir.IntegerType | ir.IndexType) else None
-        )
-    if owner.name == "scf.for" and number == 0:
+        return unknown(position) if isinstance(value.type, ir.IntegerType | ir.IndexType) else None
+    if owner.name == "scf.for" and position == 0:
         edge = owner.operands[1 if upper else 0]
     elif owner.name == "scf.parallel":
         rank = len(value.owner.arguments)
-        edge = owner.operands[rank + number if upper else number]
+        edge = owner.operands[rank + position if upper else position]
     else:
         return None
-    bound = _bound(affine(edge), upper, depth - 1)
-    return None if bound is None else (bound[0] - 1 if upper else bound[0], bound[1])
+    bound = _bound(linear_form(edge), upper, depth - 1)
+    return bound.plus(number(-1)) if bound is not None and upper else bound
 
 
 def is_named(array: object) -> bool:

@@ -9,10 +9,11 @@ equal numbers, and facts that contradict one another show that no two iterations
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from itertools import product
 
-from mlirad.analysis.facts import Fact, Sum, contradict, known, unknown
-from mlirad.analysis.linear import affine
+from mlirad.analysis.facts import Fact, Made, OfSide, Quotient, Sum, contradict
+from mlirad.analysis.linear import linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
@@ -45,7 +46,7 @@ class Guards:
             sides[0],
             [
                 [
-                    Fact("eq", first.index(mine).plus(second.index(other), -1))
+                    Fact.equal(first.index(mine).plus(second.index(other), -1))
                     for mine, other in zip(left.indices, right.indices)
                 ]
             ],
@@ -58,7 +59,11 @@ class Guards:
                 return False
             if not moved and any(
                 not contradict(
-                    [*facts, *others, Fact("ne", unknown((iv, 0)).plus(unknown((iv, 1)), -1))]
+                    [
+                        *facts,
+                        *others,
+                        Fact.different(first.own(iv).plus(second.own(iv), -1)),
+                    ]
                 )
                 for iv in free
             ):
@@ -96,8 +101,8 @@ class _Side:
             index = self._sum(graph.values[argument])
             low, high = (self._sum(loop.op.operands[position + k * len(arguments)]) for k in (0, 1))
             facts += [
-                Fact("ge", index.plus(low, -1)),
-                Fact("ge", high.plus(index, -1).plus(known(-1))),
+                Fact.not_below(index.plus(low, -1)),
+                Fact.not_below(high.plus(index, -1).plus(number(-1))),
             ]
         return facts
 
@@ -130,7 +135,8 @@ class _Side:
         return self._opaque(value, truth)
 
     def _opaque(self, value: ir.Value, truth: bool) -> Alternatives:
-        return [[Fact("ne" if truth else "eq", self._sum(value))]]
+        total = self._sum(value)
+        return [[Fact.different(total) if truth else Fact.equal(total)]]
 
     def _compared(self, op: ir.Operation, truth: bool, depth: int) -> Alternatives:
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
@@ -144,18 +150,18 @@ class _Side:
             left, right, kind = right, left, b.SGT if kind == b.SLT else b.SGE
         gap = self._sum(left).plus(self._sum(right), -1)
         if kind in (b.EQ, b.NE):
-            return [[Fact("eq" if kind == b.EQ else "ne", gap)]]
-        return [[Fact("ge", gap if kind == b.SGE else gap.plus(known(-1)))]]
+            return [[Fact.equal(gap) if kind == b.EQ else Fact.different(gap)]]
+        return [[Fact.not_below(gap if kind == b.SGE else gap.plus(number(-1)))]]
 
     def _chosen(self, op: ir.Operation, value: ir.Value, truth: bool, depth: int) -> Alternatives:
         """A condition that a branch gives: `and` and `or` that stop early."""
         position = list(op.results).index(value)
         ways = []
-        for number, region in enumerate(op.regions):
+        for side, region in enumerate(op.regions):
             given = list(region.blocks[0].operations)[-1].operation.operands[position]
             ways.append(
                 _both(
-                    self._holds(op.operands[0], number == 0, depth - 1),
+                    self._holds(op.operands[0], side == 0, depth - 1),
                     self._holds(given, truth, depth - 1),
                 )
             )
@@ -163,33 +169,32 @@ class _Side:
 
     # Numbers.
 
+    def own(self, value: ir.Value) -> Sum:
+        """A value of which nothing is known but that it is this side's."""
+        return unknown(OfSide(value, self.number))
+
     def index(self, number: int) -> Sum:
         """An index of an access."""
         return self._sum(self.guards.graph.values[number])
 
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""
-        form = affine(value)
-        total = known(form.constant)
-        for leaf, factor in form.terms:
-            total = total.plus(self._leaf(leaf, depth), factor)
-        return total
+        form = linear_form(value)
+        return form.substituted({leaf: self._leaf(leaf, depth) for leaf in form.names})
 
     def _leaf(self, leaf: ir.Value, depth: int) -> Sum:
         if leaf in self.distances:
-            return unknown(leaf).plus(known(self.distances[leaf] * self.number))
+            return Sum(frozenset({(leaf, 1)}), self.distances[leaf] * self.number)
         if not is_defined_in(leaf, self.loop.op):
             return unknown(leaf)
         if isinstance(leaf, ir.BlockArgument) or depth == 0:
-            return unknown((leaf, self.number))
+            return self.own(leaf)
         op = leaf.owner.operation
         if op.name == "field.load":
             array = array_root(op.operands[0])
             if array in self.guards.written:
-                return unknown((leaf, self.number))
-            return unknown(
-                (op.name, array, *[self._sum(i, depth - 1) for i in list(op.operands)[1:]])
-            )
+                return self.own(leaf)
+            return self._made(op, array, list(op.operands)[1:], depth)
         if op.name in ("arith.floordivsi", "arith.remui", "arith.andi"):
             divisor = _divisor(op)
             if divisor is not None:
@@ -198,14 +203,21 @@ class _Side:
             details = tuple(
                 sorted((name, str(attribute)) for name, attribute in attributes_of(op).items())
             )
-            return unknown((op.name, details, *[self._sum(v, depth - 1) for v in op.operands]))
-        return unknown((leaf, self.number))
+            return self._made(op, details, list(op.operands), depth)
+        return self.own(leaf)
+
+    def _made(
+        self, op: ir.Operation, details: Hashable, operands: list[ir.Value], depth: int
+    ) -> Sum:
+        """What an operation makes of what both accesses name alike."""
+        sums = tuple([self._sum(operand, depth - 1) for operand in operands])
+        return unknown(Made(op.name, details, sums))
 
     def _divided(self, op: ir.Operation, divisor: int, depth: int) -> Sum:
         """A quotient rounded down, or what remains of it."""
-        number = self._sum(op.operands[0], depth - 1)
-        quotient = unknown(("quotient", number, divisor))
-        return quotient if op.name == "arith.floordivsi" else number.plus(quotient, -divisor)
+        dividend = self._sum(op.operands[0], depth - 1)
+        quotient: Sum = unknown(Quotient(dividend, divisor))
+        return quotient if op.name == "arith.floordivsi" else dividend.plus(quotient, -divisor)
 
 
 def _constant_truth(value: ir.Value) -> bool | None:

@@ -1,61 +1,114 @@
-"""Index values as sums: `constant + Σ coefficient · value`, seen through casts and arithmetic."""
+"""Sums `constant + Σ coefficient · name`: what analyses know of indices, bounds and conditions.
 
-from dataclasses import dataclass
+Names are whatever the asker tells numbers apart by: MLIR values, or the numbers of a launch's
+arguments. Sums are tuples, because an analysis makes and compares very many of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 from mlirad.bindings import ir
+from mlirad.ir.graph import Graph
 from mlirad.ir.walk import constant_integer
+
+Name = TypeVar("Name", bound=Hashable)
+Other = TypeVar("Other", bound=Hashable)
+
+
+class Linear(NamedTuple, Generic[Name]):
+    """A sum in its normal form, without coefficients 0: equal sums compare equal."""
+
+    terms: frozenset[tuple[Name, int]]
+    constant: int
+
+    @property
+    def names(self) -> Iterator[Name]:
+        """The names with a coefficient."""
+        return (name for name, _ in self.terms)
+
+    def coefficient(self, name: Name) -> int:
+        """The factor of a name; 0 where it does not occur."""
+        return next((factor for other, factor in self.terms if other == name), 0)
+
+    def without(self, name: Name) -> Linear[Name]:
+        """The rest of the sum."""
+        return Linear(frozenset(term for term in self.terms if term[0] != name), self.constant)
+
+    def plus(self, other: Linear[Name], factor: int = 1) -> Linear[Name]:
+        """A sum and a multiple of another."""
+        constant = self.constant + factor * other.constant
+        if not other.terms or not factor:
+            return Linear(self.terms, constant)
+        factors = dict(self.terms)
+        for name, own in other.terms:
+            factors[name] = factors.get(name, 0) + factor * own
+        return Linear(frozenset((n, f) for n, f in factors.items() if f), constant)
+
+    def times(self, factor: int) -> Linear[Name]:
+        """A multiple."""
+        if not factor:
+            return number(0)
+        return Linear(frozenset((n, f * factor) for n, f in self.terms), self.constant * factor)
+
+    def substituted(self, sums: Mapping[Name, Linear[Other]]) -> Linear[Other]:
+        """The sum with another sum for each name."""
+        total: Linear[Other] = number(self.constant)
+        for name, factor in self.terms:
+            total = total.plus(sums[name], factor)
+        return total
+
+
+def number(value: int) -> Linear[Name]:
+    """A sum that is known."""
+    return Linear(frozenset(), value)
+
+
+def unknown(name: Name) -> Linear[Name]:
+    """A sum of one name."""
+    return Linear(frozenset({(name, 1)}), 0)
+
+
+def evaluated(total: Linear[int], values: Sequence[int]) -> int:
+    """The number that a sum of positions is for the values at them."""
+    return total.constant + sum(factor * values[position] for position, factor in total.terms)
+
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")
 
 
-@dataclass(frozen=True)
-class Affine:
-    """Terms in the order found; equal forms compare equal."""
-
-    terms: frozenset[tuple[ir.Value, int]]
-    constant: int
-
-    def coefficient(self, value: ir.Value) -> int:
-        """The factor of a value; 0 where it does not occur."""
-        return next((factor for leaf, factor in self.terms if leaf == value), 0)
-
-    def without(self, value: ir.Value) -> "Affine":
-        """The rest of the sum."""
-        return Affine(frozenset(term for term in self.terms if term[0] != value), self.constant)
-
-
-def affine(value: ir.Value, depth: int = 16) -> Affine:
-    """The affine form of an integer value; what cannot be looked into is a leaf."""
+def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
+    """An integer as a sum of values, seen through casts and arithmetic; what cannot be looked into
+    is a name."""
     known = constant_integer(value)
     if known is not None:
-        return Affine(frozenset(), known)
+        return number(known)
     if isinstance(value, ir.BlockArgument) or depth == 0:
-        return Affine(frozenset({(value, 1)}), 0)
+        return unknown(value)
     op = value.owner.operation
     if op.name in _CASTS:
-        return affine(op.operands[0], depth - 1)
-    if op.name in ("arith.addi", "arith.subi"):
-        left, right = affine(op.operands[0], depth - 1), affine(op.operands[1], depth - 1)
-        return _sum(left, right, 1 if op.name == "arith.addi" else -1)
-    if op.name == "arith.muli":
-        left, right = affine(op.operands[0], depth - 1), affine(op.operands[1], depth - 1)
+        return linear_form(op.operands[0], depth - 1)
+    if op.name in ("arith.addi", "arith.subi", "arith.muli"):
+        left, right = (linear_form(operand, depth - 1) for operand in op.operands)
+        if op.name != "arith.muli":
+            return left.plus(right, 1 if op.name == "arith.addi" else -1)
         if not right.terms:
-            return _scaled(left, right.constant)
+            return left.times(right.constant)
         if not left.terms:
-            return _scaled(right, left.constant)
-    return Affine(frozenset({(value, 1)}), 0)
+            return right.times(left.constant)
+    return unknown(value)
 
 
-def _sum(left: Affine, right: Affine, sign: int) -> Affine:
-    factors = dict(left.terms)
-    for leaf, factor in right.terms:
-        factors[leaf] = factors.get(leaf, 0) + sign * factor
-    return Affine(
-        frozenset((k, v) for k, v in factors.items() if v), left.constant + sign * right.constant
-    )
+class LinearForms:
+    """The sums that the numbered values of one function are, each looked at once."""
 
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._found: dict[int, Linear[ir.Value]] = {}
 
-def _scaled(form: Affine, factor: int) -> Affine:
-    if factor == 0:
-        return Affine(frozenset(), 0)
-    return Affine(frozenset((leaf, k * factor) for leaf, k in form.terms), form.constant * factor)
+    def of(self, value: int) -> Linear[ir.Value]:
+        """The sum that a value is."""
+        if value not in self._found:
+            self._found[value] = linear_form(self.graph.values[value])
+        return self._found[value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
-from mlirad.analysis.linear import affine
+from mlirad.analysis.linear import linear_form
 from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
@@ -85,9 +85,9 @@ def _moves(graph: Graph, loop: Node, node: Node, iv: object) -> bool:
     if node.block is not loop.blocks[0]:
         return False
     for index in node.indices:
-        form = affine(graph.values[index])
+        form = linear_form(graph.values[index])
         if form.coefficient(iv) and all(
-            not is_defined_in(leaf, loop.op) for leaf, _ in form.without(iv).terms
+            not is_defined_in(leaf, loop.op) for leaf in form.without(iv).names
         ):
             return True
     return False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlirad.analysis.guards import Guards
-from mlirad.analysis.linear import Affine, affine
+from mlirad.analysis.linear import Linear, LinearForms
 from mlirad.bindings import ir
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import constant_integer, is_defined_in
@@ -37,7 +37,7 @@ class Overwrites:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.guards = Guards(graph)
-        self._forms: dict[int, Affine] = {}
+        self.forms = LinearForms(graph)
         self._intervals: dict[int, Interval] = {}
 
     def meeting(self, load: Node, write: Node) -> str | None:
@@ -93,8 +93,8 @@ class Overwrites:
         distances: dict[ir.Value, int] = {}
         all_known = True
         for mine, other in zip(load.indices, write.indices):
-            left, right = self._form(mine), self._form(other)
-            if not self._intervals[mine].meets(self._intervals[other]):
+            left, right = self.forms.of(mine), self.forms.of(other)
+            if not self._interval(mine).meets(self._interval(other)):
                 return None
             distance = self._distance(left, right, ivs, common)
             if distance == "never":
@@ -116,12 +116,12 @@ class Overwrites:
             for v in owner.induction
         ]
         forms = [
-            (self._form(mine), self._form(other))
+            (self.forms.of(mine), self.forms.of(other))
             for mine, other in zip(left.indices, right.indices)
         ]
         return {iv: 0 for mine, other in forms if mine == other for iv in self._digits(mine, ivs)}
 
-    def _digits(self, form: Affine, ivs: list[ir.Value]) -> list[ir.Value]:
+    def _digits(self, form: Linear[ir.Value], ivs: list[ir.Value]) -> list[ir.Value]:
         """The indices of loops in a sum that has another value for every choice of them, as `8 * i
         + j` for j below 8."""
         rest, found = 0, []
@@ -140,11 +140,15 @@ class Overwrites:
         return [owner for owner in write.owners if owner in around]
 
     def _distance(
-        self, left: Affine, right: Affine, ivs: list[ir.Value], common: list[Node]
+        self,
+        left: Linear[ir.Value],
+        right: Linear[ir.Value],
+        ivs: list[ir.Value],
+        common: list[Node],
     ) -> tuple[ir.Value | None, int] | str | None:
         """The distance one axis demands of one loop; "never" where the axis rules a meeting out,
         None if unknown."""
-        leaves = {leaf for leaf, _ in left.terms | right.terms}
+        leaves = {*left.names, *right.names}
         moving = [leaf for leaf in leaves if leaf in ivs]
         for leaf in leaves:
             same = left.coefficient(leaf) == right.coefficient(leaf)
@@ -192,14 +196,13 @@ class Overwrites:
                     return "iteration" if step is None or distance > 0 else None
         return "iteration" if load.order < write.order else None
 
-    def _form(self, index: int) -> Affine:
-        """An index as a sum, looked at once; with it, the values that it may take."""
-        if index not in self._forms:
-            self._forms[index] = affine(self.graph.values[index])
-            self._intervals[index] = self._interval(self._forms[index])
-        return self._forms[index]
+    def _interval(self, index: int) -> Interval:
+        """The values that an index may take, looked at once."""
+        if index not in self._intervals:
+            self._intervals[index] = self._interval_of(self.forms.of(index))
+        return self._intervals[index]
 
-    def _interval(self, form: Affine) -> Interval:
+    def _interval_of(self, form: Linear[ir.Value]) -> Interval:
         low: int | None = form.constant
         high: int | None = form.constant
         for leaf, factor in form.terms:

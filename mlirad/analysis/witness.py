@@ -11,14 +11,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 
+from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
 POINTS = 300  # iterations tried for an access
-Number = tuple[
-    frozenset[tuple[ir.Value, int]], int
-]  # multiples of values from outside of the loop, and the rest
+Number = Linear[ir.Value]  # of values from outside of the loop
 Iteration = tuple[int, ...]
 Elements = dict[tuple[Number, ...], set[Iteration]]
 Step = tuple[Node, int]  # a loop with one of its axes, or a branch with one of its sides
@@ -64,9 +63,9 @@ class Witness:
         each = max(
             2, int(POINTS ** (1 / max(1, sum(owner.name != "scf.if" for owner, _ in steps))))
         )
-        for point in self._points(steps, _Point(self.graph, loop), each):
+        for point in self._points(steps, _Point(loop, {}, {}), each):
             element = tuple(point.number(self.graph.values[index]) for index in node.indices)
-            iteration = tuple(point.known[self.graph.values[v]][1] for v in loop.induction)
+            iteration = tuple(point.indices[self.graph.values[v]].constant for v in loop.induction)
             found.setdefault(element, set()).add(iteration)
         return found
 
@@ -93,58 +92,59 @@ class Witness:
     ) -> range:
         """The values of an index; of a length that is not known while compiling, enough."""
         first, stride = point.integer(low), point.integer(step)
-        terms, last = point.number(high)
-        return range(first, first + each * stride if terms else last, stride)
+        last = point.number(high)
+        return range(first, first + each * stride if last.terms else last.constant, stride)
 
 
 class _Point:
-    """Values at one point of a nest of loops."""
+    """Values at one point of a nest of loops: `indices` are given, `fixed` are those of every point
+    of the outermost one."""
 
     def __init__(
-        self, graph: Graph, loop: Node, known: dict[ir.Value, Number] | None = None
+        self, loop: Node, indices: dict[ir.Value, Number], fixed: dict[ir.Value, Number]
     ) -> None:
-        self.graph, self.loop, self.known = graph, loop, known or {}
+        self.loop, self.indices, self.fixed = loop, indices, fixed
+        self._computed = dict(indices)
 
-    def where(self, value: ir.Value, number: int) -> _Point:
-        """The same with one more value known."""
-        indices = {
-            key: kept for key, kept in self.known.items() if isinstance(key, ir.BlockArgument)
-        }
-        return _Point(self.graph, self.loop, {**indices, value: (frozenset(), number)})
+    def where(self, value: ir.Value, index: int) -> _Point:
+        """The same with one more index."""
+        return _Point(self.loop, {**self.indices, value: number(index)}, self.fixed)
 
     def integer(self, value: ir.Value) -> int:
         """A value that is a number. Raises Unknown."""
-        terms, rest = self.number(value)
-        if terms:
+        found = self.number(value)
+        if found.terms:
             raise Unknown
-        return rest
+        return found.constant
 
     def number(self, value: ir.Value) -> Number:
         """A value. Raises Unknown where it comes from memory, or is passed around a loop."""
-        if value not in self.known:
-            self.known[value] = self._computed(value)
-        return self.known[value]
+        found = self.fixed.get(value) or self._computed.get(value) or self._from_outside(value)
+        if found is None:
+            found = self._computed[value] = self._inside(value)
+        return found
 
-    def _computed(self, value: ir.Value) -> Number:
-        if not is_inside(owner_operation(value), self.loop.op):
-            constant = constant_integer(value)
-            return (frozenset({(value, 1)}), 0) if constant is None else (frozenset(), constant)
+    def _from_outside(self, value: ir.Value) -> Number | None:
+        """A value that the loop does not change; None for others."""
+        constant = constant_integer(value)
+        if constant is not None:
+            self.fixed[value] = number(constant)
+        elif not is_inside(owner_operation(value), self.loop.op):
+            self.fixed[value] = unknown(value)
+        return self.fixed.get(value)
+
+    def _inside(self, value: ir.Value) -> Number:
         if isinstance(value, ir.BlockArgument):
             raise Unknown
         op = value.owner.operation
-        constant = constant_integer(value)
-        if constant is not None:
-            return frozenset(), constant
         if op.name in _CASTS:
             return self.number(op.operands[0])
         if op.name == "arith.trunci":
-            return frozenset(), _fitting(
-                self.integer(op.operands[0]), ir.IntegerType(value.type).width
-            )
+            width = ir.IntegerType(value.type).width
+            return number(_fitting(self.integer(op.operands[0]), width))
         if op.name in ("arith.addi", "arith.subi"):
-            (a, b), (c, d) = map(self.number, op.operands)
-            sign = 1 if op.name == "arith.addi" else -1
-            return _plus(a, c, sign), b + sign * d
+            first, second = map(self.number, op.operands)
+            return first.plus(second, 1 if op.name == "arith.addi" else -1)
         if op.name == "arith.select":
             return self.number(op.operands[1 if self.integer(op.operands[0]) else 2])
         if op.name == "arith.cmpi":
@@ -152,29 +152,18 @@ class _Point:
             predicate = ir.IntegerAttr(op.attributes["predicate"]).value
             if predicate >= len(_COMPARE):  # of unsigned numbers
                 raise Unknown
-            return frozenset(), int(_COMPARE[predicate](left, right))
+            return number(int(_COMPARE[predicate](left, right)))
         rule = _RULES.get(op.name)
         if rule is None:
             raise Unknown
         left, right = map(self.integer, op.operands)
-        return frozenset(), rule(left, right)
+        return number(rule(left, right))
 
 
-def _fitting(number: int, width: int) -> int:
-    if not -(1 << (width - 1)) <= number < 1 << (width - 1):
+def _fitting(result: int, width: int) -> int:
+    if not -(1 << (width - 1)) <= result < 1 << (width - 1):
         raise Unknown
-    return number
-
-
-def _plus(
-    left: frozenset[tuple[ir.Value, int]], right: frozenset[tuple[ir.Value, int]], sign: int
-) -> frozenset[tuple[ir.Value, int]]:
-    if not right:
-        return left
-    factors = dict(left)
-    for leaf, factor in right:
-        factors[leaf] = factors.get(leaf, 0) + sign * factor
-    return frozenset((leaf, factor) for leaf, factor in factors.items() if factor)
+    return result
 
 
 def _ends(values: range, count: int) -> list[int]:

@@ -7,6 +7,8 @@ derivative), the place in the source, and `box`, for each axis the low and the h
 arguments of each launch (AUTODIFF.md §3).
 """
 
+from itertools import chain
+
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
 from mlirad.analysis.footprint import Bound, footprint, named_array
@@ -85,5 +87,5 @@ def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
 
 
 def _encoded(bound: Bound | None) -> ir.Attribute:
-    words = [] if bound is None else [bound[0], *(word for term in bound[1] for word in term)]
+    words = [] if bound is None else [bound.constant, *chain(*sorted(bound.terms))]
     return ir.DenseI64ArrayAttr.get(words)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from mlirad.analysis.linear import Affine, affine
+from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
@@ -85,7 +85,7 @@ class ShiftedUpdates:
 
     def _offsets(self, indices: list[ir.Value]) -> list[int] | None:
         """The constant distance of the target from each loop index, or None where it is not one."""
-        forms = [affine(i) for i in indices]
+        forms = [linear_form(i) for i in indices]
         offsets = []
         for iv in self.ivs:
             along = [form for form in forms if form.coefficient(iv)]
@@ -93,7 +93,7 @@ class ShiftedUpdates:
                 return None
             offsets.append(along[0].constant)
         rest = [form for form in forms if not any(form.coefficient(iv) for iv in self.ivs)]
-        if any(is_defined_in(leaf, self.loop) for form in rest for leaf, _ in form.terms):
+        if any(is_defined_in(leaf, self.loop) for form in rest for leaf in form.names):
             return None
         return offsets
 
@@ -137,11 +137,11 @@ class ShiftedUpdates:
 
     def _never_meet(self, left: list[ir.Value], right: list[ir.Value]) -> bool:
         for mine, other in zip(left, right):
-            a, c = affine(mine), affine(other)
+            a, c = linear_form(mine), linear_form(other)
             if (
                 a.terms == c.terms
                 and a.constant != c.constant
-                and not any(is_defined_in(leaf, self.loop) for leaf, _ in a.terms)
+                and not any(is_defined_in(leaf, self.loop) for leaf in a.names)
             ):
                 return True
         return False
@@ -185,7 +185,7 @@ class ShiftedUpdates:
         kind = ir.IntegerAttr(op.attributes["predicate"]).value
         if kind not in (b.SLT, b.SLE, b.SGT, b.SGE):
             return False
-        left, right = affine(op.operands[0]), affine(op.operands[1])
+        left, right = linear_form(op.operands[0]), linear_form(op.operands[1])
         if kind in (b.SGT, b.SGE):  # left > right is right < left
             left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE
         room = 0 if kind == b.SLT else 1
@@ -193,27 +193,26 @@ class ShiftedUpdates:
             if left.coefficient(iv) == 1 and not right.coefficient(
                 iv
             ):  # iv + a < c: iv < c - a (+ 1)
-                limit = self._limit(right, left.without(iv), room)
+                limit = self._limit(right.plus(left.without(iv), -1).plus(number(room)))
                 if limit is not None:
                     ranges[axis].upper.append(limit)
                     return True
             if right.coefficient(iv) == 1 and not left.coefficient(
                 iv
             ):  # a < iv + c: iv >= a - c + 1
-                limit = self._limit(left, right.without(iv), 1 - room)
+                limit = self._limit(left.plus(right.without(iv), -1).plus(number(1 - room)))
                 if limit is not None:
                     ranges[axis].lower.append(limit)
                     return True
         return False
 
-    def _limit(self, plus: Affine, minus: Affine, extra: int) -> ir.Value | None:
-        """`plus - minus + extra` as a value in front of the loop, where its parts are there."""
-        total = b.index(plus.constant - minus.constant + extra)
-        for form, sign in ((plus, 1), (minus, -1)):
-            for leaf, factor in form.terms:
-                if not isinstance(leaf.type, ir.IndexType) or is_defined_in(leaf, self.loop):
-                    return None
-                total = b.add(total, b.mul(leaf, b.index(sign * factor)))
+    def _limit(self, form: Linear[ir.Value]) -> ir.Value | None:
+        """A sum as a value in front of the loop, where its parts are there."""
+        total = b.index(form.constant)
+        for leaf, factor in form.terms:
+            if not isinstance(leaf.type, ir.IndexType) or is_defined_in(leaf, self.loop):
+                return None
+            total = b.add(total, b.mul(leaf, b.index(factor)))
         return total
 
 

@@ -8,7 +8,7 @@ cheaper. Only the axes that move with the loop are copied: `f[t, a] += ...` copi
 
 from math import prod
 
-from mlirad.analysis.linear import Affine, affine
+from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
@@ -61,7 +61,7 @@ def _is_shared_sum(op: ir.Operation) -> bool:
 def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
     array = split_access(group[0])[0]
     element, extents = array_of(array.type)
-    forms = [[affine(i) for i in split_access(op)[1]] for op in group]
+    forms = [[linear_form(i) for i in split_access(op)[1]] for op in group]
     moving = [
         axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
     ]
@@ -110,9 +110,9 @@ def _outside_before(value: ir.Value, loop: ir.Operation, anchor: ir.Operation) -
         return _outside(value, loop)
 
 
-def _is_fixed(loop: ir.Operation, forms: list[Affine]) -> bool:
+def _is_fixed(loop: ir.Operation, forms: list[Linear[ir.Value]]) -> bool:
     """Whether all accesses have one index along an axis, which the loop does not change."""
-    return len(set(forms)) == 1 and all(not is_defined_in(leaf, loop) for leaf, _ in forms[0].terms)
+    return len(set(forms)) == 1 and all(not is_defined_in(leaf, loop) for leaf in forms[0].names)
 
 
 def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:

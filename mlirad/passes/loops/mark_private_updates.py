@@ -8,7 +8,7 @@ where nothing runs in parallel. On a machine that runs every iteration on its ow
 the index must be one-to-one in all axes.
 """
 
-from mlirad.analysis.linear import Affine, affine
+from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir.build import integer_type
@@ -97,7 +97,7 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
     kind = ir.StringAttr(first.attributes["kind"]).value
     if kind == "exchange":
         return False
-    forms = [affine(i) for i in indices]
+    forms = [linear_form(i) for i in indices]
     for op, other in group:
         if (
             op.name != "field.atomic"
@@ -109,9 +109,9 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
             array_root(split_access(op)[0]), ir.Value
         ):
             return False
-        if [affine(i) for i in other] != forms:
+        if [linear_form(i) for i in other] != forms:
             return False
-    return all(not is_defined_in(leaf, loop) for form in forms for leaf, _ in form.terms)
+    return all(not is_defined_in(leaf, loop) for form in forms for leaf in form.names)
 
 
 def _is_private(
@@ -119,21 +119,24 @@ def _is_private(
 ) -> bool:
     """Whether two different values of the chunked index never meet in an element that one of them
     writes."""
-    forms: dict[tuple[Affine, ...], bool] = {}
+    forms: dict[tuple[Linear[ir.Value], ...], bool] = {}
     for op, indices in group:
-        key = tuple(affine(i) for i in indices)
+        key = tuple(linear_form(i) for i in indices)
         forms[key] = forms.get(key, False) or op.name != "field.load"
     found = list(forms)
     return all(_apart(loop, iv, left, right) for left in found if forms[left] for right in found)
 
 
 def _apart(
-    loop: ir.Operation, iv: ir.Value, left: tuple[Affine, ...], right: tuple[Affine, ...]
+    loop: ir.Operation,
+    iv: ir.Value,
+    left: tuple[Linear[ir.Value], ...],
+    right: tuple[Linear[ir.Value], ...],
 ) -> bool:
     for mine, other in zip(left, right):
         if mine.terms != other.terms:
             continue
-        fixed = all(not is_defined_in(leaf, loop) for leaf, _ in mine.without(iv).terms)
+        fixed = all(not is_defined_in(leaf, loop) for leaf in mine.without(iv).names)
         if not fixed:
             continue
         moves = mine.coefficient(iv) != 0

@@ -11,7 +11,7 @@ Guards that are bounds of a loop variable become bounds of its loop.
 from collections.abc import Callable
 from functools import partial
 
-from mlirad.analysis.linear import affine
+from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
@@ -81,7 +81,7 @@ class _Gather:
         """What updates of one element have in common: the array, and the indices without their
         offsets."""
         array, indices = split_access(update.op)
-        forms = [affine(i) for i in indices]
+        forms = [linear_form(i) for i in indices]
         return array_root(array), tuple(
             form.terms if any(form.coefficient(iv) for iv in self.found.ivs) else form
             for form in forms
