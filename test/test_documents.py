@@ -1,4 +1,5 @@
-"""Programs in docs/ print what stands behind their `print`."""
+"""What documents say: programs print what stands behind their `print`, and names are names of
+something."""
 
 from __future__ import annotations
 
@@ -9,7 +10,15 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
+from mlirad.pipeline.registry import pass_names
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
+PLACES = (ROOT, ROOT / "mlirad", ROOT / "mlirad" / "passes", DOCS)
+VERBS = "check|differentiate|expand|hoist|inline|insert|keep|lower|mark|merge|sink|split"
+UPSTREAM = {"lower-affine", "expand-strided-metadata"}
+STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of CONTRIBUTING.md
 
 
 @pytest.mark.parametrize(("document", "prints"), [("transforms", 10), ("forward-mode", 5)])
@@ -29,3 +38,44 @@ def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
 def _words(line: str) -> list[str]:
     """What is printed, however NumPy pads its columns."""
     return re.sub(r"([\[\]])", r" \1 ", line).split()
+
+
+def spans(document: Path) -> list[str]:
+    """What stands between backticks in the prose of a document."""
+    prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    return re.findall(r"`([^`\n]+)`", prose)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_that_are_named_exist(document: Path) -> None:
+    """Links lead somewhere, and what looks like the path of a file is one."""
+    links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", document.read_text())
+    lost = [link for link in links if not (document.parent / link).exists()]
+    names = {path.name for path in (ROOT / "mlirad").rglob("*.py")}
+    for span in spans(document):
+        path = re.fullmatch(r"([\w.]+/)*[\w.]+\.(py|md|mlir|toml|cu)|([\w.]+/)+", span)
+        if path is None or any(word in span for word in STAND_INS):
+            continue
+        if "/" not in span.rstrip("/") and span in names:
+            continue
+        if not any((place / span).exists() for place in PLACES):
+            lost.append(span)
+    assert not lost
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_passes_that_are_named_exist(document: Path) -> None:
+    """What looks like a pass of ours is one."""
+    found = {span for span in spans(document) if re.fullmatch(rf"(?:{VERBS})(?:-[a-z]+)+", span)}
+    assert not found - {*pass_names(), *UPSTREAM, *STAND_INS}
+
+
+def test_code_names_documents_that_exist() -> None:
+    """Comments and docstrings send readers to documents of this repository."""
+    named = {
+        (path.name, name)
+        for folder in ("mlirad", "test", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+        for name in re.findall(r"(?:docs/)?[\w-]+\.md\b", path.read_text())
+    }
+    assert not {(path, name) for path, name in named if not (ROOT / name).exists()}

@@ -32,7 +32,7 @@ def double() -> Iterator[None]:
 def check_closed(
     run: Callable[[], Any], inputs: list[Any], loss: Any, expected: list[Any], saves: bool
 ) -> None:
-    """Compare a gradient with what calculus, or the table of AUTODIFF.md §6, says it is."""
+    """Compare a gradient with what calculus, or the table of docs/gradients.md, 7,, says it is."""
     start = State(inputs, loss)
     with ti.ad.Tape(loss, rules="save" if saves else "refuse") as tape:
         run()

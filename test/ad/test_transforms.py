@@ -294,7 +294,7 @@ def test_newtons_method_in_a_kernel() -> None:
     assert found * np.exp(found) == pytest.approx(targets, rel=1e-13)
 
 
-# The non-smooth table (AUTODIFF.md §6).
+# The non-smooth table (docs/gradients.md, 7).
 
 
 @pytest.mark.parametrize(

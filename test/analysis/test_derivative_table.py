@@ -254,7 +254,7 @@ def test_every_operator_has_rules(call: Any, arguments: int) -> None:
     assert any(smooth for _, smooth in ops)
 
 
-# Where a derivative does not exist (AUTODIFF.md §6).
+# Where a derivative does not exist (docs/gradients.md, 7).
 
 
 def derivatives(f: Any, *values: float) -> list[float]:

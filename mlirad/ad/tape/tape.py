@@ -356,7 +356,7 @@ class Tape:
 
     def _give_gradients(self, variant: Variant) -> None:
         """Give fields in which derivatives arrive, and which have no gradient, a hidden one
-        (AUTODIFF.md §3)."""
+        (docs/gradients.md, 2)."""
         adjoints = self.program.adjoints
         while True:
             pieces = variant.parts() if self.rules == "save" else [variant]

@@ -3,7 +3,7 @@ and its return.
 
 Before a launch runs, the elements it writes that an earlier reverse needs are copied. In reverse,
 after its adjoint, they go back to memory; once the reverse is through, memory gets what it held
-before, so that every primal field holds what the forward program left there (AUTODIFF.md §3).
+before, so that every primal field holds what the forward program left there (docs/gradients.md, 5).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Decide how the reverse of a kernel gets the values that it needs and that the kernel overwrites.
 
 The reverse recomputes what it needs from memory as the kernel leaves it. So every load that it
-needs has to be safe from every later write of the same launch (AUTODIFF.md §3). Where one is not,
-the verdict on its array is *redone*: the tape puts the array back as it was before the launch, and
-the reverse does the kernel's writes again and undoes them. The verdicts are left on the function as
-`grad.redone`, a field's name or an argument's number each. With `rules=refuse` they are errors. So
-is, always, a value that other iterations of a parallel loop overwrite.
+needs has to be safe from every later write of the same launch (docs/gradients.md, 5). Where one is
+not, the verdict on its array is *redone*: the tape puts the array back as it was before the launch,
+and the reverse does the kernel's writes again and undoes them. The verdicts are left on the
+function as `grad.redone`, a field's name or an argument's number each. With `rules=refuse` they are
+errors. So is, always, a value that other iterations of a parallel loop overwrite.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 argument), `access` ("needed", "written", or "active" for reads of array arguments that carry a
 derivative), the place in the source, and `box`, for each axis the low and the high bound as
 `[constant, argument, factor, ...]`; an empty bound is not known. The tape evaluates them with the
-arguments of each launch (AUTODIFF.md §3).
+arguments of each launch (docs/gradients.md, 5).
 """
 
 from itertools import chain
