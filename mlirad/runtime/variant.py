@@ -20,7 +20,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
 from mlirad.passes.derivative.keep_launch import launches
-from mlirad.pipeline.pipelines import (
+from mlirad.pipeline.stages.cpu import (
     NORMALISE,
     STAGES,
     collision_stages,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 from mlirad.pipeline.options import Option, options_of
-from mlirad.pipeline.pipelines import cpu_stages, cuda_stages
+from mlirad.pipeline.stages.cpu import cpu_stages, cuda_stages
 from mlirad.pipeline.registry import find_pass, pass_names, runs_on_modules_only
 
 UPSTREAM = (

@@ -13,7 +13,7 @@ from mlirad.dialect import context
 from mlirad.errors import MLIRError
 from mlirad.pipeline.chunk import Chunk
 from mlirad.pipeline.opt import SEPARATOR
-from mlirad.pipeline.pipelines import STAGES, cpu_stages, cuda_stages, join
+from mlirad.pipeline.stages.cpu import STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.source_text import chunks
 

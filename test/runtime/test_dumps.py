@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.pipeline.pipelines import cpu_stages, join
+from mlirad.pipeline.stages.cpu import cpu_stages, join
 
 
 def _kernel() -> Any:

@@ -15,7 +15,7 @@ from mlirad.dialect import context
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.lang.kernel import flat_values
-from mlirad.pipeline.pipelines import TARGET_CPU, cuda_stages, join
+from mlirad.pipeline.stages.cpu import TARGET_CPU, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.executor.cpu import CompiledKernel, parameters_of
 from mlirad.runtime.executor.executor import Located
