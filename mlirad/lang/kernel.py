@@ -28,6 +28,7 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame
 from mlirad.lang.read_only import check_writeable
 from mlirad.lang.watched import Read, watch
+from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
@@ -149,7 +150,7 @@ class Kernel:
             or current.pending
             or not _takes(args, ready.ranges)
         ):
-            return self._launch(current, args, kwargs, "primal")
+            return self._launch(current, args, kwargs, PRIMAL)
         variant = ready.variant
         current.changes = variant.launched_at = current.changes + 1
         if current.watchers:
@@ -169,7 +170,7 @@ class Kernel:
         numbers = [p for p in self.parameters if p.kind == arg.SCALAR]
         others = len(self.parameters) - len(numbers) - (self.owner is not None)
         with compiling:  # in which nothing becomes stale
-            code = variant.compiled.get("primal")
+            code = variant.compiled.get(PRIMAL)
             if others or variant.kernel.uses_seed or code is None or code.messages:
                 return
             ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
@@ -224,10 +225,10 @@ class Kernel:
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
         inputs."""
-        self._launch(program(), args, kwargs, "reverse")
+        self._launch(program(), args, kwargs, REVERSE)
 
     def _launch(
-        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
     ) -> Any:
         if in_kernel():
             raise TaichiSyntaxError(
@@ -239,18 +240,18 @@ class Kernel:
             raise _shortened(error) from error.__cause__
 
     def _run(
-        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: str
+        self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
     ) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
-        check_writeable(variant, buffers, reverse=mode == "reverse" or current.recorder is not None)
+        check_writeable(variant, buffers, reverse=mode.is_reverse or current.recorder is not None)
         if variant.kernel.uses_seed:
             seeds = current.own.seeds
             if (
-                mode == "primal" or variant not in seeds
+                mode == PRIMAL or variant not in seeds
             ):  # a reverse repeats the draws of the thread's last launch
                 seeds[variant] = current.next_seed()
             values.append(seeds[variant])
-        if mode == "primal":
+        if mode == PRIMAL:
             count, recorder = current.count_change(), current.recorder
             variant.launched_at = RECORDED if recorder is not None else count
             if recorder is not None:
@@ -258,9 +259,7 @@ class Kernel:
                 if variant.kernel.results:
                     recorder.result(self, variant, buffers)
             else:
-                found = variant.launch(
-                    "primal", flat_values(values, buffers, variant, reverse=False)
-                )
+                found = variant.launch(PRIMAL, flat_values(values, buffers, variant, reverse=False))
             for position, buffer in enumerate(buffers):
                 if buffer.back is not None and position in variant.written_arrays():
                     buffer.back()
@@ -404,7 +403,7 @@ class Kernel:
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
         variant, _, _ = self.prepare(program(), args, {})
-        return variant.dump(stage, mode)
+        return variant.dump(stage, parse_mode(mode))
 
     def def_vjp(self, rule: Any) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
@@ -425,7 +424,7 @@ class Kernel:
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
         variant, _, _ = self.prepare(program(), args, {})
-        return variant.ptx(mode, chip)
+        return variant.ptx(parse_mode(mode), chip)
 
 
 def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:

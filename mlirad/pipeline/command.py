@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mlirad.pipeline import pipelines
+from mlirad.pipeline.named import PIPELINES
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
 from mlirad.pipeline.registry import find_pass, pass_names, summary
 from mlirad.pipeline.runner import is_upstream
 from mlirad.pipeline.settings import FLAGS, Flag, Settings
+from mlirad.pipeline.stages.stage import Stage
 
-Stages = tuple[Callable[..., list[tuple[str, str]]], dict[str, Any]]
+Stages = tuple[Callable[..., list[Stage]], dict[str, Any]]
 
 _DESCRIPTION = """usage: mlirad-opt [options] [passes] [FILE]
 
@@ -138,8 +139,7 @@ def _step(name: str, options: str, argument: str) -> str:
     clash = sorted(set(values) & set(fixed))
     if clash:
         raise PipelineError(f"'{name}' has no option '{clash[0]}'")
-    text = pipelines.join(function(**fixed, **values))
-    return text.removeprefix("builtin.module(").removesuffix(")")
+    return ",".join(stage.passes for stage in function(**fixed, **values))
 
 
 def _check_pass(name: str, what: str) -> None:
@@ -162,14 +162,11 @@ def _check_pass(name: str, what: str) -> None:
 
 
 def _named_pipelines() -> dict[str, Stages]:
-    """`x-pipeline` for every function `x_stages`, and `x-reverse-pipeline` where it can be
-    reversed."""
+    """`x-pipeline` for every function `x`, and `x-reverse-pipeline` where it can be reversed."""
     found: dict[str, Stages] = {}
-    for name, function in vars(pipelines).items():
-        target = name.removesuffix("_stages").replace("_", "-")
-        if name.startswith("_") or not name.endswith("_stages"):
-            continue
-        reversible = "reverse" in options_of(function, name)
+    for function in PIPELINES:
+        target = function.__name__
+        reversible = "reverse" in options_of(function, target)
         found[f"{target}-pipeline"] = (function, {"reverse": False} if reversible else {})
         if reversible:
             found[f"{target}-reverse-pipeline"] = (function, {"reverse": True})

@@ -3,7 +3,6 @@ and derivative."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,41 +19,22 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
 from mlirad.passes.derivative.keep_launch import launches
-from mlirad.pipeline.stages.cpu import (
-    NORMALISE,
-    STAGES,
-    collision_stages,
-    cpu_stages,
-    cuda_stages,
-    join,
-)
+from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.derivation import NORMALISE
+from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
-from mlirad.runtime.executor.cpu import has_fused_multiply_add, parameters_of
+from mlirad.runtime.executor.cpu import parameters_of
 from mlirad.runtime.executor.executor import Code, Located, Lowered
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
 
-COLLISIONS, TANGENT_COLLISIONS = (
-    "collisions",
-    "collisions-tangents",
-)  # checks before a reverse, and before tangents
-MODES = (
-    "primal",
-    "reverse",
-    "validation",
-    "anomaly",
-    "validation-anomaly",
-    "anomaly-reverse",
-    COLLISIONS,
-    TANGENT_COLLISIONS,
-)
 RECORDED = (
     sys.maxsize
 )  # in place of when a variant was launched: by a tape, or its reverse ran since
-_TANGENTS = re.compile(r"(forward|constant)(\d*)(-reverse)?")
 
 
 @dataclass(frozen=True)
@@ -80,8 +60,8 @@ class Variant:
         self.kernel = kernel
         self.program = program
         self.owners = owners  # keeps compile-time values, whose identity is part of the key, alive
-        self.compiled: dict[str, Code] = {}
-        self._may_collide: dict[str, bool] = {}
+        self.compiled: dict[Mode, Code] = {}
+        self._may_collide: dict[Mode, bool] = {}
         self.symbols: set[str] = set()
         self.is_stale = False  # a field it uses is gone
         self.when_stale: list[Callable[[], None]] = []
@@ -90,7 +70,7 @@ class Variant:
         self._parts: list[Variant] | None = None
         self.primal: Variant | None = None  # the variant whose primal code this one shares
         self._with_gradients: dict[frozenset[int], Variant] = {}
-        self._derivatives: dict[str, Derivative] = {}
+        self._derivatives: dict[Mode, Derivative] = {}
         self.launched_at = RECORDED  # the program's count of changes
         self.gradient_version = (
             -1
@@ -145,36 +125,14 @@ class Variant:
         self._written_arrays = found
         return found
 
-    def stages(self, mode: str) -> list[tuple[str, str]]:
+    def stages(self, mode: Mode) -> list[Stage]:
         """The pipeline of a mode, stage by stage."""
-        config = self.program.config
-        if mode in (COLLISIONS, TANGENT_COLLISIONS):
-            return collision_stages(
-                tangents=mode == TANGENT_COLLISIONS,
-                threads=config.cpu_max_num_threads,
-                worth=config.thread_worth,
-                fast_math=config.fast_math,
-                fused=has_fused_multiply_add(),
-            )
-        return cpu_stages(
-            reverse=mode.endswith("reverse"),
-            tangents=tangents_of(mode),
-            constant=mode.startswith("constant"),
-            threads=config.cpu_max_num_threads,
-            worth=config.thread_worth,
-            fast_math=config.fast_math,
-            check_bounds=config.debug,
-            check_access=mode.startswith("validation"),
-            check_finite="anomaly" in mode,
-            fused=has_fused_multiply_add(),
-        )
+        return self.program.executor.stages(mode, self.program.config)
 
     @in_turn
-    def dump(self, stage: str, mode: str) -> str:
-        """The module at a stage, as text. Raises ValueError for an unknown stage or mode."""
-        names = [name for name, _ in self.stages(mode)]
-        if mode not in MODES and _TANGENTS.fullmatch(mode) is None:
-            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES)}")
+    def dump(self, stage: str, mode: Mode) -> str:
+        """The module at a stage, as text. Raises ValueError for an unknown stage."""
+        names = [stage.name for stage in self.stages(mode)]
         if stage != "field" and stage not in names:
             raise ValueError(
                 f"unknown stage '{stage}' of mode '{mode}', expected one of field, "
@@ -183,36 +141,34 @@ class Variant:
         return str(self._at_stage(stage, mode).operation.get_asm(enable_debug_info=True))
 
     @in_turn
-    def ptx(self, mode: str, chip: str) -> str:
+    def ptx(self, mode: Mode, chip: str) -> str:
         """The kernel as PTX. Raises ValueError for an unknown mode, TaichiCompilationError for an
         unknown chip."""
-        if mode not in MODES[:2]:
-            raise ValueError(f"unknown mode '{mode}', expected one of {', '.join(MODES[:2])}")
+        if mode not in (PRIMAL, REVERSE):
+            raise ValueError(f"unknown mode '{mode}', expected one of {PRIMAL}, {REVERSE}")
         from mlirad.pipeline.ptx import to_ptx  # loads an LLVM of its own, which few programs need
 
         config = self.program.config
-        stages = cuda_stages(
-            reverse=mode == "reverse", fast_math=config.fast_math, check_bounds=config.debug
-        )
+        stages = cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
             run_pipeline(module.operation, join(stages), observer=self._printer(mode))
             return to_ptx(module.operation, chip)
 
-    def _at_stage(self, stage: str, mode: str) -> ir.Module:
+    def _at_stage(self, stage: str, mode: Mode) -> ir.Module:
         stages = self.stages(mode)
-        names = [name for name, _ in stages]
+        names = [stage.name for stage in stages]
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
             if stage != "field":
                 run_pipeline(module.operation, join(stages[: names.index(stage) + 1]))
         return module
 
-    def _lower(self, mode: str) -> _Lowered:
+    def _lower(self, mode: Mode) -> _Lowered:
         stages = self.stages(mode)
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
-            if mode.endswith("reverse"):
+            if mode.is_reverse:
                 mark_infinite(module.operation, self._infinite)
             observer = self._printer(mode)
             run_pipeline(module.operation, join(stages[:-1]), observer=observer)
@@ -223,14 +179,14 @@ class Variant:
                 messages = [
                     ir.StringAttr(m).value for m in ir.ArrayAttr(attributes["field.messages"])
                 ]
-            if mode == "reverse":
+            if mode == REVERSE:
                 self._footprints = read_footprints(module, self.kernel.name)
             parameters = parameters_of(module, self.kernel.name)
             may_collide = any(
                 "grad.collisions" in function.attributes for function in functions(module.operation)
             )
             run_pipeline(module.operation, join(stages[-1:]), observer=observer)
-        checks = mode in (COLLISIONS, TANGENT_COLLISIONS)
+        checks = mode.is_check
         failure = TaichiRuntimeError if checks else TaichiAssertionError
         name, results = self.kernel.name, self.kernel.results
         kernel = Lowered(module, name, parameters, results, messages, failure)
@@ -245,11 +201,11 @@ class Variant:
     @in_turn
     def _find_footprints(self) -> Footprints:
         if self._footprints is None:
-            self.code("reverse")
+            self.code(REVERSE)
             assert self._footprints is not None
         return self._footprints
 
-    def derivative(self, mode: str) -> Derivative:
+    def derivative(self, mode: Mode) -> Derivative:
         """The compiled reverse, which a later `refresh` leaves as it is. Raises
         TaichiCompilationError where there is none."""
         if self._poles_version != self.program.poles.version:
@@ -264,29 +220,29 @@ class Variant:
         infinite = self.program.poles.among(self.kernel.fields)
         if infinite != self._infinite:
             self._infinite = infinite
-            self._forget_modes([mode for mode in self.compiled if mode.endswith("reverse")])
+            self._forget_modes([mode for mode in self.compiled if mode.is_reverse])
 
     @in_turn
-    def _find_derivative(self, mode: str) -> Derivative:
+    def _find_derivative(self, mode: Mode) -> Derivative:
         found = Derivative(
-            self.code(mode), self.footprints(), tangents_of(mode), self.collision_check(mode)
+            self.code(mode), self.footprints(), mode.tangents, self.collision_check(mode)
         )
         return self._derivatives.setdefault(mode, found)
 
-    def _printer(self, mode: str) -> Callable[[str, ir.Operation], None] | None:
+    def _printer(self, mode: Mode) -> Callable[[str, ir.Operation], None] | None:
         if not self.program.config.print_ir:
             return None
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
 
-    def code(self, mode: str) -> Code:
+    def code(self, mode: Mode) -> Code:
         """The compiled code of a mode, made once."""
         found = self.compiled.get(mode)
         return found if found is not None else self._compile(mode)
 
     @in_turn
-    def _compile(self, mode: str) -> Code:
+    def _compile(self, mode: Mode) -> Code:
         found = self.compiled.get(mode)
-        if found is None and mode == "primal" and self.primal is not None:
+        if found is None and mode == PRIMAL and self.primal is not None:
             found = self.compiled[mode] = self.primal.code(mode)
         if found is None:
             lowered = self._lower(mode)
@@ -299,13 +255,13 @@ class Variant:
         return found
 
     @in_turn
-    def collision_check(self, mode: str) -> Code | None:
+    def collision_check(self, mode: Mode) -> Code | None:
         """What has to run before a derivative's mode, where iterations may meet as far as is known
         while compiling."""
         self.code(mode)
         if not self._may_collide[mode]:
             return None
-        return self.code(COLLISIONS if mode.endswith("reverse") else TANGENT_COLLISIONS)
+        return self.code(mode.collisions)
 
     def _memory(self, symbol: str) -> Located:
         memory = self.program.fields.get(symbol)
@@ -327,7 +283,7 @@ class Variant:
         for note in self.when_stale:
             note()
 
-    def launch(self, mode: str, values: Sequence[Any]) -> Any:
+    def launch(self, mode: Mode, values: Sequence[Any]) -> Any:
         """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an
         index check failed."""
         code = self.code(mode)
@@ -393,9 +349,7 @@ class Variant:
         gradients, duals = self._gradients(), self._duals()
         if duals != self._declared_duals:
             self._declared_duals = duals
-            self._forget_modes(
-                [mode for mode in self.compiled if tangents_of(mode) or mode == TANGENT_COLLISIONS]
-            )
+            self._forget_modes([mode for mode in self.compiled if mode.tangents])
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()
@@ -403,7 +357,7 @@ class Variant:
             return
         if gradients != self._declared:
             self._declared = gradients
-            self._forget_modes([mode for mode in self.compiled if mode != "primal"])
+            self._forget_modes([mode for mode in self.compiled if mode != PRIMAL])
             self._footprints = self._parts = None
         with context(), self.kernel.module.operation.location:
             for op in [op.operation for op in self.kernel.module.body.operations]:
@@ -412,7 +366,7 @@ class Variant:
             with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
                 declare_trees(self.program, self.kernel.fields)
 
-    def _forget_modes(self, modes: Sequence[str]) -> None:
+    def _forget_modes(self, modes: Sequence[Mode]) -> None:
         for mode in modes:
             self.compiled.pop(mode, None)
             self._derivatives.pop(mode, None)
@@ -475,7 +429,7 @@ class Variant:
         That launch is the last one, where it had the same `values`; `addresses` are those of its
         arrays, by the number of the argument.
         """
-        written, since, code = self.program.written, self.launched_at, self.compiled.get("primal")
+        written, since, code = self.program.written, self.launched_at, self.compiled.get(PRIMAL)
         if not any(at > since for at in list(written.values())) or (
             code is not None and not code.ran_last_with(values)
         ):
@@ -501,7 +455,7 @@ class Variant:
                 f"{self.kernel.name}.grad(): {'; '.join(self.footprints().verdicts)}: "
                 "use ti.ad.Tape, which keeps the values"
             )
-        derivative = self.derivative("reverse")
+        derivative = self.derivative(REVERSE)
         self.check(derivative.check, values)
         self.reverse(derivative, values)
 
@@ -516,12 +470,6 @@ class Variant:
         return found if kernel.result_count is not None else found[0]
 
 
-def tangents_of(mode: str) -> int:
-    """How many tangents the code of a mode computes: 3 in "forward3" and "forward3-reverse"."""
-    found = _TANGENTS.fullmatch(mode)
-    return 0 if found is None else int(found.group(2) or 1)
-
-
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
     names = [
@@ -534,6 +482,3 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     wanted = dict.fromkeys(program.declarations[name]() for name in names)
     for text in wanted:
         ir.Operation.parse(text).clone()
-
-
-__all__ = ["MODES", "STAGES", "Variant", "tangents_of"]

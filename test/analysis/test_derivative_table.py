@@ -21,6 +21,7 @@ from mlirad.frontend.python import functions
 from mlirad.frontend.python.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
 from mlirad.lang.math import functions as mathematics
+from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.runtime.program import program
 from mlirad.runtime.variant import Variant
 
@@ -87,7 +88,7 @@ class TableEntry:
     def values(self, points: list[np.ndarray]) -> np.ndarray:
         """The op at some points."""
         arrays = [p.astype(t) for p, t in zip([*points, points[0]], self.dtypes)]
-        self.variant.launch("primal", [v for a in arrays for v in (a.ctypes.data, len(a))])
+        self.variant.launch(PRIMAL, [v for a in arrays for v in (a.ctypes.data, len(a))])
         return arrays[-1]
 
     def gradients(self, points: list[np.ndarray]) -> list[np.ndarray]:
@@ -96,7 +97,7 @@ class TableEntry:
         adjoints = [np.zeros(len(a), a.dtype) for a in arrays]
         adjoints[-1][:] = 1
         self.variant.launch(
-            "reverse", [v for a in arrays + adjoints for v in (a.ctypes.data, len(a))]
+            REVERSE, [v for a in arrays + adjoints for v in (a.ctypes.data, len(a))]
         )
         return adjoints[:-1]
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import random
 
+from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.pipeline.options import Option, options_of
-from mlirad.pipeline.stages.cpu import cpu_stages, cuda_stages
 from mlirad.pipeline.registry import find_pass, pass_names, runs_on_modules_only
+from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.cuda import cuda_stages
 
 UPSTREAM = (
     "canonicalize",
@@ -28,10 +30,10 @@ def arguments(chance: random.Random) -> list[str]:
     kind = chance.random()
     if kind < 0.12:
         stages = [
-            cpu_stages(reverse=chance.random() < 0.5, threads=chance.choice((1, 2))),
-            cuda_stages(reverse=chance.random() < 0.5),
+            cpu_stages(chance.choice((PRIMAL, REVERSE)), threads=chance.choice((1, 2))),
+            cuda_stages(chance.choice((PRIMAL, REVERSE))),
         ][chance.random() < 0.4]
-        steps = [text.removeprefix("builtin.module(").removesuffix(")") for _, text in stages]
+        steps = [stage.passes for stage in stages]
         first = chance.randrange(len(steps))
         text = ",".join(steps[first : chance.randrange(first, len(steps)) + 1])
     elif kind < 0.2:  # in the order of the pipelines, so that late passes meet what they are for

@@ -12,10 +12,13 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.errors import MLIRError
 from mlirad.pipeline.chunk import Chunk
+from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.pipeline.opt import SEPARATOR
-from mlirad.pipeline.stages.cpu import STAGES, cpu_stages, cuda_stages, join
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.source_text import chunks
+from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.stage import STAGES, Stage, join
 
 TESTS = Path(__file__).parents[1]
 
@@ -90,13 +93,13 @@ def dumps() -> list[str]:
     ti.reset()
     return found + [
         text
-        for reverse in (False, True)
-        for stages in (cpu_stages(reverse=reverse, threads=2), cuda_stages(reverse=reverse))
+        for derived in (PRIMAL, REVERSE)
+        for stages in (cpu_stages(derived, threads=2), cuda_stages(derived))
         for text in _steps(stages)
     ]
 
 
-def _steps(stages: list[tuple[str, str]]) -> list[str]:
+def _steps(stages: list[Stage]) -> list[str]:
     """A small kernel after every pass of a pipeline that changes it."""
     found: list[str] = []
 

@@ -12,6 +12,7 @@ import pytest
 import mlirad as ti
 from benchmarks.workload import GRADIENT_SIZES
 from mlirad.examples import gravity, throw
+from mlirad.pipeline.mode import Mode
 from mlirad.runtime.executor.cpu import CompiledKernel
 from mlirad.runtime.variant import Variant
 
@@ -22,7 +23,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, CompiledKernel 
     found: dict[str, CompiledKernel | None] = {}
     original = Variant.collision_check
 
-    def collision_check(variant: Variant, mode: str) -> CompiledKernel | None:
+    def collision_check(variant: Variant, mode: Mode) -> CompiledKernel | None:
         check = found[variant.kernel.name] = original(variant, mode)
         return check
 

@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 
 import mlirad as ti
-from mlirad.pipeline.stages.cpu import cpu_stages, join
+from mlirad.pipeline.mode import parse_mode
+from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.stage import join
 
 
 def _kernel() -> Any:
@@ -57,9 +59,9 @@ def _canonical(text: str, folder: Path) -> str:
 @pytest.mark.parametrize("mode", ["primal", "reverse"])
 def test_every_dump_replays(mode: str, tmp_path: Path) -> None:
     kernel = _kernel()
-    stages = cpu_stages(reverse=mode == "reverse", threads=2)
-    final = _canonical(kernel.ir(3, 0.5, stage=stages[-1][0], mode=mode), tmp_path)
-    names = ["field", *(name for name, _ in stages)]
+    stages = cpu_stages(parse_mode(mode), threads=2)
+    final = _canonical(kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode), tmp_path)
+    names = ["field", *(stage.name for stage in stages)]
     for position, name in enumerate(names[:-1]):
         dump = kernel.ir(3, 0.5, stage=name, mode=mode)
         assert _without_locations(_replay(dump, join(stages[position:]), tmp_path)) == final, name

@@ -15,8 +15,11 @@ from mlirad.dialect import context
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.lang.kernel import flat_values
-from mlirad.pipeline.stages.cpu import TARGET_CPU, cuda_stages, join
+from mlirad.pipeline.mode import parse_mode
 from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.cpu import target_stage
+from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.stage import join
 from mlirad.runtime.executor.cpu import CompiledKernel, parameters_of
 from mlirad.runtime.executor.executor import Located
 from mlirad.runtime.memory.host import HostAllocation
@@ -57,14 +60,14 @@ class Launches:
         self.shared: dict[str, HostAllocation] = {}
         with context(), self.variant.kernel.module.operation.location:
             module = ir.Module.parse(str(self.variant.kernel.module))
-            run_pipeline(module.operation, join(cuda_stages(reverse=mode == "reverse")[:-1]))
+            run_pipeline(module.operation, join(cuda_stages(parse_mode(mode))[:-1]))
             for op in list(operations(module.operation)):
                 if op.name == "gpu.launch":
                     serialise(op)
             assert not [op for op in operations(module.operation) if op.name.startswith("field.")]
             name = self.variant.kernel.name
             parameters = parameters_of(module, name)
-            run_pipeline(module.operation, f"builtin.module({TARGET_CPU.format(fast='')})")
+            run_pipeline(module.operation, join([target_stage(fast_math=False)]))
             self.code = CompiledKernel(module, name, parameters, self.memory, parallel=False)
 
     def memory(self, symbol: str) -> Located:

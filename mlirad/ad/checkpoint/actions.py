@@ -20,6 +20,7 @@ from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.variant import Variant
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class LaunchAlone(Action):
         """Launch it."""
         values, buffers = _checked(self.variant.kernel.name, arguments)
         tape.versions.note_buffers(buffers)
-        self.variant.launch("primal", flat_values(values, buffers, self.variant, reverse=False))
+        self.variant.launch(PRIMAL, flat_values(values, buffers, self.variant, reverse=False))
 
     record = replay
 

@@ -30,6 +30,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant
 
@@ -153,7 +154,7 @@ class StepRecorder:
             self.note(kernel, variant, values, shared)
             self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
             self.tape.versions.note_buffers(buffers)
-            return variant.launch("primal", flat_values(values, buffers, variant, reverse=False))
+            return variant.launch(PRIMAL, flat_values(values, buffers, variant, reverse=False))
         found = None
         if buffers:
             variant, buffers = self.tape.arrays.with_gradients(variant, buffers)

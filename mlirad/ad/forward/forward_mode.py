@@ -21,6 +21,7 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
@@ -133,9 +134,8 @@ class FwdMode:
             self.program.give_derivative[symbol](dual_kind(number))
 
     @property
-    def _mode(self) -> str:
-        kind = "constant" if self.is_constant else "forward"
-        return kind if self.count == 1 else f"{kind}{self.count}"
+    def _mode(self) -> Mode:
+        return with_tangents(self.count, is_constant=self.is_constant)
 
     def launch(
         self, kernel: Kernel, variant: Variant, values: Sequence[Any], buffers: Sequence[Any]

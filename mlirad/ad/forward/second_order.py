@@ -21,6 +21,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field, dual_kind
 from mlirad.lang.kernel import Kernel
 from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.program import program
 from mlirad.runtime.variant import Variant
 
@@ -143,12 +144,12 @@ class TangentTape(Tape):
         self.program.materialize()
 
     @property
-    def _primal_mode(self) -> str:
-        return f"constant{self.count}" if self.is_replacing else f"forward{self.count}"
+    def _primal_mode(self) -> Mode:
+        return with_tangents(self.count, is_constant=self.is_replacing)
 
     @property
-    def _reverse_mode(self) -> str:
-        return f"forward{self.count}-reverse"
+    def _reverse_mode(self) -> Mode:
+        return with_tangents(self.count, is_reverse=True)
 
     def _new_versions(self) -> Versions:
         return Versions(self.program, self.rules, self._duals_of)

@@ -16,6 +16,7 @@ from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Box, Flow, Footprints
 from mlirad.runtime.variant import Derivative, Variant
@@ -119,9 +120,7 @@ class Launch(Entry):
     def repeat(self) -> None:
         """Run it again at the present state."""
         buffers = [buffer.renewed() for buffer in self.given]
-        self.variant.launch(
-            "primal", flat_values(self.values, buffers, self.variant, reverse=False)
-        )
+        self.variant.launch(PRIMAL, flat_values(self.values, buffers, self.variant, reverse=False))
 
 
 @dataclass

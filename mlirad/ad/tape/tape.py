@@ -40,10 +40,19 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel, flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import (
+    ANOMALY,
+    ANOMALY_REVERSE,
+    PRIMAL,
+    REVERSE,
+    VALIDATION,
+    VALIDATION_ANOMALY,
+    Mode,
+)
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Box
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import Derivative, Variant, tangents_of
+from mlirad.runtime.variant import Derivative, Variant
 
 RULES = ("save", "refuse")
 _NO_DEBUG = (
@@ -153,16 +162,16 @@ class Tape:
             allocation.clear()
 
     @property
-    def _primal_mode(self) -> str:
+    def _primal_mode(self) -> Mode:
         if self.is_replacing:  # functions with a gradient of their own are not checked
-            return "primal"
+            return PRIMAL
         if self.validates:
-            return "validation-anomaly" if self.anomaly else "validation"
-        return "anomaly" if self.anomaly else "primal"
+            return VALIDATION_ANOMALY if self.anomaly else VALIDATION
+        return ANOMALY if self.anomaly else PRIMAL
 
     @property
-    def _reverse_mode(self) -> str:
-        return "anomaly-reverse" if self.anomaly else "reverse"
+    def _reverse_mode(self) -> Mode:
+        return ANOMALY_REVERSE if self.anomaly else REVERSE
 
     @property
     def validates(self) -> bool:
@@ -299,7 +308,7 @@ class Tape:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self._primal_mode
         found = piece.launch(
-            mode, flat_values(values, buffers, piece, reverse=False, tangents=tangents_of(mode))
+            mode, flat_values(values, buffers, piece, reverse=False, tangents=mode.tangents)
         )
         for position, buffer in enumerate(buffers):
             if buffer.back is not None and position in piece.written_arrays():

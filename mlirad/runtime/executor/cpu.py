@@ -16,6 +16,9 @@ from mlirad.bindings import ExecutionEngine, ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.passes.checks.insert_access_checks import CHECK
 from mlirad.passes.memory.lower_field_assert import RECORD, RECORD_SIZE
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.executor import Code, Executor, Located, Lowered, Parameter
 from mlirad.runtime.failures import raise_recorded
@@ -221,6 +224,17 @@ class CpuExecutor(Executor):
 
     def __init__(self) -> None:
         self.memory = HostMemory()
+
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        """The pipeline to machine code."""
+        return cpu_stages(
+            mode,
+            threads=config.cpu_max_num_threads,
+            worth=config.thread_worth,
+            fast_math=config.fast_math,
+            check_bounds=config.debug,
+            fused=has_fused_multiply_add(),
+        )
 
     def compile(
         self, lowered: Lowered, find: Callable[[str], Located], config: Config

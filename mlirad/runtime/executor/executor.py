@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory.memory import Memory
 from mlirad.types import DataType
@@ -52,6 +54,10 @@ class Executor(ABC):
     """A machine: its memory, and code for it."""
 
     memory: Memory
+
+    @abstractmethod
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        """The pipeline to code of a mode, stage by stage."""
 
     @abstractmethod
     def compile(self, lowered: Lowered, find: Callable[[str], Located], config: Config) -> Code:

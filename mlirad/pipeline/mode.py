@@ -1,0 +1,109 @@
+"""What code of a kernel computes: one of these is the key of each compiled code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cache
+
+
+class Kind(Enum):
+    """What a launch is for."""
+
+    PRIMAL = "primal"
+    REVERSE = "reverse"
+    COLLISIONS = "collisions"  # runs before a derivative, and refuses iterations that meet
+
+
+class Check(Enum):
+    """What a launch stops at."""
+
+    ACCESS = "validation"  # a write that breaks Taichi's rule for accesses
+    FINITE = "anomaly"  # a NaN or an infinity that is written
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Primal, reverse, or a check; with tangents, which `constant` code sets to zero."""
+
+    kind: Kind = Kind.PRIMAL
+    tangents: int = 0
+    is_constant: bool = False
+    checks: frozenset[Check] = frozenset()
+    _hash: int = field(init=False, compare=False, repr=False)  # a launch looks its code up
+
+    def __post_init__(self) -> None:
+        key = self.kind, self.tangents, self.is_constant, self.checks
+        object.__setattr__(self, "_hash", hash(key))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def is_reverse(self) -> bool:
+        """Whether adjoints flow."""
+        return self.kind is Kind.REVERSE
+
+    @property
+    def is_check(self) -> bool:
+        """Whether this computes nothing."""
+        return self.kind is Kind.COLLISIONS
+
+    @property
+    def collisions(self) -> Mode:
+        """The check that may have to run before."""
+        return COLLISIONS if self.is_reverse else TANGENT_COLLISIONS
+
+    def __str__(self) -> str:
+        return _NAMES.get(self) or "-".join(
+            [
+                f"{'constant' if self.is_constant else 'forward'}{_count(self.tangents)}",
+                *(["reverse"] if self.is_reverse else []),
+            ]
+        )
+
+
+PRIMAL, REVERSE = Mode(), Mode(Kind.REVERSE)
+COLLISIONS, TANGENT_COLLISIONS = Mode(Kind.COLLISIONS), Mode(Kind.COLLISIONS, tangents=1)
+VALIDATION = Mode(checks=frozenset({Check.ACCESS}))
+ANOMALY = Mode(checks=frozenset({Check.FINITE}))
+VALIDATION_ANOMALY = Mode(checks=frozenset({Check.ACCESS, Check.FINITE}))
+ANOMALY_REVERSE = Mode(Kind.REVERSE, checks=frozenset({Check.FINITE}))
+
+_NAMED = {
+    "primal": PRIMAL,
+    "reverse": REVERSE,
+    "validation": VALIDATION,
+    "anomaly": ANOMALY,
+    "validation-anomaly": VALIDATION_ANOMALY,
+    "anomaly-reverse": ANOMALY_REVERSE,
+    "collisions": COLLISIONS,
+    "collisions-tangents": TANGENT_COLLISIONS,
+}
+_NAMES = {mode: name for name, mode in _NAMED.items()}
+
+
+@cache
+def with_tangents(count: int, *, is_reverse: bool = False, is_constant: bool = False) -> Mode:
+    """The mode that computes so many tangents too."""
+    return Mode(Kind.REVERSE if is_reverse else Kind.PRIMAL, count, is_constant)
+
+
+def parse_mode(text: str) -> Mode:
+    """The mode that a text names, as `str` writes it: one of the names, or "forward3",
+    "constant3-reverse" ... Raises ValueError for any other."""
+    found = _NAMED.get(text)
+    if found is not None:
+        return found
+    word, dash, _ = text.partition("-")
+    for name in ("forward", "constant"):
+        digits = word.removeprefix(name)
+        count = int(digits) if digits.isdecimal() else 1
+        mode = with_tangents(count, is_reverse=bool(dash), is_constant=name == "constant")
+        if count and str(mode) == text:
+            return mode
+    raise ValueError(f"unknown mode '{text}', expected one of {', '.join(_NAMED)}")
+
+
+def _count(tangents: int) -> str:
+    return str(tangents) if tangents > 1 else ""

@@ -1,0 +1,72 @@
+"""The pipelines that `mlirad-opt` knows by name: `cpu-pipeline` is the function `cpu`.
+
+Their options are keyword arguments; `--cpu-reverse-pipeline` is `cpu` with `reverse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from mlirad.ir.limits import Range, Threads, Worth
+from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
+from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.stage import Stage
+
+
+def cpu(
+    *,
+    reverse: bool = False,
+    tangents: Annotated[int, Range(0, 4096)] = 0,
+    constant: bool = False,
+    threads: Threads = 1,
+    worth: Worth = 100_000,
+    fast_math: bool = True,
+    check_bounds: bool = False,
+    check_access: bool = False,
+    check_finite: bool = False,
+    fused: bool = True,
+) -> list[Stage]:
+    """The stages behind `field`, each with the pipeline that leads to it.
+
+    With `tangents`, the primal, or the reverse, computes its tangents too (in `constant` code they
+    are zero). `fused`: the target has fused multiply-adds.
+    """
+    wanted = {Check.ACCESS: check_access, Check.FINITE: check_finite}
+    checks = frozenset(check for check, is_wanted in wanted.items() if is_wanted)
+    mode = Mode(Kind.REVERSE if reverse else Kind.PRIMAL, tangents, constant, checks)
+    return cpu_stages(
+        mode,
+        threads=threads,
+        worth=worth,
+        fast_math=fast_math,
+        check_bounds=check_bounds,
+        fused=fused,
+    )
+
+
+def collision(
+    *,
+    tangents: bool = False,
+    threads: Threads = 1,
+    worth: Worth = 100_000,
+    fast_math: bool = True,
+    fused: bool = True,
+) -> list[Stage]:
+    """The stages of the check that iterations do not meet: for the reverse of a kernel, or for its
+    `tangents`."""
+    mode = TANGENT_COLLISIONS if tangents else COLLISIONS
+    return cpu_stages(mode, threads=threads, worth=worth, fast_math=fast_math, fused=fused)
+
+
+def cuda(
+    *, reverse: bool = False, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field` on the way to PTX; `target` holds the kernels as NVVM, and the
+    host's launches."""
+    mode = REVERSE if reverse else PRIMAL
+    return cuda_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
+
+
+PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda)

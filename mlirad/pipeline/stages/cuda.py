@@ -1,0 +1,32 @@
+"""The stages on the way to PTX."""
+
+from __future__ import annotations
+
+from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.pipeline.stages.derivation import derivation
+from mlirad.pipeline.stages.stage import Stage
+
+_LOWER = (
+    "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
+    "mark-private-updates{every-axis=true},"
+    "split-serial-code,lower-parallel-to-gpu,lower-field-to-memref,hoist-buffers,canonicalize,cse"
+)
+_TARGET = (
+    "{fast}arith-expand,lower-math-to-intrinsics,convert-math-to-funcs,sink-descriptors,"
+    "gpu-kernel-outlining,mark-kernel-arguments,"
+    "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
+    "canonicalize,cse,reconcile-unrealized-casts),"
+    "hoist-allocas,mark-relaxed-atomics"
+)
+_FAST = "merge-products,insert-fast-math{flags=reassoc+contract+arcp+nsz},"
+
+
+def cuda_stages(
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field`; `target` holds the kernels as NVVM, and the host's launches."""
+    return [
+        *derivation(mode, check_bounds=check_bounds),
+        Stage("memref", _LOWER),
+        Stage("target", _TARGET.format(fast=_FAST * fast_math)),
+    ]

@@ -1,0 +1,59 @@
+"""The stages that are the same on every machine: what a mode computes, on fields."""
+
+from __future__ import annotations
+
+from mlirad.pipeline.mode import Check, Mode
+from mlirad.pipeline.stages.stage import Stage
+
+NORMALISE = (
+    "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
+    "mark-rounding,mark-poles"
+)
+_ACCESSES = "check-races,check-access-rules,mark-collisions,mark-footprints,mark-flows"
+_REVERSE = "differentiate-reverse{option},canonicalize,cse"
+_COLLISIONS = (
+    "{verdicts}insert-collision-checks{{tangents={tangents}}},canonicalize,cse,"
+    "hoist-loads,canonicalize,cse"
+)
+_FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
+_STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
+_CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
+    "insert-bounds-checks",
+    "insert-access-checks",
+    "insert-finite-checks",
+)
+
+
+def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
+    """The stages behind `field` that come before a machine's own.
+
+    A reverse repeats the accesses that its primal has checked, and checks only what it writes
+    itself. With tangents, the primal, or the reverse, computes its tangents too (in constant code
+    they are zero).
+    """
+    if mode.is_check:
+        return _collisions(mode)
+    finite = [_CHECK_FINITE] * (Check.FINITE in mode.checks)
+    constant = str(mode.is_constant).lower()
+    forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
+    if mode.is_reverse:
+        backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
+        derived = [_ACCESSES, backward, *forward, _STORE, *finite]
+        return [Stage("normal", NORMALISE), Stage("derived", ",".join(derived))]
+    inline = ["inline-custom-gradients"] * (
+        mode.tangents == 0
+    )  # nothing to differentiate: the values are enough
+    bounds = [_CHECK_BOUNDS] * check_bounds
+    access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
+    stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]
+    marked = ["mark-collisions{tangents=true}"] * (not mode.is_constant)
+    if mode.tangents:
+        stages.append(Stage("derived", ",".join([*marked, *forward, _STORE])))
+    return stages
+
+
+def _collisions(mode: Mode) -> list[Stage]:
+    """The check that iterations do not meet: for the reverse of a kernel, or for its tangents."""
+    verdicts = "" if mode.tangents else "check-access-rules,"
+    check = _COLLISIONS.format(verdicts=verdicts, tangents=str(mode.tangents > 0).lower())
+    return [Stage("normal", NORMALISE), Stage("derived", check)]
