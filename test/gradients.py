@@ -35,6 +35,27 @@ def scatter(x: Any, low: float = 0.5, high: float = 1.5, seed: int = 0) -> None:
     )
 
 
+def vectors(n: int, *shape: int, seed: int = 0) -> Any:
+    """A vector field with a gradient, of scattered numbers."""
+    v = ti.Vector.field(n, ti.f64, shape=shape, needs_grad=True)
+    scatter(v, seed=seed)
+    return v
+
+
+def matrices(n: int, m: int, *shape: int, seed: int = 0) -> Any:
+    """A matrix field with a gradient, of scattered numbers."""
+    v = ti.Matrix.field(n, m, ti.f64, shape=shape, needs_grad=True)
+    scatter(v, seed=seed)
+    return v
+
+
+def array(*shape: int, seed: int = 0) -> Any:
+    """An ndarray with a gradient, of scattered numbers."""
+    a = ti.ndarray(ti.f64, shape=shape, needs_grad=True)
+    scatter(a, seed=seed)
+    return a
+
+
 def scalar(dtype: Any = ti.f64) -> Any:
     """A 0-D field with a gradient: a loss."""
     return ti.field(dtype, shape=(), needs_grad=True)
