@@ -12,7 +12,7 @@ from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
-from mlirad.ir.walk import array_root
+from mlirad.ir.walk import Array, array_root
 
 
 class Activity:
@@ -36,15 +36,15 @@ class Activity:
         with_duals: bool = False,
     ) -> None:
         self.graph = graph
-        self.adjoint: dict[Any, str | None] = {}
-        self.duals: dict[Any, tuple[str, ...]] = {}
-        self.cells: set[Any] = set()  # all cells local to a launch; `local` are those of floats
-        self.local: dict[Any, Node] = {}
-        self.logged: dict[int, Any] = {}  # the array whose elements a log holds
+        self.adjoint: dict[Array, str | None] = {}
+        self.duals: dict[Array, tuple[str, ...]] = {}
+        self.cells: set[Array] = set()  # all cells local to a launch; `local` are those of floats
+        self.local: dict[Array, Node] = {}
+        self.logged: dict[int, Array] = {}  # the array whose elements a log holds
         self.varied: set[int] = set()
         self.useful: set[int] = set()
-        self.varied_locals: set[Any] = set()
-        self.useful_locals: set[Any] = set()
+        self.varied_locals: set[Array] = set()
+        self.useful_locals: set[Array] = set()
         if module is None:
             self._mark(self.varied, graph.body.arguments)
             self._mark(self.useful, graph.body.terminator.operands)
@@ -92,11 +92,11 @@ class Activity:
             return self.is_active_local(node.array)
         return self._has_derivative(node.array)
 
-    def is_active_local(self, array: Any) -> bool:
+    def is_active_local(self, array: Array) -> bool:
         """Whether a cell, or a stack, holds values that carry a derivative."""
         return array in self.varied_locals and array in self.useful_locals
 
-    def _has_derivative(self, array: Any) -> bool:
+    def _has_derivative(self, array: Array) -> bool:
         return array in self.adjoint or array in self.duals
 
     def _vary(self, block: BlockNode) -> bool:
@@ -180,7 +180,7 @@ class Activity:
         if node.name == "grad.pop":
             return node.results[0] in self.useful and _include(self.useful_locals, stack_of(node))
         if node.name == "grad.record":
-            return self._has_derivative(self.logged.get(node.operands[1])) and self._mark(
+            return self._has_derivative(self.logged.get(node.operands[1], "")) and self._mark(
                 self.useful, node.operands[:1]
             )
         if node.blocks:

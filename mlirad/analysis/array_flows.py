@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mlirad.analysis.activity import flows, is_stopped
 from mlirad.analysis.rules.table import RULES
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import Array
 
-MARKED = object()
+MARKED: Array = ("marked", 0)  # among arrays: nobody reads or writes it
 
 
 class ArrayFlows:
@@ -23,9 +23,9 @@ class ArrayFlows:
         self, graph: Graph, is_marked: Callable[[Node], bool] = lambda node: False
     ) -> None:
         self.graph, self.is_marked = graph, is_marked
-        self.sources: dict[int, frozenset[Any]] = {}
-        self.into: dict[Any, set[Any]] = {}
-        self.writer: dict[Any, Node] = {}
+        self.sources: dict[int, frozenset[Array]] = {}
+        self.into: dict[Array, set[Array]] = {}
+        self.writer: dict[Array, Node] = {}
         while self._spread(graph.body):
             pass
 
@@ -60,14 +60,14 @@ class ArrayFlows:
             return self._add(node.results, self.of(node.operands)) or changed
         return changed
 
-    def of(self, values: Sequence[int]) -> frozenset[Any]:
+    def of(self, values: Sequence[int]) -> frozenset[Array]:
         """The arrays of whose floats some values are made."""
         return frozenset().union(*map(self._of, values))
 
-    def _of(self, value: int) -> frozenset[Any]:
+    def _of(self, value: int) -> frozenset[Array]:
         return self.sources.get(value, frozenset())
 
-    def _add(self, values: list[int], found: frozenset[Any]) -> bool:
+    def _add(self, values: list[int], found: frozenset[Array]) -> bool:
         changed = False
         for value in values:
             if self.graph.floats[value] and not found <= self._of(value):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
@@ -19,6 +18,7 @@ from mlirad.analysis.redone import redone_arrays
 from mlirad.analysis.slice import WRITES, Slice
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import Array
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Collisions:
 
     def _accesses(self, loop: Node) -> list[list[Node]]:
         """The accesses to each array that iterations share and write to."""
-        found: dict[Any, list[Node]] = {}
+        found: dict[Array, list[Node]] = {}
         for node in loop.walk():
-            if node.array is not None and is_shared(self.graph, node, loop):
+            if node.is_access and is_shared(self.graph, node, loop):
                 found.setdefault(node.array, []).append(node)
         return [
             group for group in found.values() if any(node.name != "field.load" for node in group)
@@ -116,7 +116,7 @@ class Open:
 
     collisions: Collisions
     pairs: list[Pair]
-    done: frozenset[Any]
+    done: frozenset[Array]
 
 
 def find_open(

@@ -12,7 +12,6 @@ the host gave infinities (`mark-poles`). What cannot be 0 by its form may be div
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any
 
 from mlirad.analysis.activity import flows
 from mlirad.analysis.intervals import Intervals
@@ -22,6 +21,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import Array
 
 _POLES = frozenset(
     {
@@ -44,7 +44,7 @@ _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": 
 class Finiteness:
     """Answers for the values and rules of one function."""
 
-    def __init__(self, graph: Graph, infinite: Collection[Any] = ()) -> None:
+    def __init__(self, graph: Graph, infinite: Collection[Array] = ()) -> None:
         self.graph, self.infinite = graph, infinite
         self.intervals = Intervals(graph)
         self.unbounded = self._made_of(self._has_pole)
@@ -240,10 +240,10 @@ class Finiteness:
 INFINITE = "field.infinite"
 
 
-def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Any]:
+def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Array]:
     """The arrays that may hold infinities: fields whose placement says so, and arguments, of whose
     numbers nothing is known."""
-    found: set[Any] = {
+    found: set[Array] = {
         ir.StringAttr(place.attributes["sym_name"]).value
         for place in places(module)
         if INFINITE in place.attributes

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.walk import Array
 
 Bound = Linear[int]  # of the numbers of arguments
 
@@ -58,13 +59,14 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     return bound.plus(number(-1)) if bound is not None and upper else bound
 
 
-def is_named(array: object) -> bool:
+def is_named(array: Array) -> bool:
     """Whether an array is a field or an argument, and not local to a launch."""
     return isinstance(array, str | ir.BlockArgument)
 
 
-def named_array(array: object) -> ir.Attribute:
+def named_array(array: Array) -> ir.Attribute:
     """An array as a symbol, or as the number of an argument."""
+    assert not isinstance(array, tuple)
     if isinstance(array, str):
         return ir.FlatSymbolRefAttr.get(array)
     return ir.IntegerAttr.get(b.integer_type(64), ir.BlockArgument(array).arg_number)

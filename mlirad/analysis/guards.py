@@ -155,7 +155,7 @@ class _Side:
 
     def _chosen(self, op: ir.Operation, value: ir.Value, truth: bool, depth: int) -> Alternatives:
         """A condition that a branch gives: `and` and `or` that stop early."""
-        position = list(op.results).index(value)
+        position = ir.OpResult(value).result_number
         ways = []
         for side, region in enumerate(op.regions):
             given = list(region.blocks[0].operations)[-1].operation.operands[position]

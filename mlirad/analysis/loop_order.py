@@ -80,7 +80,7 @@ def _is_addition_of(user: Node, value: int) -> bool:
     return user.name == "arith.addf"
 
 
-def _moves(graph: Graph, loop: Node, node: Node, iv: object) -> bool:
+def _moves(graph: Graph, loop: Node, node: Node, iv: ir.Value) -> bool:
     """Whether every iteration stores to another element."""
     if node.block is not loop.blocks[0]:
         return False

@@ -9,13 +9,11 @@ around a value run reversed: the key of a need is (value, reversed blocks).
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.walk import has_uses
+from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
 
@@ -31,7 +29,7 @@ class Needed:
     """
 
     def __init__(
-        self, graph: Graph, activity: Activity, arrays: frozenset[Any] = frozenset()
+        self, graph: Graph, activity: Activity, arrays: frozenset[Array] = frozenset()
     ) -> None:
         self.graph, self.activity, self.arrays = graph, activity, arrays
         self.redone: set[Node] = set()
@@ -136,7 +134,7 @@ class Needed:
         return loop is None or any(
             node.array == write.array and not _is_only_written(node)
             for node in loop.walk()
-            if node.array is not None
+            if node.is_access
         )
 
     def _reversed_blocks(self, node: Node) -> int:

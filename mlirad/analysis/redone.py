@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
+from mlirad.ir.walk import Array
 
 
-def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Any]:
+def redone_arrays(function: ir.Operation, graph: Graph) -> frozenset[Array]:
     """The arrays whose writes `check-access-rules` wants done again: fields by name, arguments by
     number."""
     if "grad.redone" not in function.attributes:
         return frozenset()
-    found: set[Any] = set()
+    found: set[Array] = set()
     for item in ir.ArrayAttr(function.attributes["grad.redone"]):
         if isinstance(item, ir.FlatSymbolRefAttr):
             found.add(item.value)

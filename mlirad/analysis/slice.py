@@ -5,10 +5,10 @@ them, and all that goes into these.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from mlirad.analysis.activity import flows
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import Array
 
 WRITES = ("field.store", "field.atomic")
 
@@ -17,7 +17,7 @@ class Slice:
     """`values` are computed, `loads` read, and `writes` done: all those to the arrays in `done`
     that are read."""
 
-    def __init__(self, graph: Graph, accesses: Iterable[Node], done: frozenset[Any]) -> None:
+    def __init__(self, graph: Graph, accesses: Iterable[Node], done: frozenset[Array]) -> None:
         self.graph, self.done = graph, done
         self.values: set[int] = set()
         self.loads: set[Node] = set()
@@ -61,11 +61,11 @@ class Slice:
             return
         assert isinstance(definition, Node)
         self._want(definition.operands)
-        if definition.array is not None:
+        if definition.is_access:
             self.loads.add(definition)
             self._do_writes(definition.array)
 
-    def _do_writes(self, array: Any) -> None:
+    def _do_writes(self, array: Array) -> None:
         """Do the writes to an array that is read."""
         if array in self.done:
             for node in self.graph.nodes():

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from mlirad.bindings import ext, ir
+from mlirad.bindings import I1, I64, ext, ir
 from mlirad.dialect.snode import (
     element_and_shape,
     place_of,
@@ -171,9 +171,9 @@ class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
     `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
     """
 
-    launch: ext.Operand[ir.IntegerType[64]]
-    iteration: ext.Operand[ir.IntegerType[64]]
-    draw: ext.Operand[ir.IntegerType[64]]
+    launch: ext.Operand[I64]
+    iteration: ext.Operand[I64]
+    draw: ext.Operand[I64]
     value: ext.Result[Any]
 
     def verify_region_invariants(self) -> bool:
@@ -228,7 +228,7 @@ class AssertOp(Field.Operation, name="assert"):
     `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
     """
 
-    condition: ext.Operand[ir.IntegerType[1]]
+    condition: ext.Operand[I1]
     values: Sequence[ext.Operand[Any]]
     message: ir.StringAttr
 

@@ -4,7 +4,7 @@ they live."""
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mlirad.bindings import ext, ir
+from mlirad.bindings import I64, ext, ir
 from mlirad.dialect.field import array_of, is_array
 
 
@@ -261,7 +261,7 @@ class CustomOp(Grad.Operation, name="custom", traits=[ext.Pure, ir.IsIsolatedFro
     """
 
     floats: Sequence[ext.Operand[Any]]
-    integers: Sequence[ext.Operand[ir.IntegerType[64]]]
+    integers: Sequence[ext.Operand[I64]]
     values: Sequence[ext.Result[Any]]
     function: ir.StringAttr
     primal: ext.Region
@@ -277,7 +277,7 @@ class CustomOp(Grad.Operation, name="custom", traits=[ext.Pure, ir.IsIsolatedFro
 
 def _problem_of_custom(op: ir.Operation) -> str | None:
     arguments, results = [v.type for v in op.operands], [v.type for v in op.results]
-    floats = [t for t in arguments if isinstance(t, ir.FloatType)]
+    floats: list[ir.Type] = [t for t in arguments if isinstance(t, ir.FloatType)]
     if len(floats) != ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]:
         return f"arguments of types ({_listed(arguments)}), expected floats, then integers"
     if not results or not isinstance(results[0], ir.FloatType):
@@ -298,15 +298,10 @@ def _problem_of_custom(op: ir.Operation) -> str | None:
         last = list(body.operations)[-1].operation
         if last.name != "grad.yield":
             return f"region '{name}' of 'grad.custom' ends in no 'grad.yield'"
-        for what, values, expected in (
-            ("takes", body.arguments, taken),
-            ("yields", last.operands, given),
-        ):
-            if [v.type for v in values] != expected:
-                return (
-                    f"region '{name}' {what} ({_listed(v.type for v in values)}), expected "
-                    f"({_listed(expected)})"
-                )
+        takes, yields = [v.type for v in body.arguments], [v.type for v in last.operands]
+        for what, types, expected in (("takes", takes, taken), ("yields", yields, given)):
+            if types != expected:
+                return f"region '{name}' {what} ({_listed(types)}), expected ({_listed(expected)})"
     return None
 
 

@@ -112,8 +112,10 @@ def _problem_of_place(op: ir.Operation) -> str | None:
         op.attributes["adjoint"], ir.FlatSymbolRefAttr
     ):
         return f"the adjoint {op.attributes['adjoint']} is not the name of a field"
-    duals = op.attributes.get("duals", [])
-    if not isinstance(duals, ir.ArrayAttr | list) or not all(
+    duals = op.attributes.get("duals")
+    if duals is None:
+        return None
+    if not isinstance(duals, ir.ArrayAttr) or not all(
         isinstance(name, ir.FlatSymbolRefAttr) for name in duals
     ):
         return f"the duals {duals} are not names of fields"

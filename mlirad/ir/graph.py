@@ -4,12 +4,11 @@ value."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
 from mlirad.ir.build import is_float
-from mlirad.ir.walk import array_root, constant_integer
+from mlirad.ir.walk import Array, array_root, constant_integer
 
 ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
 
@@ -25,7 +24,12 @@ class Node:
         self.operands: list[int] = []
         self.results: list[int] = []
         self.blocks: list[BlockNode] = []
-        self.array: Any = None
+        self.array: Array = ""
+
+    @property
+    def is_access(self) -> bool:
+        """Whether this loads, stores or updates an element."""
+        return self.name in ACCESSES
 
     @property
     def indices(self) -> list[int]:

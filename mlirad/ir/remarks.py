@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.ir.location import source_location
-from mlirad.ir.walk import operations
+from mlirad.ir.walk import Array, operations
 
 REMARKS = "grad.remarks"
 
@@ -26,7 +26,7 @@ def take_remarks(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
                 yield op, text
 
 
-def shown_array(array: object) -> str:
+def shown_array(array: Array) -> str:
     """An array as a message names it."""
     return (
         f"'{array}'"

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TypeAlias
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
+
+# What tells arrays apart: a field's name, another array's value, a stack's kind and number.
+Array: TypeAlias = str | ir.Value | tuple[str, int]
 
 ACCESSES = ("field.load", "field.store", "field.atomic")
 
@@ -71,6 +74,18 @@ def owner_operation(value: ir.Value) -> ir.Operation:
     return value.owner.operation
 
 
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The operation that a value is a result of; None for an argument of a block."""
+    return None if isinstance(value, ir.BlockArgument) else value.owner.operation
+
+
+def enclosing(op: ir.Operation) -> ir.Operation:
+    """The operation that another stands in."""
+    parent = op.parent
+    assert parent is not None, f"{op.name} stands in nothing"
+    return parent
+
+
 def captured(op: ir.Operation) -> list[ir.Value]:
     """Values from outside that the regions of an operation use, in order of first use."""
     inside: set[ir.Value] = set()
@@ -89,15 +104,15 @@ def captured(op: ir.Operation) -> list[ir.Value]:
     return [value for value in seen if value not in inside]
 
 
-def array_root(array: ir.Value) -> Any:
+def array_root(array: ir.Value) -> Array:
     """What tells arrays apart: a field's name, else the value itself."""
-    owner = array.owner
-    if not isinstance(array, ir.BlockArgument) and owner.operation.name == "field.get":
-        return ir.FlatSymbolRefAttr(owner.operation.attributes["field"]).value
+    op = defining_op(array)
+    if op is not None and op.name == "field.get":
+        return ir.FlatSymbolRefAttr(op.attributes["field"]).value
     return array
 
 
-def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Any, list[ir.Value]]]:
+def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Array, list[ir.Value]]]:
     """Every load, store and atomic nested in an operation, with the array it touches and its
     indices."""
     for inner in operations(op):

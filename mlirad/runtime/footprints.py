@@ -163,7 +163,9 @@ def read_flows(module: ir.Module) -> Flows:
         flows.append(
             Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources)))
         )
-    results = ir.ArrayAttr(attributes["field.results"]) if "field.results" in attributes else []
+    if "field.results" not in attributes:
+        return Flows(tuple(flows), ())
+    results = ir.ArrayAttr(attributes["field.results"])
     return Flows(tuple(flows), tuple(map(_array, results)))
 
 

@@ -9,7 +9,6 @@ reverse mode transposes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from mlirad.analysis.activity import Activity, is_stopped, stack_of
 from mlirad.analysis.finite import Finiteness
@@ -23,7 +22,7 @@ from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.rounding import round_like
-from mlirad.ir.walk import attributes_of, is_zero
+from mlirad.ir.walk import Array, attributes_of, is_zero
 from mlirad.sweeps.recompute import Environment, parallel_like
 
 Tangents = list[ir.Value]
@@ -42,7 +41,7 @@ class Forward:
     ) -> None:
         self.graph, self.activity, self.count, self.env = graph, activity, count, env
         self.tangents: dict[int, Tangents] = {}
-        self.arrays: dict[Any, Tangents] = {}
+        self.arrays: dict[Array, Tangents] = {}
         self.finiteness, self.again = Finiteness(graph), again
 
     def block(self, block: BlockNode) -> None:

@@ -164,8 +164,9 @@ class Recompute:
         with ir.InsertionPoint(first):
             self.block(before, level, inner)
             values = [inner[before.terminator.operands[1 + k]] for k in passed]
-            count = [first.arguments[len(kept)]] if with_count else []
-            b.effect("scf.condition", [inner[before.terminator.operands[0]], *values, *count])
+            condition = inner[before.terminator.operands[0]]
+            number = first.arguments[len(kept) :]
+            b.effect("scf.condition", [condition, *values, *number])
         inner = dict(env)
         inner.update(zip([after.arguments[k] for k in passed], second.arguments))
         with ir.InsertionPoint(second):

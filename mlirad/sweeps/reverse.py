@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.finite import Finiteness
@@ -18,6 +17,7 @@ from mlirad.ir import build as b
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
+from mlirad.ir.walk import Array
 from mlirad.sweeps.recompute import Environment, Recompute, parallel_like
 
 Adjoints = dict[int, ir.Value]
@@ -37,9 +37,9 @@ class Reverse:
         activity: Activity,
         needed: Needed,
         recompute: Recompute,
-        arrays: dict[Any, ir.Value],
+        arrays: dict[Array, ir.Value],
         *,
-        infinite: Collection[Any] = (),
+        infinite: Collection[Array] = (),
         again: bool = False,
     ) -> None:
         self.graph, self.activity, self.needed, self.recompute = graph, activity, needed, recompute
@@ -314,10 +314,10 @@ class Reverse:
             ]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
         self._free_history(node, body.arguments)
-        for k, part in zip(active, op.results):
-            self._seed(adj, [node.operands[3 + k]], [part])
-        for value, part in zip(outside, list(op.results)[len(active) :]):
-            self._add(adj, value, part)
+        for k, result in zip(active, op.results):
+            self._seed(adj, [node.operands[3 + k]], [result])
+        for value, result in zip(outside, list(op.results)[len(active) :]):
+            self._add(adj, value, result)
 
     def _or_zero(self, part: ir.Value | None, value: int) -> ir.Value:
         return self._zero(value) if part is None else part
@@ -414,10 +414,10 @@ class Reverse:
             ]
             b.yield_([self._taken(inner, a) for a in carried] + sums)
         self._free_history(node, before.arguments)
-        for k, part in zip(active, op.results):
-            self._seed(adj, [node.operands[k]], [part])
-        for value, part in zip(outside, list(op.results)[len(active) :]):
-            self._add(adj, value, part)
+        for k, result in zip(active, op.results):
+            self._seed(adj, [node.operands[k]], [result])
+        for value, result in zip(outside, list(op.results)[len(active) :]):
+            self._add(adj, value, result)
 
 
 _HANDLERS = {

@@ -13,7 +13,6 @@ the log is unwound to where the branch, or the iteration, began (the tape of Gri
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
@@ -22,6 +21,7 @@ from mlirad.dialect.grad import log_type, stack_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.rounding import round_like
+from mlirad.ir.walk import Array
 
 Environment = dict[int, ir.Value]
 Marks = list[ir.Value]
@@ -32,7 +32,7 @@ class Undo:
 
     def __init__(self, needed: Needed) -> None:
         self.needed = needed
-        self.logs: dict[Any, tuple[ir.Value, ir.Value]] = {}  # log and array, by array
+        self.logs: dict[Array, tuple[ir.Value, ir.Value]] = {}  # log and array, by array
         self.old: dict[Node, ir.Value] = {}
         self.before: dict[Node, Marks] = {}
         self.stacks: dict[Node, list[ir.Value]] = {}
@@ -46,7 +46,7 @@ class Undo:
         for node in nodes:
             if (
                 node in self.needed.redone
-                and node.array is not None
+                and node.is_access
                 and node.array not in self.logs
                 and base_depth(node) == block.depth
             ):

@@ -34,6 +34,7 @@ from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.text_format import format_braces
 from mlirad.frontend.python.translator import Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, make_slot
+from mlirad.ir.walk import owner_operation
 from mlirad.types import DataType, resolve, u1
 
 MAX_INLINE_DEPTH = 64
@@ -225,7 +226,7 @@ def _translate_body(
         stored=source.stored,
     )
     frame.return_type = _declared_result(function)
-    anchor = make_slot(u1).owner
+    anchor = owner_operation(make_slot(u1))
     frame.entry_anchor = Anchor(anchor, t.builder.region, t.depth)
     body = source.node.body
     if _needs_live_flag(body):

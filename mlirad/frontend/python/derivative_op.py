@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.errors import SourceLocation, TaichiCompilationError
+from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import emit_effect, mlir_type
 from mlirad.frontend.python.leaves import float_leaves, like, widest
+from mlirad.frontend.python.open_regions import user_place
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Translator
@@ -94,10 +95,9 @@ def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
         if op.name in _WRITES and op.operands[_WRITES[op.name]] not in own:
             effect = f"writes {_named(t, op.operands[_WRITES[op.name]])}"
         if effect:
-            place = SourceLocation(
-                op.location.filename, op.location.start_line, op.location.start_col
+            raise TaichiCompilationError(
+                f"{what}: a function with side effects: {effect}", user_place(op.location)
             )
-            raise TaichiCompilationError(f"{what}: a function with side effects: {effect}", place)
 
 
 def _operations(block: ir.Block) -> Iterator[ir.Operation]:

@@ -21,6 +21,7 @@ from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.text_format import FormattedText, format_percent
 from mlirad.frontend.python.translator import Translator, handles
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
+from mlirad.ir.walk import owner_operation
 from mlirad.types import promote, u1
 
 Evaluate = Callable[[], Any]
@@ -229,7 +230,7 @@ def _if_exp(t: Translator, node: ast.IfExp) -> Any:
 
 def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) -> Any:
     """The value of one of two branches, of which only the one taken runs."""
-    anchor = make_slot(u1).owner
+    anchor = owner_operation(make_slot(u1))
     values: list[Any] = []
     branches: list[Region] = []
 

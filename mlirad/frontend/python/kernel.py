@@ -26,6 +26,7 @@ from mlirad.frontend.python.source import FunctionSource
 from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
+from mlirad.ir.walk import owner_operation
 from mlirad.types import DataType, i64
 
 
@@ -194,7 +195,7 @@ class _Kernel:
         frame.return_type = self.return_type
         t.frames.append(frame)
         with ir.InsertionPoint(entry):
-            anchor = constant(0, i64).owner
+            anchor = owner_operation(constant(0, i64))
             frame.entry_anchor = Anchor(anchor, self.builder.region, 0)
             marks: list[ir.Attribute] = []
             for parameter, argument in arguments:
@@ -233,14 +234,14 @@ class _Kernel:
             type_ = array_type(
                 mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape)
             )
-            value = entry.add_argument(type_, location)
+            array = entry.add_argument(type_, location)
             needs_grad = argument.needs_grad and argument.dtype.is_float
             marks.append(
                 ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain
             )
-            extents = tuple(extent(value, axis) for axis in range(argument.ndim))
+            extents = tuple(extent(array, axis) for axis in range(argument.ndim))
             kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
-            return kind(value, argument.dtype, extents, argument.element_shape, (), name)
+            return kind(array, argument.dtype, extents, argument.element_shape, (), name)
         shape: tuple[int, ...] | None = None
         count = 1
         if isinstance(argument, MatrixArgument):

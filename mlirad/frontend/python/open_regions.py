@@ -67,6 +67,6 @@ def refuse_use(region: Region, made: ir.Location, what: str) -> None:
 
 def user_place(location: ir.Location | None) -> SourceLocation | None:
     """A location that the frontend made as a place in the user's program."""
-    if location is None or not hasattr(location, "start_line"):
+    if not isinstance(location, ir.FileLineColLoc):
         return None
     return SourceLocation(location.filename, location.start_line, location.start_col)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -79,7 +79,7 @@ def parallel_op(
     lower: Sequence[ir.Value],
     upper: Sequence[ir.Value],
     body: Callable[[list[ir.Value]], None],
-    attributes: dict[str, ir.Attribute],
+    attributes: Mapping[str, ir.Attribute],
 ) -> ir.Operation:
     """`scf.parallel` over a box."""
     rank = len(lower)

@@ -7,7 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access, word_type
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
-from mlirad.ir.walk import accesses, array_root, before, functions
+from mlirad.ir.walk import Array, accesses, array_root, before, functions
 
 _EXPONENT = {16: 0x7C00, 32: 0x7F800000, 64: 0x7FF0000000000000}
 
@@ -16,12 +16,12 @@ def insert_finite_checks(root: ir.Operation) -> None:
     """Assert that what is written is neither NaN nor infinite."""
     for function in functions(root):
         name = ir.StringAttr(function.attributes["sym_name"]).value
-        for op, root, indices in list(accesses(function)):
-            if op.name != "field.load" and b.is_float(op.operands[0].type) and not _is_local(root):
+        for op, array, indices in list(accesses(function)):
+            if op.name != "field.load" and b.is_float(op.operands[0].type) and not _is_local(array):
                 _check(op, indices, name)
 
 
-def _is_local(root: object) -> bool:
+def _is_local(root: Array) -> bool:
     return (
         isinstance(root, ir.Value)
         and not isinstance(root, ir.BlockArgument)

@@ -19,7 +19,16 @@ from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.descriptor import memref_at, pointer_type
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import at_end, at_start, before, block_operations, entry_of, functions
+from mlirad.ir.walk import (
+    at_end,
+    at_start,
+    before,
+    block_operations,
+    enclosing,
+    entry_of,
+    functions,
+    owner_operation,
+)
 
 CELLS, RESULTS = "$launch", "$results"
 STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once
@@ -122,8 +131,8 @@ class _Split:
         found: dict[ir.Operation, Uses] = {}
         for use in value.uses:
             op = top = use.owner.operation
-            while top.parent.operation != self.function:
-                top = top.parent.operation
+            while enclosing(top) != self.function:
+                top = enclosing(top)
             if top != loop:
                 found.setdefault(top, []).append((op, use.operand_number))
         return list(found.items())
@@ -177,7 +186,7 @@ class _Split:
 
     def _share_allocation(self, memory: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
         """A buffer on the heap is found again by its address and its size."""
-        op, i64 = memory.owner.operation, b.integer_type(64)
+        op, i64 = owner_operation(memory), b.integer_type(64)
         with at_start(self.entry, op.location):
             address, size = self.cells.place(i64, []), self.cells.place(i64, [])
         with ir.InsertionPoint.after(op), op.location:
@@ -198,7 +207,7 @@ class _Split:
         _make_in(users, op.location, found_again)
 
     def _share_scalar(self, value: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
-        op = value.owner.operation
+        op = owner_operation(value)
         is_index = isinstance(value.type, ir.IndexType)
         element = b.integer_type(64) if is_index else value.type
         with at_start(self.entry, op.location):

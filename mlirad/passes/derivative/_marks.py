@@ -12,7 +12,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import shown_array, shown_place
-from mlirad.ir.walk import at_end, before, constant_integer, has_uses, is_inside
+from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
 from mlirad.passes.derivative._owners import HARMLESS, Owner, is_outside
 from mlirad.passes.derivative._stash import allocated, array_in, extents_of
 
@@ -220,7 +220,7 @@ def _is_short(loop: ir.Operation) -> bool:
 
 def _parallel_loop(op: ir.Operation) -> ir.Operation:
     while op.name != "scf.parallel":
-        op = op.parent.operation
+        op = enclosing(op)
     return op
 
 

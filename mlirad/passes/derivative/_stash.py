@@ -78,7 +78,7 @@ def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Valu
         return b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(node.array))
     if is_local(graph, node):
         return graph.values[node.array_value]
-    return arguments[ir.BlockArgument(node.array).arg_number]
+    return arguments[ir.BlockArgument(graph.values[node.array_value]).arg_number]
 
 
 def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:

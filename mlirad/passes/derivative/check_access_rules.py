@@ -10,7 +10,7 @@ errors. So is, always, a value that other iterations of a parallel loop overwrit
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
@@ -24,7 +24,7 @@ from mlirad.ir.limits import OneOf
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import Array, functions
 
 Rules = Annotated[str, OneOf(("save", "refuse"))]
 
@@ -48,14 +48,14 @@ class _Check:
         self.activity = Activity(module, function, self.graph)
         self.overwrites = Overwrites(self.graph)
         self.collisions = Collisions(self.graph, self.activity)
-        self.writes: dict[Any, list[Node]] = {}
+        self.writes: dict[Array, list[Node]] = {}
         for node in self.graph.nodes():
             if node.name in ("field.store", "field.atomic"):
                 self.writes.setdefault(node.array, []).append(node)
 
     def run(self, report: bool) -> None:
         """Add arrays until what doing their writes again needs is safe too."""
-        redone: dict[Any, tuple[Node, Node]] = {}
+        redone: dict[Array, tuple[Node, Node]] = {}
         while True:
             needed = Needed(self.graph, self.activity, frozenset(redone))
             values = {value for value, _ in needed.keys} | self.collisions.read(needed)
@@ -74,7 +74,7 @@ class _Check:
         if report:
             self._report(values, redone)
 
-    def _report(self, values: set[int], redone: dict[Any, tuple[Node, Node]]) -> None:
+    def _report(self, values: set[int], redone: dict[Array, tuple[Node, Node]]) -> None:
         for node in self.graph.nodes():
             if node.name != "field.load" or node.results[0] not in values or self._is_local(node):
                 continue
@@ -88,12 +88,12 @@ class _Check:
             remark(node.op, f"the gradient reads {shown_array(node.array)} here again: {verdict}")
 
     def _unsafe(
-        self, needed: Needed, values: set[int], redone: dict[Any, Any]
-    ) -> dict[Any, tuple[Node, Node]]:
-        found: dict[Any, tuple[Node, Node]] = {}
+        self, needed: Needed, values: set[int], redone: dict[Array, tuple[Node, Node]]
+    ) -> dict[Array, tuple[Node, Node]]:
+        found: dict[Array, tuple[Node, Node]] = {}
         for read in self.graph.nodes():
             if (
-                read.array is None
+                not read.is_access
                 or read.array in found
                 or (self._is_local(read) and read.block.depth == 0 and read.name == "field.load")
             ):
@@ -154,7 +154,7 @@ class _Check:
         if self._is_local(load):
             _refuse(load, write, "is a local of the kernel that is overwritten afterwards")
 
-    def _stays_in_one_loop(self, array: Any, needed: Needed, values: set[int]) -> None:
+    def _stays_in_one_loop(self, array: Array, needed: Needed, values: set[int]) -> None:
         """Refuse an array that goes back to before the launch, where another loop needs what the
         launch made of it.
 
@@ -162,7 +162,7 @@ class _Check:
         """
         writes = self.writes[array]
         loops = {_parallel_loop(write) for write in writes}
-        accesses = [n for n in self.graph.nodes() if n.array is not None and n.array == array]
+        accesses = [n for n in self.graph.nodes() if n.is_access and n.array == array]
         reads = [n for n in accesses if self._later_writes(n, needed, values)]
         for read in reads:
             for write in writes:

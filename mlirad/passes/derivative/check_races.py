@@ -50,9 +50,7 @@ class _Check:
     def loop(self, loop: Node) -> None:
         """Refuse a loop in which a load or a store meets a store, or a load an atomic, of another
         iteration."""
-        shared = [
-            node for node in loop.walk() if node.array is not None and self._is_shared(node, loop)
-        ]
+        shared = [node for node in loop.walk() if node.is_access and self._is_shared(node, loop)]
         for node in shared:
             for write in shared:
                 if (

@@ -56,7 +56,7 @@ def _differentiate(
     with ir.InsertionPoint(function), function.location:
         doubled = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(doubled, 0, types)
-    arguments = list(entry.arguments)
+    arguments: list[ir.Value] = list(entry.arguments)
     forward = Forward(graph, activity, count, dict(zip(given, arguments)))
     for k, v in enumerate(carriers):
         first = len(given) + k * count
@@ -72,7 +72,7 @@ def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -
     """Get the tangents of every field that the function touches, at its start. Raises where there
     are too few."""
     for node in graph.nodes():
-        names = activity.duals.get(node.array) if node.array is not None else None
+        names = activity.duals.get(node.array) if node.is_access else None
         if names is None or node.array in forward.arrays:
             continue
         if len(names) < count:

@@ -19,7 +19,7 @@ from mlirad.dialect.field import array_of, array_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import attributes_of, functions
+from mlirad.ir.walk import Array, attributes_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
 
@@ -57,8 +57,10 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
         reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(reverse, 0, types)
     arguments = list(entry.arguments)
-    environment = dict(zip(graph.body.arguments, arguments))
-    adjoints = {graph.values[v]: argument for v, argument in zip(extra, arguments[len(inputs) :])}
+    environment: dict[int, ir.Value] = dict(zip(graph.body.arguments, arguments))
+    adjoints: dict[Array, ir.Value] = {
+        graph.values[v]: argument for v, argument in zip(extra, arguments[len(inputs) :])
+    }
     with ir.InsertionPoint(entry), function.location:
         _get_arrays(graph, activity, environment, adjoints)
         recompute = Recompute(graph, activity, needed)
@@ -74,7 +76,7 @@ def _get_arrays(
     graph: Graph,
     activity: Activity,
     environment: dict[int, ir.Value],
-    adjoints: dict[object, ir.Value],
+    adjoints: dict[Array, ir.Value],
 ) -> None:
     """Get every field, cell and adjoint that the function touches, at its start."""
     for node in graph.nodes():
@@ -86,7 +88,7 @@ def _get_arrays(
             if value in activity.local:
                 adjoints[value] = node.op.clone().results[0]
     for node in list(graph.nodes()):
-        name = activity.adjoint.get(node.array) if node.array is not None else None
+        name = activity.adjoint.get(node.array) if node.is_access else None
         if name is not None and node.array not in adjoints:
             element, extents = array_of(graph.values[node.array_value].type)
             type_ = array_type(ir.Type.parse(element), extents)

@@ -12,6 +12,7 @@ from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.walk import (
+    Array,
     accesses,
     array_root,
     block_operations,
@@ -122,15 +123,15 @@ def _users(op: ir.Operation) -> set[ir.Operation]:
     return found
 
 
-def _written(op: ir.Operation) -> set[object]:
+def _written(op: ir.Operation) -> set[Array]:
     return {root for inner, root, _ in _all_accesses(op) if inner.name != "field.load"}
 
 
-def _touched(op: ir.Operation) -> set[object]:
+def _touched(op: ir.Operation) -> set[Array]:
     return {root for _, root, _ in _all_accesses(op)}
 
 
-def _all_accesses(op: ir.Operation) -> list[tuple[ir.Operation, object, list[ir.Value]]]:
+def _all_accesses(op: ir.Operation) -> list[tuple[ir.Operation, Array, list[ir.Value]]]:
     found = list(accesses(op))
     if op.name in ("field.load", "field.store", "field.atomic"):
         array = op.operands[0 if op.name == "field.load" else 1]

@@ -11,7 +11,7 @@ from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
 
@@ -42,5 +42,5 @@ def _flows(found: ArrayFlows) -> list[ir.Attribute]:
     ]
 
 
-def _names(arrays: Collection[object]) -> list[ir.Attribute]:
-    return [named_array(array) for array in sorted(filter(is_named, arrays), key=str)]
+def _names(arrays: Collection[Array]) -> list[ir.Attribute]:
+    return [named_array(array) for array in sorted((a for a in arrays if is_named(a)), key=str)]

@@ -37,7 +37,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
-        if node.array is None or node.array in activity.local or _is_local(graph, node):
+        if not node.is_access or node.array in activity.local or _is_local(graph, node):
             continue
         if (node.name == "field.load" and node.results[0] in values) or (
             node in needed.work and _is_choice(node)

@@ -7,10 +7,12 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.walk import (
+    Array,
     accesses,
     array_root,
     block_operations,
     constant_integer,
+    enclosing,
     has_uses,
     is_defined_in,
     is_inside,
@@ -66,7 +68,7 @@ class ShiftedUpdates:
         return self._movable()
 
     def _movable(self) -> list[Update]:
-        groups: dict[object, list[Update]] = {}
+        groups: dict[Array, list[Update]] = {}
         for op, root, indices in accesses(self.loop):
             if (
                 op.name == "field.atomic"
@@ -100,8 +102,8 @@ class ShiftedUpdates:
     def _guards(self, op: ir.Operation) -> list[tuple[ir.Value, bool]]:
         guards: list[tuple[ir.Value, bool]] = []
         current = op
-        while current.parent.operation != self.loop:
-            parent = current.parent.operation
+        while enclosing(current) != self.loop:
+            parent = enclosing(current)
             taken = any(c.operation == current for c in parent.regions[0].blocks[0].operations)
             guards.insert(0, (parent.operands[0], taken))
             current = parent

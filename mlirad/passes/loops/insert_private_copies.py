@@ -15,13 +15,16 @@ from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import (
+    Array,
     accesses,
     before,
     constant_integer,
+    enclosing,
     functions,
     has_uses,
     is_defined_in,
     operations,
+    owner_operation,
 )
 
 LARGEST = 1 << 24  # bytes of all copies of one array
@@ -40,7 +43,7 @@ def insert_private_copies(module: ir.Operation, *, threads: Threads = 1) -> None
 
 
 def _privatise(loop: ir.Operation, threads: int) -> None:
-    groups: dict[object, list[ir.Operation]] = {}
+    groups: dict[Array, list[ir.Operation]] = {}
     for op, root, _ in accesses(loop):
         groups.setdefault(root, []).append(op)
     for root, group in groups.items():
@@ -98,7 +101,7 @@ def _outside(value: ir.Value, loop: ir.Operation) -> ir.Value:
     """A value before the loop: itself, or the index arithmetic it is made of, again."""
     if not is_defined_in(value, loop):
         return value
-    op = value.owner.operation
+    op = owner_operation(value)
     copy = op.clone()
     for position, operand in enumerate(op.operands):
         copy.operands[position] = _outside_before(operand, loop, copy)
@@ -121,11 +124,11 @@ def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
     trips = prod(_trips(loop.operands[a], loop.operands[rank + a]) for a in range(rank))
     total = 0
     for op in group:
-        count, parent = trips, op.parent.operation
+        count, parent = trips, enclosing(op)
         while parent != loop:
             if parent.name == "scf.for":
                 count *= _trips(parent.operands[0], parent.operands[1])
-            parent = parent.parent.operation
+            parent = enclosing(parent)
         total += count
     return total
 

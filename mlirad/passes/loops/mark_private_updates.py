@@ -15,6 +15,7 @@ from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import (
+    Array,
     accesses,
     array_root,
     constant_integer,
@@ -54,7 +55,7 @@ def _inside(op: ir.Operation, loop: ir.Operation) -> bool:
 def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     axis = _chunk_axis(loop, threads)
     loop.attributes["field.axis"] = ir.IntegerAttr.get(integer_type(64), axis)
-    by_array: dict[object, list[tuple[ir.Operation, list[ir.Value]]]] = {}
+    by_array: dict[Array, list[tuple[ir.Operation, list[ir.Value]]]] = {}
     for op, root, indices in accesses(loop):
         by_array.setdefault(root, []).append((op, indices))
     indices_of_loop = list(loop.regions[0].blocks[0].arguments)

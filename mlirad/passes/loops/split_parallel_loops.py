@@ -13,6 +13,7 @@ from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import EXACT, round_like, update_marks
 from mlirad.ir.walk import (
+    Array,
     array_root,
     at_end,
     at_start,
@@ -21,9 +22,11 @@ from mlirad.ir.walk import (
     block_operations,
     captured,
     constant_integer,
+    enclosing,
     functions,
     is_defined_in,
     operations,
+    owner_operation,
 )
 
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
@@ -117,7 +120,7 @@ class _Split:
         self.reductions = self._find_reductions()
 
     def _find_reductions(self) -> list[_Reduction]:
-        found: dict[object, _Reduction] = {}
+        found: dict[Array, _Reduction] = {}
         for op in operations(self.loop):
             if op.name == "field.atomic" and "field.reduce" in op.attributes:
                 array, indices = split_access(op)
@@ -194,7 +197,7 @@ class _Split:
         with at_start(entry, self.loop.location):
             for value in [*captured(self.loop), *self.lower, *self.upper, *self.steps]:
                 if value not in mapping and _is_rematerialised(value):
-                    mapping[value] = value.owner.operation.clone().results[0]
+                    mapping[value] = owner_operation(value).clone().results[0]
         with at_end(entry, self.loop.location):
             low, high = entry.arguments[0], entry.arguments[1]
             for op in operations(self.loop):
@@ -386,11 +389,11 @@ def _is_rematerialised(value: ir.Value) -> bool:
 
 
 def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
-    parent = op.parent.operation
+    parent = enclosing(op)
     while parent != outermost:
         if parent.name in ("scf.for", "scf.while"):
             return True
-        parent = parent.parent.operation
+        parent = enclosing(parent)
     return False
 
 

@@ -16,7 +16,15 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.walk import array_root, at_end, attributes_of, before, functions, operations
+from mlirad.ir.walk import (
+    array_root,
+    at_end,
+    attributes_of,
+    before,
+    enclosing,
+    functions,
+    operations,
+)
 from mlirad.passes.loops._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
 
 REQUIRES = KERNELS
@@ -192,9 +200,7 @@ class _Gather:
                 **here.get(update, {}),
                 self.found.ivs[-1]: b.sub(target, b.index(update.offsets[-1])),
             }
-            if update.left or any(
-                op.parent.operation != self.loop for op in self.found.slice(update)
-            ):
+            if update.left or any(enclosing(op) != self.loop for op in self.found.slice(update)):
                 self._update(update, mapping)
                 continue
             for op in self.found.slice(update):
@@ -211,7 +217,7 @@ class _Gather:
     def _update(self, update: Update, mapping: dict[ir.Value, ir.Value]) -> None:
         """The update with what it depends on, under the guards that are not bounds of loops."""
         needed = self.found.slice(update)
-        at_top = [op for op in needed if op.parent.operation == self.loop]
+        at_top = [op for op in needed if enclosing(op) == self.loop]
         for op in at_top:
             _clone(op, mapping)
         self._guarded(update, update.left, [op for op in needed if op not in at_top], mapping)

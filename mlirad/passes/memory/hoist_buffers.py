@@ -1,7 +1,14 @@
 """Allocate the buffers of saved values once a chunk instead of once an iteration."""
 
 from mlirad.bindings import ir
-from mlirad.ir.walk import block_operations, entry_of, functions, is_defined_in, operations
+from mlirad.ir.walk import (
+    block_operations,
+    enclosing,
+    entry_of,
+    functions,
+    is_defined_in,
+    operations,
+)
 
 
 def hoist_buffers(root: ir.Operation) -> None:
@@ -13,24 +20,24 @@ def hoist_buffers(root: ir.Operation) -> None:
 
 
 def _in_loop(op: ir.Operation) -> bool:
-    parent = op.parent.operation
+    parent = enclosing(op)
     while parent.name != "func.func":
         if parent.name in ("scf.for", "scf.while"):
             return True
-        parent = parent.parent.operation
+        parent = enclosing(parent)
     return False
 
 
 def _hoist(op: ir.Operation) -> None:
     """Move an allocation, and its release, to the outermost block where its size is known."""
     outermost = None
-    parent = op.parent.operation
+    parent = enclosing(op)
     while parent.name != "func.func":
         if parent.name == "scf.parallel" or any(is_defined_in(v, parent) for v in op.operands):
             break
         if parent.name in ("scf.for", "scf.while"):
             outermost = parent
-        parent = parent.parent.operation
+        parent = enclosing(parent)
     if outermost is None:
         return
     releases = [
@@ -42,7 +49,7 @@ def _hoist(op: ir.Operation) -> None:
     for release in releases:
         terminator = (
             block_operations(outermost.block)[-1]
-            if outermost.parent.operation.name != "func.func"
-            else block_operations(entry_of(outermost.parent.operation))[-1]
+            if enclosing(outermost).name != "func.func"
+            else block_operations(entry_of(enclosing(outermost)))[-1]
         )
         release.move_before(terminator)

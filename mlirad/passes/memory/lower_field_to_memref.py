@@ -28,6 +28,7 @@ from mlirad.ir.walk import (
     functions,
     has_uses,
     operations,
+    owner_operation,
 )
 
 REQUIRES = (known_arrays, calls_of_private_functions)
@@ -215,7 +216,7 @@ class _Lowering:
     def array(self, value: ir.Value) -> _Array:
         """The lowered form of an array value."""
         if value not in self.arrays:
-            op = value.owner.operation
+            op = owner_operation(value)
             assert op.name == "field.get", op
             self.arrays[value] = self.fields[ir.FlatSymbolRefAttr(op.attributes["field"]).value]
         return self.arrays[value]

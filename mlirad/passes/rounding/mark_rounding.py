@@ -12,15 +12,13 @@ with them as it likes.
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.analysis.activity import flows
 from mlirad.bindings import ir
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
-from mlirad.ir.walk import constant_integer, functions
+from mlirad.ir.walk import Array, constant_integer, functions
 
 REQUIRES = KERNELS
 
@@ -63,7 +61,7 @@ class _Marking:
             for operand in dict.fromkeys(node.operands):
                 self.users.setdefault(operand, []).append(node)
         self.decisive: set[int] = set()
-        self.arrays: set[Any] = set()
+        self.arrays: set[Array] = set()
         self.lanes: set[Node] = set()
 
     def run(self) -> None:
@@ -126,15 +124,15 @@ class _Marking:
                 if any(target in self.decisive for target in targets):
                     self._decide([source])
         elif any(v in self.decisive for v in node.results):
-            if node.array is not None:
+            if node.is_access:
                 self.arrays.add(self._array(node))
             else:
                 self._decide(node.operands)
 
-    def _array(self, node: Node) -> Any:
+    def _array(self, node: Node) -> Array:
         """What tells arrays apart; arguments may be one array given twice."""
         if isinstance(node.array, ir.BlockArgument):
-            return "arguments", None
+            return "arguments", 0
         return node.array
 
     # Sums over loops.

@@ -22,6 +22,7 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
     operations,
+    owner_operation,
 )
 
 REQUIRES = KERNELS
@@ -116,7 +117,7 @@ class _Sum:
             "vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0])
         )
         total = b.make("arith.addf", self.type, [self.loop.operands[3 + self.position], one])
-        total.owner.operation.attributes[EXACT] = ir.UnitAttr.get()
+        owner_operation(total).attributes[EXACT] = ir.UnitAttr.get()
         return total
 
 

@@ -25,3 +25,4 @@ def __getattr__(name: str) -> Any:
 ir = _load("ir")
 ext = _load("dialects.ext")
 PassManager = _load("passmanager").PassManager
+I1, I64 = ir.IntegerType[1], ir.IntegerType[64]
