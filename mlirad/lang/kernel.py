@@ -20,7 +20,7 @@ from mlirad.errors import (
 )
 from mlirad.frontend.python.annotations import Template, evaluate_annotations
 from mlirad.frontend.python.builder import Builder, in_kernel
-from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.kernel import ConstantArgument, SameArgument, build_kernel
 from mlirad.frontend.python.source import FunctionSource, read_source
 from mlirad.lang import arguments as arg

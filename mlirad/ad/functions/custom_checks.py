@@ -11,7 +11,7 @@ from mlirad.ad.functions.derivatives import bind
 from mlirad.errors import TaichiAssertionError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import NdarrayType, is_template
-from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import float_leaves
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef

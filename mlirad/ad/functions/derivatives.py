@@ -13,7 +13,7 @@ import numpy as np
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType, Template, is_template
 from mlirad.frontend.python.builder import in_kernel
-from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import leaves, like
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import is_scalar

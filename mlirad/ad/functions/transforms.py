@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.ad.functions.derivatives import Derivative
 from mlirad.ad.functions.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
-from mlirad.frontend.python.calls import Function
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.transforms import Transform
 
 

@@ -5,53 +5,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import emit_effect, mlir_type
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import kind_of, leaves, like, widest
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.parameters import Binding, Bindings
 from mlirad.frontend.python.places import ArrayRef, Place
 from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.source import FunctionSource
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, i64
 
-Bindings = dict[str, tuple[Any, bool]]
-
-
-class Inlined(Protocol):
-    """A function that is inlined where it is called."""
-
-    __name__: str
-    owner: Any
-
-    @property
-    def source(self) -> FunctionSource: ...
-
-
-Inline = Callable[[Any, Bindings], Any]
+Inline = Callable[[Function, Bindings], Any]
 
 
 class _Arguments:
     """The arguments of one call, by kind: floats, integers, and what is known while compiling."""
 
-    def __init__(self, function: Inlined, bindings: Bindings) -> None:
-        self.values: dict[str, tuple[Any, bool]] = {}
+    def __init__(self, function: Function, bindings: Bindings) -> None:
+        self.values: Bindings = {}
         self.dtypes: dict[str, list[DataType]] = {}
         operands: dict[str, list[Expr]] = {}
         for name in [a.arg for a in function.source.node.args.args]:
-            given, by_reference = bindings[name]
-            value = (
-                Matrix(given) if isinstance(given, list) and given and not by_reference else given
-            )
-            _check_argument(function, name, value, by_reference)
-            self.values[name] = value, by_reference
-            if not by_reference and _is_at_run_time(value):
-                operands[name] = leaves(value, f"'{function.__name__}': argument '{name}'")
+            given = bindings[name]
+            if isinstance(given.value, list) and given.value and not given.by_reference:
+                given = Binding(Matrix(given.value))
+            _check_argument(function, name, given)
+            self.values[name] = given
+            if not given.by_reference and _is_at_run_time(given.value):
+                what = f"'{function.__name__}': argument '{name}'"
+                operands[name] = leaves(given.value, what)
                 self.dtypes[name] = [leaf.dtype for leaf in operands[name]]
         self.floats = [name for name, dtypes in self.dtypes.items() if dtypes[0].is_float]
         self.integers = [name for name in self.dtypes if name not in self.floats]
@@ -67,6 +55,7 @@ class _Arguments:
         self.operands += [
             ex.cast(leaf, i64).value for name in self.integers for leaf in operands[name]
         ]
+        self.types = [operand.type for operand in self.operands]
 
     def from_block(self, values: Sequence[ir.Value]) -> Bindings:
         """The arguments, as the first values of a block."""
@@ -74,20 +63,21 @@ class _Arguments:
         taken = iter(values)
         for names, dtype in ((self.floats, self.dtype), (self.integers, i64)):
             for name in names:
-                bound[name] = self.one_like(name, taken, dtype), False
+                bound[name] = Binding(self.one_like(name, taken, dtype))
         return {name: bound.get(name, given) for name, given in self.values.items()}
 
     def one_like(self, name: str, values: Iterator[ir.Value], dtype: DataType) -> Any:
         """A value of the shape and type of an argument, from values of a type."""
         return like(
-            self.values[name][0], [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]]
+            self.values[name].value,
+            [ex.cast(Expr(next(values), dtype), d) for d in self.dtypes[name]],
         )
 
 
 class _Result:
     """What the function returned: its shape, and its scalars."""
 
-    def __init__(self, function: Inlined, value: object) -> None:
+    def __init__(self, function: Function, value: object) -> None:
         if value is None:
             raise TaichiSyntaxError(
                 f"'{function.__name__}' has derivatives of its own, and returns nothing"
@@ -103,6 +93,7 @@ class _Result:
                 f"{next(leaf.dtype for leaf in self.leaves if not leaf.dtype.is_float)}"
             )
         self.dtype = widest(leaf.dtype for leaf in self.leaves)
+        self.types = [mlir_type(self.dtype)] * len(self.leaves)
 
     def from_block(self, values: Sequence[ir.Value]) -> Any:
         """The result, as values of a block."""
@@ -112,14 +103,7 @@ class _Result:
         )
 
 
-def call_custom(
-    t: Translator,
-    function: Inlined,
-    bindings: Bindings,
-    vjp: Inlined | None,
-    jvp: Inlined | None,
-    inline: Inline,
-) -> Any:
+def call_custom(t: Translator, function: Function, bindings: Bindings, inline: Inline) -> Any:
     """Translate a call to one `grad.custom`; without a float argument, inline it.
 
     Raises TaichiTypeError or TaichiSyntaxError, at the function in question, where a derivative
@@ -129,41 +113,20 @@ def call_custom(
     if not arguments.floats:
         return inline(function, bindings)
     draft = ir.Operation.create("grad.custom", [], arguments.operands, regions=3)
-    given = [mlir_type(arguments.dtype)] * arguments.count + [mlir_type(i64)] * (
-        len(arguments.operands) - arguments.count
-    )
     with _only_computing(t, function.__name__):
-        block = ir.Block.create_at_start(draft.regions[0], given, [draft.location] * len(given))
-        with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
-            result = _Result(
-                function, inline(function, arguments.from_block(list(block.arguments)))
-            )
+        with _region(t, function, draft, 0, arguments.types) as values:
+            result = _Result(function, inline(function, arguments.from_block(values)))
             _yield([ex.cast(leaf, result.dtype) for leaf in result.leaves])
-        results = [mlir_type(result.dtype)] * len(result.leaves)
-        if vjp is not None:
-            _rule(
-                t,
-                vjp,
-                draft,
-                1,
-                [*given, *results, *results],
-                lambda values: _adjoints(arguments, result, vjp, inline, values),
-            )
-        if jvp is not None:
-            _rule(
-                t,
-                jvp,
-                draft,
-                2,
-                [*given, *results, *given[: arguments.count]],
-                lambda values: _tangents(arguments, result, jvp, inline, values),
-            )
-    sizes = ir.DenseI32ArrayAttr.get([arguments.count, len(given) - arguments.count])
+        _translate_derivatives(t, function, draft, arguments, result, inline)
+    sizes = [arguments.count, len(arguments.operands) - arguments.count]
     op = ir.Operation.create(
         "grad.custom",
-        results,
+        result.types,
         arguments.operands,
-        {"function": ir.StringAttr.get(function.__name__), "operandSegmentSizes": sizes},
+        {
+            "function": ir.StringAttr.get(function.__name__),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes),
+        },
         regions=3,
     )
     for source, target in zip(draft.regions, op.regions):
@@ -173,17 +136,34 @@ def call_custom(
     return result.from_block(list(op.results))
 
 
-def _rule(
+def _translate_derivatives(
     t: Translator,
-    rule: Inlined,
-    op: ir.Operation,
-    region: int,
-    types: Sequence[ir.Type],
-    translate: Callable[[list[ir.Value]], list[Expr]],
+    function: Function,
+    draft: ir.Operation,
+    arguments: _Arguments,
+    result: _Result,
+    inline: Inline,
 ) -> None:
-    block = ir.Block.create_at_start(op.regions[region], list(types), [op.location] * len(types))
-    with ir.InsertionPoint(block), t.builder.isolated(rule.__name__):
-        _yield(translate(list(block.arguments)))
+    if function.vjp is not None:
+        vjp = Function(function.vjp.function, function.owner)
+        types = [*arguments.types, *result.types, *result.types]
+        with _region(t, vjp, draft, 1, types) as values:
+            _yield(_adjoints(arguments, result, vjp, inline, values))
+    if function.jvp is not None:
+        jvp = Function(function.jvp.function, function.owner)
+        types = [*arguments.types, *result.types, *arguments.types[: arguments.count]]
+        with _region(t, jvp, draft, 2, types) as values:
+            _yield(_tangents(arguments, result, jvp, inline, values))
+
+
+@contextmanager
+def _region(
+    t: Translator, function: Function, op: ir.Operation, number: int, types: Sequence[ir.Type]
+) -> Iterator[list[ir.Value]]:
+    """Fill a region with a function that sees nothing but the values of some types."""
+    block = ir.Block.create_at_start(op.regions[number], list(types), [op.location] * len(types))
+    with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
+        yield list(block.arguments)
 
 
 def _yield(values: Sequence[Expr]) -> None:
@@ -203,14 +183,14 @@ def _only_computing(t: Translator, name: str) -> Iterator[None]:
 
 
 def _adjoints(
-    arguments: _Arguments, result: _Result, vjp: Inlined, inline: Inline, values: list[ir.Value]
+    arguments: _Arguments, result: _Result, vjp: Function, inline: Inline, values: list[ir.Value]
 ) -> list[Expr]:
     """The adjoints of the float arguments, in the type of `grad.custom`'s floats."""
     first, count = len(arguments.operands), len(result.leaves)
     given = [
         *arguments.from_block(values[:first]).values(),
-        (result.from_block(values[first : first + count]), False),
-        (result.from_block(values[first + count :]), False),
+        Binding(result.from_block(values[first : first + count])),
+        Binding(result.from_block(values[first + count :])),
     ]
     names = arguments.floats
     returned = inline(vjp, _bound(vjp, given, "its arguments, its result and the adjoint of that"))
@@ -224,21 +204,21 @@ def _adjoints(
         )
     flat: list[Expr] = []
     for name, adjoint in zip(names, returned):
-        flat += _leaves_like(vjp, f"the adjoint of '{name}'", adjoint, arguments.values[name][0])
+        flat += _leaves_like(vjp, f"the adjoint of '{name}'", adjoint, arguments.values[name].value)
     return [ex.cast(leaf, arguments.dtype) for leaf in flat]
 
 
 def _tangents(
-    arguments: _Arguments, result: _Result, jvp: Inlined, inline: Inline, values: list[ir.Value]
+    arguments: _Arguments, result: _Result, jvp: Function, inline: Inline, values: list[ir.Value]
 ) -> list[Expr]:
     """The tangents of the results, in the type of `grad.custom`'s results."""
     first, count = len(arguments.operands), len(result.leaves)
     rest = iter(values[first + count :])
     given = [
         *arguments.from_block(values[:first]).values(),
-        (result.from_block(values[first : first + count]), False),
+        Binding(result.from_block(values[first : first + count])),
     ]
-    given += [(arguments.one_like(name, rest, arguments.dtype), False) for name in arguments.floats]
+    given += [Binding(arguments.one_like(n, rest, arguments.dtype)) for n in arguments.floats]
     wanted = f"its arguments, its result and the tangents of {_listed(arguments.floats)}"
     returned = inline(jvp, _bound(jvp, given, wanted))
     if not isinstance(result.value, tuple):
@@ -256,7 +236,7 @@ def _tangents(
     return [ex.cast(leaf, result.dtype) for leaf in flat]
 
 
-def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bindings:
+def _bound(rule: Function, given: Sequence[Binding], wanted: str) -> Bindings:
     """The parameters of a derivative by name."""
     names = [a.arg for a in rule.source.node.args.args]
     if len(names) != len(given):
@@ -268,7 +248,7 @@ def _bound(rule: Inlined, given: Sequence[tuple[Any, bool]], wanted: str) -> Bin
     return dict(zip(names, given))
 
 
-def _leaves_like(rule: Inlined, what: str, value: object, model: object) -> list[Expr]:
+def _leaves_like(rule: Function, what: str, value: object, model: object) -> list[Expr]:
     """The scalars of a value that has to have the shape of another; None stands for zeros."""
     if value is None:
         return [ex.expression(0.0)] * len(leaves(model, what))
@@ -286,11 +266,8 @@ def _count(returned: object) -> int:
     return len(returned) if isinstance(returned, tuple | list) else int(returned is not None)
 
 
-def _place(rule: Inlined) -> SourceLocation:
-    source, node = rule.source, rule.source.node
-    return SourceLocation(
-        source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1
-    )
+def _place(rule: Function) -> SourceLocation:
+    return rule.source.place_of(rule.source.node)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -301,17 +278,18 @@ def _unlisted(arguments: _Arguments) -> str:
     """What is said of arguments that have no adjoint."""
     others = [
         name
-        for name, (value, by_reference) in arguments.values.items()
-        if name not in arguments.floats and not by_reference
+        for name, given in arguments.values.items()
+        if name not in arguments.floats and not given.by_reference
     ]
     return f" (here {_listed(others)} is no float and has none)" if others else ""
 
 
-def _check_argument(function: Inlined, name: str, value: object, by_reference: bool) -> None:
+def _check_argument(function: Function, name: str, given: Binding) -> None:
     """Raise TaichiTypeError for an argument that is neither a value nor known while compiling."""
+    value = given.value
     if isinstance(value, ArrayRef):
         reason = "is an array: pass the elements that it reads"
-    elif by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
+    elif given.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
         reason = (
             "is passed by reference (ti.template()), and is known only at run time: pass it "
             "by value"

@@ -44,22 +44,13 @@ def emit_jvp(
     TaichiCompilationError where the body does more than compute its result.
     """
     dtype = widest(primal.dtype for primal in primals)
-    type_ = mlir_type(dtype)
     draft = ir.Operation.create("grad.jvp", [], [], regions=1)
-    block = ir.Block.create_at_start(
-        draft.regions[0], [type_] * len(primals), [draft.location] * len(primals)
-    )
+    types = [mlir_type(dtype)] * len(primals)
+    block = ir.Block.create_at_start(draft.regions[0], types, [draft.location] * len(primals))
     with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
-        t.depth += 1  # loops in here are serial
-        try:
-            value = body(
-                [
-                    ex.cast(Expr(given, dtype), primal.dtype)
-                    for given, primal in zip(block.arguments, primals)
-                ]
-            )
-        finally:
-            t.depth -= 1
+        given = [Expr(value, dtype) for value in block.arguments]
+        with t.at_run_time():
+            value = body([ex.cast(v, primal.dtype) for v, primal in zip(given, primals)])
         scalars = float_leaves(value, f"{what}: its result")
         result = widest(scalar.dtype for scalar in scalars)
         emit_effect("grad.yield", [ex.cast(scalar, result).value for scalar in scalars])
@@ -74,12 +65,14 @@ def emit_jvp(
     )
     block.append_to(op.regions[0])
     draft.erase()
+    return _as_derivatives(value, scalars, [Expr(v, result) for v in op.results])
+
+
+def _as_derivatives(value: object, scalars: Sequence[Expr], results: Sequence[Expr]) -> Derivatives:
+    """The results of the op, value first and then each direction, in the types of the scalars."""
     rows = [
-        [
-            ex.cast(Expr(op.results[d * len(scalars) + j], result), scalar.dtype)
-            for j, scalar in enumerate(scalars)
-        ]
-        for d in range(1 + len(directions))
+        [ex.cast(found, scalar.dtype) for found, scalar in zip(results[start:], scalars)]
+        for start in range(0, len(results), len(scalars))
     ]
     return Derivatives(like(value, rows[0]), rows[0], rows[1:])
 

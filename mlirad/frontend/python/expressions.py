@@ -236,10 +236,9 @@ def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) 
 
     def branch(evaluate: Evaluate) -> Callable[[], None]:
         def run() -> None:
-            t.depth += 1
-            branches.append(t.builder.region)
-            values.append(evaluate())
-            t.depth -= 1
+            with t.at_run_time():
+                branches.append(t.builder.region)
+                values.append(evaluate())
 
         return run
 

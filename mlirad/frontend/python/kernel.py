@@ -10,13 +10,14 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
-from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python import (
-    calls,
+    calls,  # noqa: F401 - registers the node handlers
     statements,  # noqa: F401 - registers the node handlers
 )
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
+from mlirad.frontend.python.jumps import returns_early
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef, Subscript, extent
 from mlirad.frontend.python.regions import clamped
@@ -104,10 +105,7 @@ def build_kernel(
     `declare` adds the layout trees once the body is known. Raises TaichiCompilationError and its
     kin with the line.
     """
-    node = source.node
-    place = SourceLocation(
-        source.file, node.lineno + source.line_offset, node.col_offset + source.column_offset + 1
-    )
+    node, place = source.node, source.place_of(source.node)
     with ir.Location.file(place.file, place.line, place.column), building(builder):
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
@@ -182,17 +180,7 @@ class _Kernel:
         entry = ir.Block.create_at_start(op.regions[0], [], [])
         self.builder.entry = entry
         t = Translator(self.builder)
-        frame = Frame(
-            name,
-            self.source.file,
-            self.source.line_offset,
-            self.source.column_offset,
-            self.source.names,
-            set(self.source.mutable),
-            is_kernel=True,
-            stored=self.source.stored,
-        )
-        frame.return_type = self.return_type
+        frame = Frame(name, self.source, True, self.return_type)
         t.frames.append(frame)
         with ir.InsertionPoint(entry):
             anchor = owner_operation(constant(0, i64))
@@ -200,7 +188,7 @@ class _Kernel:
             marks: list[ir.Attribute] = []
             for parameter, argument in arguments:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
-            if calls._needs_live_flag(self.source.node.body):
+            if returns_early(self.source.node.body):
                 frame.live = Flag()
             with self.builder.stream(lambda: constant(-1, i64)):
                 visit_block(t, self.source.node.body)
@@ -253,7 +241,7 @@ class _Kernel:
         ]
         marks += [plain] * count
         value = values[0] if shape is None else Matrix.of_shape(shape, list(values))
-        return Variable(value) if name in frame.mutable else value
+        return Variable(value) if name in frame.source.mutable else value
 
     def _result_values(self, frame: Frame) -> list[Expr]:
         result = frame.result

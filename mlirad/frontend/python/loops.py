@@ -15,18 +15,12 @@ from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
 from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
 from mlirad.frontend.python.expressions import bind_target
+from mlirad.frontend.python.jumps import has_jump, leaves_loop
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef, Place, array_ref
 from mlirad.frontend.python.regions import for_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr, Scalar
-from mlirad.frontend.python.scopes import (
-    Flag,
-    Loop,
-    StaticBreak,
-    StaticContinue,
-    has_jump,
-    leaves_loop,
-)
+from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.translator import Static, Translator, handles
 from mlirad.frontend.python.variables import (
@@ -232,12 +226,11 @@ def _parallel(
     shared = _share_outer_variables(t, node)
 
     def body(indices: list[ir.Value]) -> None:
-        t.depth += 1
         t.in_parallel = True
         loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
-        with t.builder.stream(number), t.frame.scope():
+        with t.at_run_time(), t.builder.stream(number), t.frame.scope():
             _bind_index(
                 t,
                 node,
@@ -247,7 +240,6 @@ def _parallel(
             visit_block(t, node.body)
         t.frame.loops.pop()
         t.in_parallel = False
-        t.depth -= 1
 
     parallel_op(lower, upper, body, attributes)
     for scope, name, variable, cell in shared:
@@ -306,13 +298,11 @@ def _serial(
 def _serial_body(
     t: Translator, node: ast.For, indices: list[Expr], grouped: bool, loop: Loop
 ) -> None:
-    t.depth += 1
     t.frame.loops.append(loop)
-    with t.frame.scope():
+    with t.at_run_time(), t.frame.scope():
         _bind_index(t, node, indices, grouped)
         visit_block(t, node.body)
     t.frame.loops.pop()
-    t.depth -= 1
 
 
 def _while_form(
@@ -362,19 +352,16 @@ def _while(t: Translator, node: ast.While) -> None:
     running = Flag() if leaves_loop(node.body) else None
 
     def test() -> ir.Value:
-        t.depth += 1
-        condition = ex.truth(t.visit_value(node.test))
-        t.depth -= 1
+        with t.at_run_time():
+            condition = ex.truth(t.visit_value(node.test))
         value = ex.cast(condition, ex.u1)
         return (value if running is None else value & Expr(running.read(), ex.u1)).value
 
     def body() -> None:
-        t.depth += 1
         t.frame.loops.append(Loop(live=Flag() if has_jump(node.body) else None, running=running))
-        with t.frame.scope():
+        with t.at_run_time(), t.frame.scope():
             visit_block(t, node.body)
         t.frame.loops.pop()
-        t.depth -= 1
 
     while_op(test, body)
 

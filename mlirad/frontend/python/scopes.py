@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
-from mlirad.frontend.python.builder import constant, current
+from mlirad.frontend.python.builder import Anchor, constant, current
+from mlirad.frontend.python.source import FunctionSource
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.types import u1
 
@@ -54,22 +54,15 @@ class Frame:
     """One function being translated; an inlined `@ti.func` has its own."""
 
     name: str
-    file: str
-    line_offset: int
-    column_offset: int
-    globals: Mapping[str, Any]
-    mutable: set[str]
+    source: FunctionSource
     is_kernel: bool
-    stored: frozenset[str] = (
-        frozenset()
-    )  # names that the function assigns: its locals, as in Python
+    return_type: Any = None
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     loops: list[Loop] = field(default_factory=list)
     live: Flag | None = None
     result: Any = None
     returned: bool = False
-    return_type: Any = None
-    entry_anchor: Any = None
+    entry_anchor: Anchor = field(init=False)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
@@ -111,7 +104,7 @@ class Frame:
         return None
 
     def __contains__(self, name: str) -> bool:
-        return any(name in scope for scope in self.scopes) or name in self.globals
+        return any(name in scope for scope in self.scopes) or name in self.source.names
 
     def __getitem__(self, name: str) -> Any:
         return self.lookup(name)
@@ -121,7 +114,7 @@ class Frame:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
-        if name in self.stored and (name in self.globals or hasattr(builtins, name)):
+        if name in self.source.stored and (name in self.source.names or hasattr(builtins, name)):
             raise TaichiNameError(
                 f"'{name}' is assigned in '{self.name}', so it is a local there, and has no "
                 f"value here; a "
@@ -129,48 +122,18 @@ class Frame:
                 "field or an "
                 "argument"
             )
-        if name in self.globals:
-            return self.globals[name]
+        if name in self.source.names:
+            return self.source.names[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
         raise TaichiNameError(f'Name "{name}" is not defined{did_you_mean(name, self._visible())}')
 
     def _visible(self) -> list[str]:
-        return [*[name for scope in self.scopes for name in scope], *self.globals, *dir(builtins)]
-
-
-def may_leave(statement: ast.stmt) -> bool:
-    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows
-    it."""
-
-    def search(node: ast.AST, in_loop: bool) -> bool:
-        if isinstance(node, ast.Return):
-            return True
-        if isinstance(node, ast.Break | ast.Continue):
-            return not in_loop
-        inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in ast.iter_child_nodes(node))
-
-    return search(statement, False)
-
-
-def leaves_loop(body: list[ast.stmt]) -> bool:
-    """Whether a loop body can end the loop early."""
-
-    def search(node: ast.AST, in_loop: bool) -> bool:
-        if isinstance(node, ast.Return):
-            return True
-        if isinstance(node, ast.Break):
-            return not in_loop
-        inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in ast.iter_child_nodes(node))
-
-    return any(search(statement, False) for statement in body)
-
-
-def has_jump(body: list[ast.stmt]) -> bool:
-    """Whether a loop body has a `break`, `continue` or `return` of its own."""
-    return any(may_leave(statement) for statement in body)
+        return [
+            *[name for scope in self.scopes for name in scope],
+            *self.source.names,
+            *dir(builtins),
+        ]
 
 
 class StaticBreak(Exception):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
-from mlirad.errors import TaichiSyntaxError
+from mlirad.errors import SourceLocation, TaichiSyntaxError
 from mlirad.frontend.python.assigned_names import assigned_more_than_once, known_names, stored_names
 
 
@@ -27,7 +27,12 @@ class FunctionSource:
     column_offset: int
     names: Names
     mutable: set[str] = field(default_factory=set)
-    stored: frozenset[str] = frozenset()  # names that are assigned
+    stored: frozenset[str] = frozenset()  # names that are assigned: its locals, as in Python
+
+    def place_of(self, node: ast.AST) -> SourceLocation:
+        """Where a node stands in the user's file."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return SourceLocation(self.file, line + self.line_offset, column + self.column_offset + 1)
 
 
 def read_source(function: Callable[..., object]) -> FunctionSource:

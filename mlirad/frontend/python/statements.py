@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.conversions import convert_result
 from mlirad.frontend.python.expressions import BINARY
+from mlirad.frontend.python.jumps import may_leave
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place, VariablePlace
 from mlirad.frontend.python.printing import emit_assert
 from mlirad.frontend.python.regions import if_op
-from mlirad.frontend.python.results import convert_result
 from mlirad.frontend.python.scalar import Expr
-from mlirad.frontend.python.scopes import Frame, StaticBreak, StaticContinue, may_leave
+from mlirad.frontend.python.scopes import Flag, Frame, StaticBreak, StaticContinue
 from mlirad.frontend.python.translator import Static, Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, zero
 
@@ -39,15 +40,14 @@ def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
                 continue
 
             def following(rest: Sequence[ast.stmt] = rest) -> None:
-                t.depth += 1
-                visit_block(t, rest)
-                t.depth -= 1
+                with t.at_run_time():
+                    visit_block(t, rest)
 
             if_op(flag.read(), following, is_tail=flag is not t.frame.live)
             return
 
 
-def _live_flag(t: Translator) -> Any:
+def _live_flag(t: Translator) -> Flag | None:
     frame = t.frame
     for loop in reversed(frame.loops):
         if loop.live is not None:
@@ -90,7 +90,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
         existing.store(Matrix(value) if isinstance(value, list | tuple) else value)
     elif isinstance(existing, Place):
         existing.store(value)
-    elif existing is not None and name in frame.mutable and _is_plain_value(existing):
+    elif existing is not None and name in frame.source.mutable and _is_plain_value(existing):
         raise TaichiSyntaxError(f"'{name}' is a loop index or a constant and cannot be assigned to")
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
         raise TaichiSyntaxError(
@@ -98,7 +98,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
         )
     elif not _is_plain_value(value):
         frame.define_object(name, value)
-    elif name in frame.mutable:
+    elif name in frame.source.mutable:
         frame.define(name, Variable(value))
     else:
         frame.define(
@@ -192,6 +192,10 @@ def _if(t: Translator, node: ast.If) -> None:
         with t.frame.scope():
             visit_block(t, statements)
 
+    def branch(statements: Sequence[ast.stmt]) -> None:
+        with t.at_run_time():
+            block(statements)
+
     if is_static:
         visit_block(t, node.body if condition else node.orelse)
     elif isinstance(condition, bool):  # loops under it are serial, as under any other condition
@@ -203,8 +207,8 @@ def _if(t: Translator, node: ast.If) -> None:
     else:
         if_op(
             condition.value,
-            t.deeper(block, node.body),
-            t.deeper(block, node.orelse) if node.orelse else None,
+            lambda: branch(node.body),
+            (lambda: branch(node.orelse)) if node.orelse else None,
         )
 
 

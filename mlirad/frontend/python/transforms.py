@@ -11,10 +11,12 @@ from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
-from mlirad.frontend.python.calls import Function, bind_parameters, call_bound
+from mlirad.frontend.python.calls import call_bound
 from mlirad.frontend.python.derivative_op import Derivatives, emit_jvp
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import float_leaves, kind_of, like
 from mlirad.frontend.python.matrix import Matrix, Value
+from mlirad.frontend.python.parameters import Binding, Bindings, bind_parameters
 from mlirad.frontend.python.places import Place, array_ref
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.specials import Special
@@ -22,7 +24,6 @@ from mlirad.frontend.python.translator import Translator, frozen
 from mlirad.frontend.python.variables import Variable
 
 T = TypeVar("T")
-Bindings = dict[str, tuple[Any, bool]]
 _EXTRA = {
     "jvp": "tangent",
     "vjp": "adjoint",
@@ -75,7 +76,7 @@ class Transform(Special):
             return _bind(t, self.function, node)
         inner, given = self._without_extra(node)
         bindings = _bind(t, self.function, inner)
-        bindings[self.extra] = t.visit_value(given), False
+        bindings[self.extra] = Binding(t.visit_value(given))
         return bindings
 
     def _without_extra(self, node: ast.Call) -> tuple[ast.Call, ast.expr]:
@@ -152,7 +153,7 @@ class _Application:
     ) -> None:
         self.transform, self.t, self.node = transform, t, node
         self.what = f"{transform.kind} of '{transform.function.__name__}'"
-        self.bindings = {name: self._by_value(name, *given) for name, given in bindings.items()}
+        self.bindings = {name: self._by_value(name, given) for name, given in bindings.items()}
         self.values = {name: self._differentiable(name) for name in transform.chosen}
         self.leaves = {
             name: float_leaves(value, f"{self.what}: argument '{name}'")
@@ -160,19 +161,19 @@ class _Application:
         }
         self.primals = [leaf for found in self.leaves.values() for leaf in found]
 
-    def _by_value(self, name: str, value: object, by_reference: bool) -> tuple[Any, bool]:
+    def _by_value(self, name: str, given: Binding) -> Binding:
         """An argument whose derivative is taken here is a value: a function that writes to it has
         side effects."""
-        if not isinstance(value, Variable | Place):
-            return value, by_reference
-        if by_reference and name in _written(self.transform.function):
+        if not isinstance(given.value, Variable | Place):
+            return given
+        if given.by_reference and name in _written(self.transform.function):
             raise TaichiTypeError(
                 f"{self.what}: a function with side effects: writes its parameter '{name}'"
             )
-        return frozen(self.t.read(value)), False
+        return Binding(frozen(self.t.read(given.value)))
 
     def _differentiable(self, name: str) -> Any:
-        value = self.bindings[name][0]
+        value = self.bindings[name].value
         if array_ref(value) is not None:
             raise TaichiTypeError(
                 f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, "
@@ -192,7 +193,7 @@ class _Application:
             name: given for name, given in self.bindings.items() if name != self.transform.extra
         }
         for name, value in self.values.items():
-            inner[name] = like(value, [next(rest) for _ in self.leaves[name]]), False
+            inner[name] = Binding(like(value, [next(rest) for _ in self.leaves[name]]))
         if isinstance(function, Transform):
             return function.apply(self.t, inner, self.node)
         return call_bound(self.t, function, inner, self.node)
@@ -252,7 +253,7 @@ class _Application:
         """The scalars of the argument behind those of the function, which has the structure of
         `model`."""
         assert self.transform.extra is not None
-        given = self.bindings[self.transform.extra][0]
+        given = self.bindings[self.transform.extra].value
         given = Matrix(given) if isinstance(given, list) else given
         word = _EXTRA[self.transform.kind]
         if kind_of(given) != kind_of(model):

@@ -4,7 +4,8 @@ handlers share."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mlirad.bindings import ir
@@ -69,11 +70,7 @@ class Translator:
 
     def place_of(self, node: ast.AST) -> SourceLocation:
         """Where a node stands in the user's file."""
-        frame = self.frame
-        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        return SourceLocation(
-            frame.file, line + frame.line_offset, column + frame.column_offset + 1
-        )
+        return self.frame.source.place_of(node)
 
     def visit(self, node: ast.AST) -> Any:
         """Translate a node, with its location in scope for every op it creates."""
@@ -108,17 +105,14 @@ class Translator:
             result.check_visible()
         return result.value if isinstance(result, Static) else result
 
-    def deeper(
-        self, translate: Callable[[Sequence[ast.stmt]], None], part: Sequence[ast.stmt]
-    ) -> Callable[[], None]:
-        """The translation of a part that stands in a run-time region."""
-
-        def run() -> None:
-            self.depth += 1
-            translate(part)
+    @contextmanager
+    def at_run_time(self) -> Iterator[None]:
+        """What is translated inside stands in one more run-time region: its loops are serial."""
+        self.depth += 1
+        try:
+            yield
+        finally:
             self.depth -= 1
-
-        return run
 
     def visit_base(self, node: ast.AST) -> Any:
         """Translate what is subscripted or has an attribute: places stay places."""

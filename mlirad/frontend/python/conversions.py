@@ -1,4 +1,4 @@
-"""Returned values in the types that are declared for them."""
+"""Values in the types that calls and declarations ask for."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.translator import Translator
+from mlirad.types import u1
 
 
 def convert_result(t: Translator, declared: Any, value: object) -> Any:
@@ -27,3 +28,16 @@ def convert_result(t: Translator, declared: Any, value: object) -> Any:
     if not ex.is_scalar(value):
         raise TaichiSyntaxError(f"the kernel returns a scalar, not a {type(value).__name__}")
     return ex.cast(value, t.resolve(declared))
+
+
+def convert(t: Translator, dtype: Any, arguments: list[Any]) -> Any:
+    """`int(x)`, `ti.f32(x)` and the like."""
+    if len(arguments) != 1:
+        raise TaichiSyntaxError("A primitive type can only decorate a single expression.")
+    target = u1 if dtype is bool else t.resolve(dtype)
+    value = arguments[0]
+    if isinstance(value, Matrix):
+        return value.cast(target)
+    if isinstance(value, str):
+        return dtype(value)
+    return ex.cast(value, target)

@@ -1,0 +1,72 @@
+"""Where statements leave a block early: `break`, `continue` and `return`, seen in the syntax."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+
+def may_leave(statement: ast.stmt) -> bool:
+    """Whether a statement holds a `break`, `continue` or `return` that could skip what follows
+    it."""
+
+    def search(node: ast.AST, in_loop: bool) -> bool:
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.Break | ast.Continue):
+            return not in_loop
+        inside = in_loop or isinstance(node, ast.For | ast.While)
+        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+
+    return search(statement, False)
+
+
+def leaves_loop(body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop body can end the loop early."""
+
+    def search(node: ast.AST, in_loop: bool) -> bool:
+        if isinstance(node, ast.Return):
+            return True
+        if isinstance(node, ast.Break):
+            return not in_loop
+        inside = in_loop or isinstance(node, ast.For | ast.While)
+        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+
+    return any(search(statement, False) for statement in body)
+
+
+def has_jump(body: Sequence[ast.stmt]) -> bool:
+    """Whether a loop body has a `break`, `continue` or `return` of its own."""
+    return any(may_leave(statement) for statement in body)
+
+
+def returns_early(body: Sequence[ast.stmt]) -> bool:
+    """Whether some `return` is not the function's last statement."""
+    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    return any(r is not body[-1] for r in returns) and not _only_static(body)
+
+
+def _only_static(body: Sequence[ast.stmt]) -> bool:
+    """Whether every `return` stands under `if ti.static(...)` only, so that one is chosen while
+    compiling."""
+
+    def holds(statements: Sequence[ast.stmt]) -> bool:
+        for statement in statements:
+            if isinstance(statement, ast.If):
+                test = statement.test
+                is_static = isinstance(test, ast.Call) and "static" in (
+                    getattr(test.func, "attr", ""),
+                    getattr(test.func, "id", ""),
+                )
+                inner = statement.body + statement.orelse
+                if any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s)) and not (
+                    is_static and holds(statement.body) and holds(statement.orelse)
+                ):
+                    return False
+            elif not isinstance(statement, ast.Return) and any(
+                isinstance(n, ast.Return) for n in ast.walk(statement)
+            ):
+                return False
+        return True
+
+    return holds(body)
