@@ -21,8 +21,8 @@ from mlirad.dialect.snode import (
 )
 from mlirad.errors import TaichiTypeError
 
-ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor")
-_FLOAT_KINDS = ("add", "mul", "min", "max")
+ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor", "exchange")
+_FLOAT_KINDS = ("add", "mul", "min", "max", "exchange")
 _ARRAY = re.compile(r"!field\.array<([^\[]*), \[((?:-?\d+(?:, )?)*)\]>")
 _HOLE = re.compile(r"\{[^}]*\}")
 _DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
@@ -103,7 +103,7 @@ class StoreOp(Field.Operation, name="store"):
 
 
 class AtomicOp(Field.Operation, name="atomic"):
-    """Update by a commutative kind; gives what was there before.
+    """Update by a commutative kind, or `exchange`; gives what was there before.
 
     `%old = "field.atomic"(%v, %x, %i) {kind = "add"}
     : (f32, !field.array<f32, [16]>, index) -> f32`

@@ -3,8 +3,10 @@
 
 // CHECK-LABEL: func.func @f
 // CHECK: "field.atomic"({{.*}}) {kind = "xor"} : (i32, !field.array<i32, []>) -> i32
+// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "exchange"} : (f32, !field.array<f32, []>) -> f32
 func.func @f(%x: !field.array<f32, []>, %v: f32, %n: !field.array<i32, []>, %w: i32) {
   %0 = "field.atomic"(%w, %n) {kind = "xor"} : (i32, !field.array<i32, []>) -> i32
+  %1 = "field.atomic"(%v, %x) {kind = "exchange"} : (f32, !field.array<f32, []>) -> f32
   return
 }
 
