@@ -11,6 +11,7 @@ import numpy as np
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.field import allocate
 from mlirad.runtime.program import Program, program
 
@@ -130,12 +131,12 @@ class SNode:
     def lazy_grad(self) -> None:
         """Give every float field below that has none a gradient, laid out as the field is."""
         for field in self.fields():
-            field.want("grad")
+            field.want(ADJOINT)
 
     def lazy_dual(self) -> None:
         """Give every float field below that has none a dual, laid out as the field is."""
         for field in self.fields():
-            field.want("dual")
+            field.want(tangent(0))
 
     def fields(self) -> Iterator[Field]:
         """The fields placed below."""
@@ -202,12 +203,12 @@ class PlacedField:
         if primal is None:
             return SNodeGradType.PRIMAL
         return (
-            SNodeGradType.ADJOINT if primal.existing("grad") is self.field else SNodeGradType.DUAL
+            SNodeGradType.ADJOINT if primal.existing(ADJOINT) is self.field else SNodeGradType.DUAL
         )
 
     def has_adjoint_checkbit(self) -> bool:
         """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
-        return bool(self.field.program.config.debug) and self.field.has("grad")
+        return bool(self.field.program.config.debug) and self.field.has(ADJOINT)
 
     def parent(self, n: int = 1) -> Any:
         """The block `n` levels up, or None above the root."""
@@ -251,12 +252,15 @@ class Root(SNode):
         for kind in sorted({kind for field in self.fields() for kind in field.wanted}):
             self._allocate_twins(kind)
 
-    def _allocate_twins(self, kind: str) -> None:
+    def _allocate_twins(self, kind: DerivativeKind) -> None:
         for child in list(self.children):
             self._allocate(child, lambda field: field.missing(kind), kind)
 
     def _allocate(
-        self, tree: SNode | Field, choose: Callable[[Field], Field | None], kind: str = ""
+        self,
+        tree: SNode | Field,
+        choose: Callable[[Field], Field | None],
+        kind: DerivativeKind | None = None,
     ) -> bool:
         """Allocate a tree with the chosen fields only; whether there are any."""
         found: list[Field] = []
@@ -268,7 +272,7 @@ class Root(SNode):
         members = set(found)
 
         def member(field: Field) -> Field | None:
-            one = field if not kind else field.existing(kind)
+            one = field if kind is None else field.existing(kind)
             return one if one in members else None
 
         def declare() -> str:

@@ -13,6 +13,7 @@ from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
+from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation
@@ -49,7 +50,7 @@ class Program:
             WeakSet()
         )  # ndarrays, whose derivatives are cleared with those of fields
         self.give_derivative: dict[
-            str, Callable[[str], None]
+            str, Callable[[DerivativeKind], None]
         ] = {}  # places one of a kind, by name of the field
         self.launches = 0
         self.compiled: WeakSet[Any] = WeakSet()  # variants that hold addresses of fields

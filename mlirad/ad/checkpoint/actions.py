@@ -7,24 +7,23 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlirad.ad.tape.entries import box_of, memory_of
+from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.versions import part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.variant import Variant
-
-if TYPE_CHECKING:
-    from mlirad.ad.tape.tape import Tape
 
 Step = Sequence[tuple["Action", tuple[Any, ...]]]
 
@@ -33,11 +32,11 @@ class Action(ABC):
     """What is done again with recorded arguments; hashable."""
 
     @abstractmethod
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do it."""
 
     @abstractmethod
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do it, recorded by a tape."""
 
 
@@ -45,14 +44,14 @@ class Action(ABC):
 class LaunchAgain(Action):
     """One of the pieces of a kernel. The arguments are the launch's."""
 
-    kernel: Kernel
+    kernel: LaunchedKernel
     piece: Variant
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
         tape.run(self.piece, arguments, ())
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it as a tape does."""
         tape.record(self.kernel, self.piece, arguments, ())
 
@@ -61,14 +60,14 @@ class LaunchAgain(Action):
 class LaunchOnArrays(Action):
     """The same with array arguments, which come last."""
 
-    kernel: Kernel
+    kernel: LaunchedKernel
     piece: Variant
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
         tape.run(self.piece, arguments[:-1], arguments[-1])
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it as a tape does."""
         tape.record(self.kernel, self.piece, arguments[:-1], arguments[-1])
 
@@ -103,10 +102,10 @@ class LaunchAlone(Action):
 
     variant: Variant
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
         values, buffers = _checked(self.variant.kernel.name, arguments)
-        tape.versions.note_buffers(buffers)
+        tape.ledger.versions.note_buffers(buffers)
         self.variant.launch(PRIMAL, flat_values(values, buffers, self.variant, reverse=False))
 
     record = replay
@@ -117,18 +116,18 @@ class WriteAgain(Action):
     """A write from Python: to an element, whose index comes first (`rank` integers), or to all;
     then what was written."""
 
-    target: Field | Ndarray
+    target: Target
     rank: int | None
 
-    def _index(self, arguments: tuple[Any, ...]) -> tuple[int, ...] | None:
+    def _index(self, arguments: tuple[Any, ...]) -> tuple[int | slice, ...] | None:
         return None if self.rank is None else arguments[: self.rank]
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Write it."""
         view = memory_of(self.target)[1]
         part(view, box_of(view, self._index(arguments)))[...] = arguments[-1]
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Write it as a tape does."""
         tape.host_write(self.target, self._index(arguments))
         self.replay(tape, arguments)
@@ -141,11 +140,11 @@ class CopyAgain(Action):
     target: Field
     source: Field
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Copy."""
         self.target.located().write(self.source.located().read())
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Copy as a tape does."""
         tape.host_copy(self.target, self.source)
         self.replay(tape, arguments)
@@ -156,14 +155,14 @@ class CallAgain(Action):
     """A call of a function with a gradient of its own: its arguments, its keywords, and what it
     did."""
 
-    function: Callable[..., Any]
+    function: GivenGradient
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do what it did."""
         for action, inner in arguments[2]:
             action.replay(tape, inner)
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do what it did, and record the call."""
         tape.replaced(
             self.function, lambda *args, **keywords: self.replay(tape, arguments), *arguments[:2]

@@ -7,14 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
-from mlirad.ad.checkpoint.recorded import Declared, Statistics, Target
+from mlirad.ad.checkpoint.recorded import Declared, Statistics
 from mlirad.ad.checkpoint.step_recorder import StepRecorder
 from mlirad.ad.tape.entries import memory_of
-from mlirad.ad.tape.places import caller
-from mlirad.ad.tape.tape import Tape
+from mlirad.ad.tape.recording import Recording
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import Recorder, Target
 from mlirad.runtime.program import program
 
 _UNITS = {
@@ -33,13 +34,13 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def checkpointed(
-    steps: Any,
+    steps: Iterable[Any] | Callable[[Any], Any],
     over: Iterable[Any] | None = None,
     *,
-    state: Any,
+    state: Target | Sequence[Target],
     snapshots: int | None = None,
     memory: int | str | None = None,
-    scratch: Any = (),
+    scratch: Target | Sequence[Target] = (),
 ) -> CheckpointedSteps:
     """A loop over time whose gradient keeps `snapshots` states, and runs steps again for the
     others.
@@ -64,29 +65,50 @@ def checkpointed(
     below 1, for a memory that is too small, and where a step writes a field that was not declared,
     naming it; TaichiTypeError for a state that is not fields.
     """
-    recorder = program().recorder
+    tape = _tape()
+    declared = _declared(state, scratch, snapshots, memory)
+    if over is None:
+        return CheckpointedSteps(tape, steps, declared)
+    if not callable(steps):
+        raise TaichiTypeError(
+            f"ti.ad.checkpointed(step, over, ...): step is a function, not a {type(steps).__name__}"
+        )
+    loop = CheckpointedSteps(tape, over, declared)
+    for t in loop:
+        steps(t)
+    return loop
+
+
+def _tape() -> Recording | None:
+    """The tape that steps are recorded for; None where they are not, in forward mode or for second
+    derivatives."""
+    recorder: Recorder | None = program().recorder
     if recorder is None:
         raise TaichiRuntimeError(
             "ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`"
         )
-    tape = (
-        recorder
-        if isinstance(recorder, Tape)
-        else recorder.tape
-        if isinstance(recorder, StepRecorder)
-        else None
-    )
-    if tape is not None and tape.rules == "refuse":
+    tape = recorder.tape if isinstance(recorder, StepRecorder) else recorder
+    if not isinstance(tape, Recording):
+        return None
+    if tape.ledger.rules == "refuse":
         raise TaichiRuntimeError(
             'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
         )
-    state_fields, scratch_fields = _fields(state, "state"), _fields(scratch, "scratch")
+    return tape if tape.order.repeats_steps else None
+
+
+def _declared(
+    state: object, scratch: object, snapshots: int | None, memory: int | str | None
+) -> Declared:
+    """What was declared. Raises TaichiTypeError for what is no state or scratch."""
+    state_fields, scratch_fields = _targets(state, "state"), _targets(scratch, "scratch")
+    floats = [one for one in scratch_fields if isinstance(one, Field) and one.dtype.is_float]
     for target in scratch_fields:
         if target in state_fields:
             raise TaichiTypeError(
                 f"ti.ad.checkpointed(): {_name(target)} is in state= and in scratch="
             )
-        if not isinstance(target, Field) or not target.dtype.is_float:
+        if target not in floats:
             raise TaichiTypeError(
                 f"ti.ad.checkpointed(): scratch= takes fields of floats: put {_name(target)} "
                 f"into state="
@@ -96,38 +118,23 @@ def checkpointed(
         for targets in (state_fields, scratch_fields)
     )
     kept = _snapshots(snapshots, memory, size, more)
-    declared = Declared(state_fields, scratch_fields, kept, caller())  # type: ignore[arg-type]
-    function: Callable[[Any], Any] | None = None
-    if over is not None:
-        function, steps = steps, over
-        if not callable(function):
-            raise TaichiTypeError(
-                f"ti.ad.checkpointed(step, over, ...): step is a function, not a "
-                f"{type(function).__name__}"
-            )
-    if not isinstance(steps, Iterable):
-        raise TaichiTypeError(
-            f"ti.ad.checkpointed() goes over a range or another iterable, not a "
-            f"{type(steps).__name__}"
-        )
-    loop = CheckpointedSteps(
-        recorder, tape if tape is not None and tape.repeats_steps else None, steps, declared
-    )
-    if function is not None:
-        for t in loop:
-            function(t)
-    return loop
+    return Declared(state_fields, tuple(floats), kept, caller())
 
 
 class CheckpointedSteps:
     """The iterable of a checkpointed loop; `statistics` says what it cost, once its tape has run
     its reverses too."""
 
-    def __init__(
-        self, outer: Any, tape: Tape | None, over: Iterable[Any], declared: Declared
-    ) -> None:
-        self._outer, self._tape, self._over, self._declared = outer, tape, over, declared
-        self._begun, self._program = False, program()
+    def __init__(self, tape: Recording | None, over: object, declared: Declared) -> None:
+        if not isinstance(over, Iterable):
+            raise TaichiTypeError(
+                f"ti.ad.checkpointed() goes over a range or another iterable, not a "
+                f"{type(over).__name__}"
+            )
+        self._program = program()
+        self._outer: Recorder = self._program.recorder
+        self._tape, self._over, self._declared = tape, over, declared
+        self._begun = False
         self.statistics = Statistics()
 
     def __iter__(self) -> Iterator[Any]:
@@ -141,13 +148,16 @@ class CheckpointedSteps:
                 "made in"
             )
         self._begun = True
+        outer = self._outer
         if (
-            self._tape is None or self._outer.is_replacing
-        ):  # forward mode; a function whose gradient is given
+            self._tape is None  # forward mode
+            or not isinstance(outer, Recording | StepRecorder)
+            or outer.is_replacing  # a function whose gradient is given
+        ):
             yield from self._over
             return
         length = len(self._over) if isinstance(self._over, Sized) else None
-        recorder = StepRecorder(self._outer, self._tape, self._declared, length, self.statistics)
+        recorder = StepRecorder(outer, self._declared, length, self.statistics)
         try:
             items = iter(self._over)
             while True:
@@ -162,8 +172,8 @@ class CheckpointedSteps:
             recorder.close()
 
 
-def _fields(given: Any, what: str) -> tuple[Target, ...]:
-    targets: Sequence[Any] = [given] if isinstance(given, Field | Ndarray) else given
+def _targets(given: object, what: str) -> tuple[Target, ...]:
+    targets = [given] if isinstance(given, Field | Ndarray) else given
     if not isinstance(targets, list | tuple):
         raise TaichiTypeError(
             f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "

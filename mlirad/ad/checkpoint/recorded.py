@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mlirad.ad.checkpoint.steps import StepLog
+from mlirad.ad.tape.entries import named_flows
+from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import Target
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant
-
-Target = Field | Ndarray
 
 
 @dataclass(frozen=True)
@@ -62,3 +63,18 @@ class Recorded(StepLog):
         for piece in self.pieces:
             found.update(dict.fromkeys(piece.footprints().flows.between))
         return found
+
+    def note_piece(self, piece: Variant, named: Sequence[KnownArray]) -> None:
+        """Steps launch one of the pieces of a kernel; `named` stands for its array arguments."""
+        if named:
+            flows = named_flows(piece.footprints().flows.between, piece, named)
+            self.named.update(dict.fromkeys(flows))
+        else:
+            self.pieces[piece] = None
+
+    def take(self, inner: Recorded) -> None:
+        """Add what the steps of a loop inside a step touch."""
+        self.pieces.update(inner.pieces)
+        self.named.update(inner.named)
+        self.arrays.update(inner.arrays)
+        self.calls_gradient |= inner.calls_gradient

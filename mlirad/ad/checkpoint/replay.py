@@ -6,24 +6,23 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mlirad.ad.checkpoint.actions import Action, Step
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
 from mlirad.ad.checkpoint.schedule import Reversal, placements, reversals
+from mlirad.ad.checkpoint.scratch import check_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
 from mlirad.ad.tape.entries import Entry, memory_of
+from mlirad.ad.tape.recording import Recording
+from mlirad.ad.tape.reverse import sweep
 from mlirad.ad.tape.versions import Key, Version
-from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow
-
-if TYPE_CHECKING:
-    from mlirad.ad.tape.tape import Tape
 
 
 class Loop(Entry):
@@ -34,7 +33,7 @@ class Loop(Entry):
     """
 
     def __init__(
-        self, tape: Tape, declared: Declared, log: Recorded, statistics: Statistics
+        self, tape: Recording, declared: Declared, log: Recorded, statistics: Statistics
     ) -> None:
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
@@ -56,7 +55,7 @@ class Loop(Entry):
         ]
 
     @property
-    def tape(self) -> Tape:
+    def tape(self) -> Recording:
         """The tape that this is on."""
         found = self._tape()
         assert found is not None
@@ -69,7 +68,7 @@ class Loop(Entry):
         rank = (
             len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
         )
-        self.saved += self.tape.versions.before_write(
+        self.saved += self.tape.ledger.versions.before_write(
             key, view, ((None, None),) * rank, self.declared.place
         )
 
@@ -82,16 +81,17 @@ class Loop(Entry):
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
         self.steps = steps
-        behind = self.tape.entries[self.tape.entries.index(self) + 1 :]
+        entries = self.tape.ledger.entries
+        behind = entries[entries.index(self) + 1 :]
         self.taped_bytes = sum(version.copy.nbytes for entry in behind for version in entry.saved)
         tape, place = self.tape, self.declared.place
         for key, view in self.log.constants.items():
-            tape.versions.need(key, view, place)
+            tape.ledger.versions.need(key, view, place)
         if self.calls_gradient():
             written = dict(self._written())
             for symbol, memory in tape.program.fields.items():
                 if symbol not in tape.program.gradients and symbol not in written:
-                    tape.versions.need(symbol, memory.view, place)
+                    tape.ledger.versions.need(symbol, memory.view, place)
 
     # In reverse.
 
@@ -112,7 +112,7 @@ class Loop(Entry):
                     + left.state_bytes
                     + sum(row.bytes for entry in entries for row in entry.rows()),
                 )
-                tape.sweep(entries)
+                sweep(entries)
                 self.states.forget(plan.forget)
         finally:
             left.restore(0)
@@ -120,21 +120,22 @@ class Loop(Entry):
     def _come_to(self, plan: Reversal, left: States) -> list[Entry]:
         """Run steps again up to one, and record that one."""
         self.states.restore(plan.begin)
-        self._spoil_scratch()
+        spoil_scratch(self.declared)
         for step in range(plan.begin, plan.step):
             if step in plan.keep:
                 self._keep(step)
                 self._measure(1, left.state_bytes)
             self._do_again(step)
             if step == plan.begin:
-                self._check_scratch(step)
+                check_scratch(self.declared, step)
         if plan.step in plan.keep:
             self._keep(plan.step)
             self._measure(1, left.state_bytes)
         self.statistics.executions += 1
-        entries = self.tape.again(self.log[plan.step])
+        with self.tape.ledger.aside() as entries:
+            record(self.tape, self.log[plan.step])
         if plan.step == plan.begin:
-            self._check_scratch(plan.step)
+            check_scratch(self.declared, plan.step)
         return entries
 
     def _do_again(self, step: int) -> None:
@@ -152,27 +153,6 @@ class Loop(Entry):
             found.peak_bytes,
             self.states.copies * self.states.state_bytes + self.taped_bytes + others_bytes,
         )
-
-    def _spoil_scratch(self) -> None:
-        """What steps write anew they must not read before: NaN shows it."""
-        for target in self.declared.scratch:
-            memory_of(target)[1].fill(np.nan)
-
-    def _check_scratch(self, step: int) -> None:
-        """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one
-        on to its state."""
-        if not self.declared.scratch:
-            return
-        for target in self.declared.state:
-            view = memory_of(target)[1]
-            if target.dtype.is_float and np.isnan(view).any():
-                names = ", ".join(f"'{one.symbol}'" for one in self.declared.scratch)
-                raise TaichiRuntimeError(
-                    f"ti.ad.checkpointed() at {self.declared.place}: step {step} leaves NaN in its "
-                    f"state, run again with NaN in scratch=: one of {names} is read by a step "
-                    f"before "
-                    "the step writes it, so it belongs to state="
-                )
 
     # As an entry.
 
@@ -218,10 +198,16 @@ class Loop(Entry):
         return f"the checkpointed loop at {self.declared.place}"
 
 
-def replay(tape: Tape, step: Step) -> None:
+def replay(tape: Recording, step: Step) -> None:
     """Do a step again, without recording it."""
     for action, arguments in step:
         action.replay(tape, arguments)
+
+
+def record(tape: Recording, step: Step) -> None:
+    """Do a step again, recorded by a tape."""
+    for action, arguments in step:
+        action.record(tape, arguments)
 
 
 @dataclass(frozen=True)
@@ -230,22 +216,21 @@ class LoopAgain(Action):
 
     declared: Declared
 
-    def replay(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do its steps."""
         log: Recorded = arguments[0]
         for step in range(len(log)):
             replay(tape, log[step])
 
-    def record(self, tape: Tape, arguments: tuple[Any, ...]) -> None:
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do its steps as a loop on the tape, which takes snapshots and records the last step."""
         log: Recorded = arguments[0]
         loop = Loop(tape, self.declared, log, Statistics())
-        tape.entries.append(loop)
+        tape.ledger.entries.append(loop)
         wanted = placements(len(log), self.declared.snapshots)
         for step in range(len(log) - 1):
             if step in wanted:
                 loop.keep(step)
             replay(tape, log[step])
-        for action, inner in log[len(log) - 1]:
-            action.record(tape, inner)
+        record(tape, log[len(log) - 1])
         loop.finish(len(log) - 1)

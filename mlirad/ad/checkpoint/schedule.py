@@ -9,6 +9,8 @@ led to it; state 0 is always kept.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import comb
@@ -81,7 +83,27 @@ def reversals(kept: Sequence[int], steps: int, snapshots: int) -> Iterator[Rever
         yield Reversal(way[0], tuple(way[1:]), step, forget)
 
 
-class OnlinePlacement:
+class Placement(ABC):
+    """Which states a first sweep keeps."""
+
+    @abstractmethod
+    def reach(self, state: int) -> list[int]:
+        """The states to be kept from now on; `state` follows the one before, and is among them if
+        it is to be kept."""
+
+
+class PlannedPlacement(Placement):
+    """Which states to keep of a known number of steps."""
+
+    def __init__(self, steps: int, snapshots: int) -> None:
+        self.states = placements(steps, snapshots)
+
+    def reach(self, state: int) -> list[int]:
+        """Those up to this one."""
+        return self.states[: bisect_right(self.states, state)]
+
+
+class OnlinePlacement(Placement):
     """Which states to keep while the number of steps is not known.
 
     No step will be run again more often than with the best choice for the number that it turns out
@@ -97,8 +119,7 @@ class OnlinePlacement:
         self.kept: list[int] = []
 
     def reach(self, state: int) -> list[int]:
-        """The states to be kept from now on; `state` follows the one before, and is among them if
-        it is to be kept."""
+        """The states to be kept from now on."""
         while self.reached <= state + state // self.AHEAD:
             self.levels.reach(self.reached)
             self.reached += 1

@@ -34,7 +34,7 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
     if isinstance(loss, Tape):
         if run is not None:
             raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
-        if not loss.entered or loss.program.recorder is loss:
+        if not loss.entered or loss.recording.is_recording:
             raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
         if loss.loss is None:
             raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")

@@ -13,6 +13,7 @@ from mlirad.ad.tape.entries import Entry, HostWrite, Launch
 from mlirad.ad.tape.versions import Versions
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.field import Field
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
 from mlirad.types import f64
 
@@ -27,7 +28,7 @@ def fields_of(wrt: Any, what: str) -> list[Field]:
     """One field or several, each with a gradient. Raises TaichiTypeError for anything else."""
     found = listed(wrt)[0]
     for field in found:
-        if not isinstance(field, Field) or not field.has("grad"):
+        if not isinstance(field, Field) or not field.has(ADJOINT):
             name = (
                 f"field '{field.symbol}' without one"
                 if isinstance(field, Field)

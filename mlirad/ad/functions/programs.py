@@ -19,21 +19,10 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import program
 
 Array = np.ndarray[Any, Any]
-
-
-class _Tangents(FwdMode):
-    """Forward mode that gives duals to fields with gradients without a word."""
-
-    def _warn_of_hidden(self) -> None:
-        self.hidden = {
-            symbol: place
-            for symbol, place in self.hidden.items()
-            if symbol not in self.program.adjoints or symbol in self.program.hidden
-        }
-        super()._warn_of_hidden()
 
 
 class ProgramFunction:
@@ -93,7 +82,7 @@ class ProgramFunction:
         directions = self._fitting(tangents, "tangent")[0]
         with program().alone:
             with self._at(values):
-                with _Tangents(self.outputs, self.inputs, directions) as mode:
+                with FwdMode(self.outputs, self.inputs, directions) as mode:
                     self.run()
                 found = [one.to_numpy() for one in self.outputs]
             along = [mode.tangents(one)[0] for one in self.outputs]
@@ -183,7 +172,7 @@ def _check(what: str, one: Any, role: str) -> None:
         raise TaichiTypeError(
             f"{what}: an {role} is a field or an ndarray, not a {type(one).__name__}"
         )
-    if one.grad is None or (isinstance(one, Field) and not one.has("grad")):
+    if one.grad is None or (isinstance(one, Field) and not one.has(ADJOINT)):
         raise TaichiTypeError(
             f"{what}: {role} {name_of(one)} has no gradient: give it needs_grad=True"
         )

@@ -14,9 +14,11 @@ from mlirad.ad.tape.versions import Version, part
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import Kernel, flat_values
+from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Box, Flow, Footprints
 from mlirad.runtime.variant import Derivative, Variant
@@ -64,7 +66,7 @@ class Entry(ABC):
 class Launch(Entry):
     """A launched kernel, and what it overwrote of what earlier reverses need."""
 
-    kernel: Kernel
+    kernel: LaunchedKernel
     variant: Variant
     values: Sequence[Any]
     buffers: Sequence[Any]
@@ -167,7 +169,7 @@ class HostCopy(Entry):
     source: Field
     place: str
     saved: list[Version]
-    kinds: Sequence[str] = ("grad",)
+    kinds: Sequence[DerivativeKind] = (ADJOINT,)
 
     def flows(self) -> tuple[Flow, ...]:
         """From one to the other."""
@@ -192,7 +194,7 @@ class HostCopy(Entry):
 class Replaced(Entry):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
-    function: Any
+    function: GivenGradient
     primal: Callable[..., Any]
     args: tuple[Any, ...]
     keywords: dict[str, Any]
@@ -204,7 +206,8 @@ class Replaced(Entry):
 
     def reverse(self) -> None:
         """Call the gradient that was given for it."""
-        self.function.grad(*self.args, **self.keywords)
+        if self.function.grad is not None:
+            self.function.grad(*self.args, **self.keywords)
 
     def calls_gradient(self) -> bool:
         """Whether there is one."""
@@ -257,11 +260,13 @@ def written_boxes(
     ]
 
 
-def memory_of(target: Any) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
+def memory_of(
+    target: Target,
+) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
     """The key, the memory and the adjoint's memory of a field or an ndarray."""
     if isinstance(target, Ndarray):
         return target.address, target.values, None if target.grad is None else target.grad.values
-    adjoint = target.existing("grad")
+    adjoint = target.existing(ADJOINT)
     return (
         target.symbol,
         target.located().view,
@@ -281,7 +286,7 @@ def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) ->
     )
 
 
-def touched_box(target: Any, index: tuple[int | slice, ...] | None) -> Box:
+def touched_box(target: Target, index: tuple[int | slice, ...] | None) -> Box:
     """The box of a write in the axes of a field or an ndarray; of a field in nested blocks, all."""
     view, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
     return box_of(view, index) if view.ndim == rank else ((None, None),) * rank

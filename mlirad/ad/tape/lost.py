@@ -1,118 +1,130 @@
-"""Warnings of derivatives that a tape loses, or finds a way for that the program did not name: each
-once."""
+"""Warnings of derivatives that are lost while something records, or that find a way which the
+program did not name: each once."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from mlirad.ad.functions.chains import chain, next_on_the_way
-from mlirad.ad.tape.places import caller, is_result_used
+from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
+from mlirad.ad.tape.ledger import Ledger
 from mlirad.lang.arguments import ArrayBuffer
-from mlirad.lang.kernel import Kernel
+from mlirad.lang.callers import caller, is_result_used, program_frame
+from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.footprints import Box
+from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
-if TYPE_CHECKING:
-    from mlirad.ad.tape.tape import Tape
+
+def warn_once(program: Program, key: str, message: str) -> None:
+    """Warn, where that was not said before."""
+    if key not in program.warned:
+        program.warned.add(key)
+        warnings.warn(message, stacklevel=program_frame()[1])
 
 
-def warn_of_hidden(tape: Tape, outputs: Sequence[Any]) -> None:
+def warn_of_read(program: Program, name: str, within: str) -> None:
+    """Python reads what carries a derivative."""
+    place = caller()
+    warn_once(
+        program,
+        place,
+        f"{place}: {name} is read in Python inside a {within}: what is computed from it there "
+        "carries no derivative",
+    )
+
+
+def warn_of_result(program: Program, kernel: LaunchedKernel, within: str) -> None:
+    """A kernel returns what carries a derivative."""
+    place = caller()
+    if place not in program.warned and is_result_used():
+        warn_once(
+            program,
+            place,
+            f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in "
+            f"Python inside a {within}: what is computed from it there carries no derivative; "
+            "let the kernel write it into a field",
+        )
+
+
+# Of a tape.
+
+
+def warn_of_hidden(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     """Name the fields and arrays without gradients on the way from an input to an output."""
-    follows = next_on_the_way((entry.flows() for entry in reversed(tape.entries)), outputs)
-    for symbol, place in tape.hidden.items():
+    follows = next_on_the_way((entry.flows() for entry in reversed(ledger.entries)), outputs)
+    for symbol, place in ledger.hidden.items():
         if symbol in follows:
-            _warn(
-                tape,
+            warn_once(
+                ledger.program,
                 symbol,
                 f"field '{symbol}' ({place}) has no gradient, but carries a derivative to the loss "
                 f"({chain(symbol, follows)}): it got a hidden one; give it needs_grad=True, or "
-                f"cut the "
-                "derivative with ti.stop_grad",
+                "cut the derivative with ti.stop_grad",
             )
-    for one in tape.arrays.hidden():
+    for one in ledger.arrays.gradients.hidden():
         if one in follows:
-            _warn(
-                tape,
+            warn_once(
+                ledger.program,
                 one.describe(),
                 f"{one.describe()} ({one.place}) has no gradient, but carries a derivative to "
-                f"the loss "
-                f"({chain(one, follows)}): it got a hidden one; pass a ti.ndarray with "
+                f"the loss ({chain(one, follows)}): it got a hidden one; pass a ti.ndarray with "
                 "needs_grad=True, or cut the derivative with ti.stop_grad",
             )
 
 
-def warn_of_unreached(tape: Tape) -> None:
+def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
     """Say where no launch wrote to the loss."""
-    loss = tape.name_of(tape.loss)
-    if not any(entry.may_write(loss) for entry in tape.entries):
-        name = f"field '{loss}'" if isinstance(loss, str) else "a ti.ndarray"
+    name = ledger.name_of(loss)
+    if not any(entry.may_write(name) for entry in ledger.entries):
+        shown = f"field '{name}'" if isinstance(name, str) else "a ti.ndarray"
         warnings.warn(
-            f"{caller()}: no kernel launched in this tape writes to its loss, {name}: all "
+            f"{caller()}: no kernel launched in this tape writes to its loss, {shown}: all "
             f"gradients are 0",
-            stacklevel=4,
+            stacklevel=program_frame()[1],
         )
 
 
-def warn_of_read(tape: Tape, array: Any) -> None:
-    """Python reads a field or an array."""
-    if array in tape.carriers.carrying:
-        place = caller()
-        _warn(
-            tape,
-            place,
-            f"{place}: {_quoted(array)} is read in Python inside a tape: what is computed from "
-            f"it there carries "
-            "no derivative",
-        )
+def warn_of_carried_read(ledger: Ledger, target: Target) -> None:
+    """Python reads a field or an array, which may carry a derivative."""
+    ledger.carriers.follow(ledger.entries)
+    array = ledger.name_of(target)
+    if array in ledger.carriers.carrying:
+        warn_of_read(ledger.program, _quoted(array), "tape")
 
 
-def warn_of_write(tape: Tape, array: Any, box: Box, place: str) -> None:
-    """Python writes to a box of a field or an array."""
-    if tape.carriers.overwritten(array, box):
-        _warn(
-            tape,
+def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:
+    """Python writes to a box of a field or an array, which may carry a derivative."""
+    ledger.carriers.follow(ledger.entries)
+    array = ledger.name_of(target)
+    if ledger.carriers.overwritten(array, box):
+        warn_once(
+            ledger.program,
             place,
             f"{place}: {_quoted(array)} is written in Python inside a tape, over what carries a "
-            f"derivative and "
-            "no kernel has read since: that derivative is lost",
+            "derivative and no kernel has read since: that derivative is lost",
         )
 
 
-def warn_of_result(
-    tape: Tape, kernel: Kernel, variant: Variant, buffers: Sequence[ArrayBuffer]
+def warn_of_carried_result(
+    ledger: Ledger, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
 ) -> None:
-    """A kernel returns something to Python."""
-    names: dict[str | int, Any] = (
+    """A kernel returns something to Python, which may carry a derivative."""
+    names: dict[str | int, KnownArray] = (
         {
-            number: tape.arrays.know(buffers[position], kernel.__name__)
+            number: ledger.arrays.known.know(buffers[position], kernel.__name__)
             for number, position in variant.array_positions.items()
         }
         if buffers
         else {}
     )
-    if not any(
-        tape.carriers.has_gradient(names.get(source, source)) for source in variant.flows().results
+    if any(
+        ledger.carriers.has_gradient(names.get(source, source))
+        for source in variant.flows().results
     ):
-        return
-    place = caller()
-    if place not in tape.program.warned and is_result_used():
-        _warn(
-            tape,
-            place,
-            f"{place}: the result of kernel '{kernel.__name__}' ({kernel.place}) is used in "
-            f"Python inside a "
-            "tape: what is computed from it there carries no derivative; let the kernel write it "
-            "into a field",
-        )
+        warn_of_result(ledger.program, kernel, "tape")
 
 
-def _warn(tape: Tape, key: str, message: str) -> None:
-    if key not in tape.program.warned:
-        tape.program.warned.add(key)
-        warnings.warn(message, stacklevel=5)
-
-
-def _quoted(array: Any) -> str:
-    return f"'{array}'" if isinstance(array, str) else array.describe()
+def _quoted(array: FlowArray) -> str:
+    return array.describe() if isinstance(array, KnownArray) else f"'{array}'"

@@ -12,6 +12,7 @@ from mlirad.ad.tape.tape import Tape
 from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiTypeError
 from mlirad.lang.field.field import Field
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.footprints import Flow
 
 
@@ -29,7 +30,7 @@ class Override(Entry):
 
     def reverse(self) -> None:
         """Replace the adjoint. Raises TaichiTypeError for one of another shape."""
-        arrived = self.field.derivative("grad").to_numpy()
+        arrived = self.field.derivative(ADJOINT).to_numpy()
         replaced = np.asarray(self.function(arrived.copy()))
         if replaced.shape != arrived.shape or replaced.dtype.kind not in "fiu":
             raise TaichiTypeError(
@@ -37,7 +38,7 @@ class Override(Entry):
                 f"{replaced.shape} of "
                 f"{replaced.dtype}, expected numbers of shape {arrived.shape}"
             )
-        self.field.derivative("grad").from_numpy(replaced)
+        self.field.derivative(ADJOINT).from_numpy(replaced)
 
     def repeat(self) -> None:
         """The program itself does nothing here."""
@@ -56,7 +57,7 @@ def place_overrides(tape: Tape, overrides: Mapping[Any, Any]) -> None:
     for field, function in overrides.items():
         if not isinstance(field, Field) or not callable(function):
             raise TaichiTypeError("override= is a dictionary of functions by field")
-        if not field.has("grad"):
+        if not field.has(ADJOINT):
             raise TaichiTypeError(
                 f"override of field '{field.symbol}': it has no gradient, so no adjoint arrives "
                 f"there"

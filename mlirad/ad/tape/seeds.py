@@ -15,6 +15,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -25,7 +26,7 @@ def check_loss(loss: Any) -> None:
     if isinstance(loss, Field):
         if loss.shape != () or loss.element_shape:
             raise TaichiRuntimeError("The loss of `Tape` must be a 0-D field, i.e. scalar")
-        if not loss.has("grad"):
+        if not loss.has(ADJOINT):
             raise TaichiRuntimeError(
                 "Gradients of loss are not allocated, please use ti.field(..., needs_grad=True) "
                 "for all fields that are required by autodiff."
@@ -75,7 +76,7 @@ def name_of(target: Any) -> str:
 def _seed(output: Any, seed: Any) -> Array:
     if not isinstance(output, Field | Ndarray):
         raise TaichiTypeError(f"an output is a field or an ndarray, not a {type(output).__name__}")
-    if output.grad is None or (isinstance(output, Field) and not output.has("grad")):
+    if output.grad is None or (isinstance(output, Field) and not output.has(ADJOINT)):
         raise TaichiTypeError(f"{name_of(output)} has no gradient to seed: give it needs_grad=True")
     shape = (*output.shape, *output.element_shape)
     if seed is None:

@@ -296,17 +296,17 @@ class Versions:
     ) -> Key:
         if isinstance(footprint.array, str):
             return footprint.array
-        return _buffer(footprint.array, values, buffers).address
+        return buffer_of(footprint.array, values, buffers).address
 
     def _view(
         self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
     ) -> np.ndarray[Any, Any]:
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].view
-        return _buffer(footprint.array, values, buffers).array()
+        return buffer_of(footprint.array, values, buffers).array()
 
 
-def _buffer(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
+def buffer_of(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
     """The array argument with a number among all arguments."""
     return buffers[sum(1 for value in values[:number] if value is values[number])]
 

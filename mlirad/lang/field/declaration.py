@@ -7,10 +7,11 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
-from mlirad.lang.callers import variable_name
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout import Axes, Root, SNode, sizes_of
+from mlirad.lang.variable_names import variable_name
+from mlirad.runtime.derivative_kind import ADJOINT, tangent
 from mlirad.runtime.program import program
 from mlirad.types import resolve
 
@@ -39,9 +40,9 @@ def create(
         )
     field = Field(owner, kind, element_shape, name or variable_name("field"))
     if needs_grad:
-        field.wanted.add("grad")
+        field.wanted.add(ADJOINT)
     if needs_dual:
-        field.wanted.add("dual")
+        field.wanted.add(tangent(0))
     if shape is None:
         if offset is not None:
             raise TaichiCompilationError("shape cannot be None when offset is set")

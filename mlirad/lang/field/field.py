@@ -28,6 +28,7 @@ from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_values import fitting, fitting_array
 from mlirad.lang.layout import PlacedField, Root, SNode
 from mlirad.lang.matrix import ElementMatrix
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program, is_started, program
 from mlirad.types import DataType
@@ -51,8 +52,8 @@ class Field:
         self.offset: tuple[int, ...] = ()
         self.memory: FieldMemory | None = None
         self.destroyed = False
-        self.derived: dict[str, Field] = {}
-        self.wanted: set[str] = set()
+        self.derived: dict[DerivativeKind, Field] = {}
+        self.wanted: set[DerivativeKind] = set()
 
     # Layout.
 
@@ -74,16 +75,17 @@ class Field:
             self.offset = start
         elif self.primal is not None:
             self.offset = self.primal.offset
-        take_memory(self, node, ["", *sorted(self.wanted)])
+        take_memory(
+            self, node, [self.symbol, *(f"{self.symbol}.{kind}" for kind in sorted(self.wanted))]
+        )
         self.placed_in = node
 
     @in_turn
-    def want(self, kind: str) -> None:
-        """Ask for a derivative, which is placed where the field is: "grad", "dual", "dual1" ...,
-        "grad.dual" ..."""
+    def want(self, kind: DerivativeKind) -> None:
+        """Ask for a derivative, which is placed where the field is."""
         if self.dtype.is_float and self.primal is None:
             if self.placed_in is not None:
-                take_memory(self, self.placed_in, [kind])
+                take_memory(self, self.placed_in, [f"{self.symbol}.{kind}"])
             self.wanted.add(kind)
             if isinstance(self.program.root, Root):
                 self._root().schedule()
@@ -95,7 +97,7 @@ class Field:
         assert isinstance(node, Root)
         return node
 
-    def missing(self, kind: str) -> Field | None:
+    def missing(self, kind: DerivativeKind) -> Field | None:
         """The derivative that was asked for and has no memory yet."""
         if kind not in self.wanted:
             return None
@@ -106,18 +108,17 @@ class Field:
             else None
         )
 
-    def existing(self, kind: str) -> Field | None:
+    def existing(self, kind: DerivativeKind) -> Field | None:
         """The derivative, where it was ever spoken of."""
-        first, _, rest = kind.partition(".")
-        found = self.derived.get(first)
-        return found.existing(rest) if rest and found is not None else found
+        if kind.is_adjoint and kind.is_tangent:
+            adjoint = self.derived.get(ADJOINT)
+            return None if adjoint is None else adjoint.existing(kind.alone)
+        return self.derived.get(kind)
 
     def tangents(self) -> list[Field]:
         """The duals that have memory, the first to the last."""
         found: list[Field] = []
-        while (
-            one := self.derived.get(dual_kind(len(found)))
-        ) is not None and one.memory is not None:
+        while (one := self.derived.get(tangent(len(found)))) is not None and one.memory is not None:
             found.append(one)
         return found
 
@@ -127,16 +128,15 @@ class Field:
         for one in self.derived.values():
             yield from one.with_derivatives()
 
-    def derivative(self, kind: str) -> Field:
+    def derivative(self, kind: DerivativeKind) -> Field:
         """The field of a derivative, placed or not."""
-        first, _, rest = kind.partition(".")
-        if rest:
-            return self.derivative(first).derivative(rest)
+        if kind.is_adjoint and kind.is_tangent:
+            return self.derivative(ADJOINT).derivative(kind.alone)
         found = self.derived.get(kind)
         return found if found is not None else self._derive(kind)
 
     @in_turn
-    def _derive(self, kind: str) -> Field:
+    def _derive(self, kind: DerivativeKind) -> Field:
         if kind not in self.derived:
             self.derived[kind] = Field(
                 self.program, self.dtype, self.element_shape, f"{self.symbol}.{kind}", self
@@ -146,17 +146,17 @@ class Field:
     @property
     def grad(self) -> Field | None:
         """The field of adjoints; None for integer fields and for gradients themselves."""
-        return self.derivative("grad") if self.dtype.is_float and self.primal is None else None
+        return self.derivative(ADJOINT) if self.dtype.is_float and self.primal is None else None
 
     @property
     def dual(self) -> Field | None:
         """The field of tangents; None for integer fields and for tangents themselves."""
-        return self.derivative("dual") if self.dtype.is_float and not self.is_dual else None
+        return self.derivative(tangent(0)) if self.dtype.is_float and not self.is_dual else None
 
     @property
     def is_dual(self) -> bool:
         """Whether the elements are tangents."""
-        return self.primal is not None and self.primal.existing("grad") is not self
+        return self.primal is not None and self.primal.existing(ADJOINT) is not self
 
     def attach(self, memory: FieldMemory, declare: Callable[[], str]) -> None:
         """Take the memory that was allocated for this field; `declare` gives its tree as text."""
@@ -181,7 +181,7 @@ class Field:
     def declaration(self) -> str:
         """The `snode.place` of this field."""
         adjoint = (
-            f", adjoint = @{_quoted(self.derived['grad'].symbol)}" if self._holds("grad") else ""
+            f", adjoint = @{_quoted(self.derived[ADJOINT].symbol)}" if self._holds(ADJOINT) else ""
         )
         duals = ", ".join(f"@{_quoted(one.symbol)}" for one in self.tangents())
         marks = adjoint + (f", duals = [{duals}]" if duals else "")
@@ -190,10 +190,10 @@ class Field:
             f"component_shape = {list(self.element_shape)}{marks}}} : () -> ()"
         )
 
-    def _holds(self, kind: str) -> bool:
+    def _holds(self, kind: DerivativeKind) -> bool:
         return kind in self.derived and self.derived[kind].memory is not None
 
-    def has(self, kind: str) -> bool:
+    def has(self, kind: DerivativeKind) -> bool:
         """Whether the gradient or dual is placed or asked for."""
         return kind in self.wanted or (
             kind in self.derived and self.derived[kind].placed_in is not None
@@ -480,11 +480,6 @@ class Field:
             self.offset,
             self.symbol,
         )
-
-
-def dual_kind(number: int) -> str:
-    """What the tangents of one direction are called."""
-    return f"dual{number}" if number else "dual"
 
 
 def _quoted(symbol: str) -> str:

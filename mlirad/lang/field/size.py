@@ -11,12 +11,11 @@ if TYPE_CHECKING:
     from mlirad.lang.layout import SNode
 
 
-def take_memory(field: Field, node: SNode, kinds: Sequence[str]) -> None:
-    """Ask for the memory of a field (of kind "") and of derivatives, in the cells of a block.
+def take_memory(field: Field, node: SNode, names: Sequence[str]) -> None:
+    """Ask for the memory of a field or of derivatives, by their names, in the cells of a block.
 
     Raises TaichiMemoryError where the machine has less.
     """
-    names = [f"{field.symbol}.{kind}" if kind else field.symbol for kind in kinds]
     size = prod(node.shape) * prod(field.element_shape) * field.dtype.size
     fields = " and ".join(f"'{name}'" for name in names)
     element = f"{field.dtype}{list(field.element_shape) or ''}"

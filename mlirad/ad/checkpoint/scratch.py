@@ -1,0 +1,31 @@
+"""What the steps of a checkpointed loop write anew, and must not read before: NaN shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlirad.ad.checkpoint.recorded import Declared
+from mlirad.ad.tape.entries import memory_of
+from mlirad.errors import TaichiRuntimeError
+
+
+def spoil_scratch(declared: Declared) -> None:
+    """Let scratch hold NaN, in front of a step."""
+    for target in declared.scratch:
+        memory_of(target)[1].fill(np.nan)
+
+
+def check_scratch(declared: Declared, step: int) -> None:
+    """Raise TaichiRuntimeError where a step that began with NaN in its scratch has passed one on to
+    its state."""
+    if not declared.scratch:
+        return
+    for target in declared.state:
+        view = memory_of(target)[1]
+        if target.dtype.is_float and np.isnan(view).any():
+            names = ", ".join(f"'{one.symbol}'" for one in declared.scratch)
+            raise TaichiRuntimeError(
+                f"ti.ad.checkpointed() at {declared.place}: step {step} leaves NaN in its state, "
+                f"run again with NaN in scratch=: one of {names} is read by a step before the "
+                "step writes it, so it belongs to state="
+            )

@@ -1,0 +1,170 @@
+"""What the steps of a checkpointed loop read and write, and what of that is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.checkpoint.recorded import Declared, Recorded
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.tape.accesses import Accesses, accesses_of
+from mlirad.ad.tape.entries import memory_of
+from mlirad.ad.tape.versions import Key, buffer_of
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+Array = np.ndarray[Any, Any]
+
+
+class Touched:
+    """What steps touch besides what was declared; `outer` is that of the loop around, `note_sum` is
+    told of what is only added to."""
+
+    def __init__(
+        self,
+        program: Program,
+        declared: Declared,
+        log: Recorded,
+        outer: Touched | None,
+        note_sum: Callable[[Key, Array], None],
+    ) -> None:
+        self.program, self.log, self.outer, self.note_sum = program, log, outer, note_sum
+        self.place = declared.place
+        self.allowed = {memory_of(target)[0] for target in (*declared.state, *declared.scratch)}
+        self.read: dict[Key, str] = {}  # by fields and addresses, but for those allowed
+        self.known: dict[Variant, Accesses] = {}
+
+    def has_read(self, key: Key) -> bool:
+        """Whether a step of this loop, or of one around it, has read an array."""
+        return key in self.read or (self.outer is not None and self.outer.has_read(key))
+
+    def note_launch(
+        self,
+        kernel: LaunchedKernel,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> None:
+        """Raise TaichiRuntimeError where a launch writes what was not declared; note what it
+        reads."""
+        found = self.known.get(piece)
+        if found is None:
+            found = self.known[piece] = accesses_of(piece)
+            self._note_fields(f"kernel '{kernel.__name__}'", found)
+        if buffers:
+            self.log.arrays.update({buffer.address: buffer for buffer in buffers})
+            self._note_arrays(f"kernel '{kernel.__name__}'", found, values, buffers)
+        if self.outer is not None:
+            self.outer.note_launch(kernel, piece, values, buffers)
+
+    def _note_fields(self, who: str, found: Accesses) -> None:
+        current = self.program
+        for array, place in (*found.stored.items(), *found.added.items(), *found.read.items()):
+            if array in current.gradients:
+                raise self.error(
+                    f"{who} uses the gradient field '{array}' at {place}, which the reverse changes"
+                )
+        for accesses, note in (
+            (found.stored, self._note_stored),
+            (found.added, self._note_added),
+            (found.read, self._note_read),
+        ):
+            for array, place in accesses.items():
+                if isinstance(array, str):
+                    note(array, current.fields[array].view, f"field '{array}'", who, place)
+
+    def _note_arrays(
+        self, who: str, found: Accesses, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        for accesses, note in (
+            (found.stored, self._note_stored),
+            (found.added, self._note_added),
+            (found.read, self._note_read),
+        ):
+            for array, place in accesses.items():
+                if isinstance(array, str):
+                    continue
+                buffer = buffer_of(array, values, buffers)
+                if isinstance(buffer.owner, Ndarray) and buffer.owner.is_gradient:
+                    raise self.error(
+                        f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse "
+                        f"changes"
+                    )
+                if accesses is not found.read and not buffer.is_ours:
+                    raise self.error(
+                        f"{who} writes to an array argument at {place} that is no ti.ndarray: "
+                        f"its changes "
+                        "cannot be followed"
+                    )
+                note(
+                    buffer.address,
+                    buffer.array(),
+                    f"an array argument of shape {buffer.dims}",
+                    who,
+                    place,
+                )
+
+    def _note_stored(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+        if key not in self.allowed:
+            raise self.error(
+                f"{who} writes to {name} at {place}, which is neither in state= nor in scratch="
+            )
+
+    def _note_added(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+        if key in self.allowed or key in self.log.sums:
+            return
+        if key in self.read:
+            raise self.error(
+                f"{who} adds to {name} at {place}, which is read at {self.read[key]}: put it "
+                f"into state="
+            )
+        if self.log.calls_gradient:
+            raise self.error(
+                f"{who} adds to {name} at {place}, and a gradient given for a function may read "
+                f"it: put it "
+                "into state="
+            )
+        self.log.sums[key] = view
+        self.note_sum(key, view)
+
+    def _note_read(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+        if key in self.allowed or key in self.read:
+            return
+        if key in self.log.sums:
+            raise self.error(
+                f"{who} reads {name} at {place}, to which steps add: put it into state="
+            )
+        self.read[key] = place
+        self.log.constants[key] = view
+
+    def note_target(self, target: Target, who: str, place: str, *, is_written: bool) -> None:
+        """The same for what Python reads or writes."""
+        key, view, _ = memory_of(target)
+        note = self._note_stored if is_written else self._note_read
+        name = f"field '{key}'" if isinstance(key, str) else f"a ti.ndarray of shape {view.shape}"
+        note(key, view, name, who, place)
+        if self.outer is not None:
+            self.outer.note_target(target, who, place, is_written=is_written)
+
+    def note_call(self, function: GivenGradient) -> None:
+        """Steps call a function with a gradient of its own, which may read everything."""
+        if function.grad is nothing:
+            return
+        if self.log.sums:
+            raise self.error(
+                f"function '{function.__name__}' has a gradient of its own, which may read "
+                f"{', '.join(repr(key) for key in self.log.sums)}: put that into state="
+            )
+        self.log.calls_gradient = True
+        if self.outer is not None:
+            self.outer.note_call(function)
+
+    def error(self, message: str) -> TaichiRuntimeError:
+        """An error of the loop."""
+        return TaichiRuntimeError(f"ti.ad.checkpointed() at {self.place}: {message}")

@@ -1,0 +1,143 @@
+"""A tape whose launches, and whose reverses, have tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.order import Order
+from mlirad.ad.tape.versions import Key
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.pipeline.mode import Mode, with_tangents
+from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+Array = np.ndarray[Any, Any]
+
+
+class ForwardOverReverse(Order):
+    """Second derivatives in `fields`, along `directions` of shape `(k, *shape)`."""
+
+    repeats_steps = False  # snapshots have no tangents
+
+    def __init__(
+        self, program: Program, fields: Sequence[Field], directions: Sequence[Array]
+    ) -> None:
+        self.program, self.fields, self.directions = program, fields, directions
+        self.count = len(directions[0])
+        self.tangents = [tangent(number) for number in range(self.count)]
+        self.of_adjoints = [tangent_of_adjoint(number) for number in range(self.count)]
+        self.copied = (ADJOINT, *self.of_adjoints)
+        self.given = list(fields)
+        self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
+        self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
+
+    def products(self) -> list[Array]:
+        """The tangents of the gradients, for each field of shape `(k, *shape)`."""
+        return [
+            np.stack([field.derivative(kind).to_numpy() for kind in self.of_adjoints])
+            for field in self.fields
+        ]
+
+    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
+        """With tangents, which are 0 inside a function that has no derivative."""
+        return with_tangents(self.count, is_constant=is_replacing)
+
+    @property
+    def reverse_mode(self) -> Mode:
+        """The reverse, with tangents."""
+        return with_tangents(self.count, is_reverse=True)
+
+    def prepare(self, loss: Target | None) -> None:
+        """Give the loss, and what derivatives are taken in, a gradient and duals."""
+        if not isinstance(loss, Field) or not loss.dtype.is_float:
+            raise TaichiTypeError(f"the loss of a Hessian is a 0-D float field, not {loss!r}")
+        self.program.materialize()
+        self.given.append(loss)
+        self._give([field.symbol for field in self.given])
+
+    def begin(self, claims: Claims) -> None:
+        """Set tangents to 0, and those of the parameters to the directions."""
+        claims.clear(self.program.tangents)
+        claims.use([field.symbol for field in self.given])
+        for field, rows in zip(self.fields, self.directions):
+            for kind, row in zip(self.tangents, rows):
+                field.derivative(kind).from_numpy(row)
+
+    def _give(self, symbols: Sequence[str]) -> None:
+        """Give fields a gradient, and duals to both."""
+        for symbol in symbols:
+            for kind in (ADJOINT, *self.tangents, *self.of_adjoints):
+                self.program.give_derivative[symbol](kind)
+        self.program.materialize()
+
+    def prepare_launches(self, variants: Sequence[Variant]) -> None:
+        """Give duals to the fields of kernels."""
+        version = self.program.tangent_version
+        for variant in variants:
+            if self._prepared.get(variant) != version:
+                adjoints = self.program.adjoints
+                self._give([symbol for symbol in variant.kernel.fields if symbol in adjoints])
+        for variant in variants:
+            if self._prepared.get(variant) != self.program.tangent_version:
+                variant.refresh()
+                self._prepared[variant] = self.program.tangent_version
+
+    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """Note the arrays, whose tangents lie beside them."""
+        for buffer in buffers:
+            if isinstance(buffer.owner, Ndarray):
+                self._arrays[buffer.address] = buffer.owner
+
+    def beside(self, key: Key) -> Sequence[Array]:
+        """The tangents of an array."""
+        if isinstance(key, int):
+            array = self._arrays.get(key)
+            return [] if array is None else [one.values for one in array.tangents[: self.count]]
+        return [
+            self.program.fields[name].view for name in self.program.duals.get(key, ())[: self.count]
+        ]
+
+    def check_call(self, function: GivenGradient) -> None:
+        """Raise TaichiRuntimeError for one with a reverse."""
+        if function.grad is not nothing:
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
+                "has no derivative: second derivatives cannot pass through it"
+            )
+
+    def host_write(
+        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+    ) -> Sequence[Array]:
+        """What Python writes is constant: its tangents are 0, and in reverse those of its
+        adjoint."""
+        if isinstance(target, Ndarray):
+            adjoint = target.grad if target.grad is not None else hidden
+            tangents = [one.values for one in target.tangents]
+            beside = [] if adjoint is None else [one.values for one in adjoint.tangents]
+        else:
+            tangents = list(self.beside(target.symbol))
+            beside = list(self.beside(self.program.adjoints.get(target.symbol, "")))
+        for view in tangents:
+            view[... if index is None else index] = 0
+        return beside
+
+    def prepare_copy(self, target: Field, source: Field) -> None:
+        """Give both fields duals."""
+        self._give([target.symbol, source.symbol])
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Copy tangents too."""
+        duals = self.program.duals
+        if source.symbol in duals and target.symbol in duals:
+            for kind in self.tangents:
+                target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())

@@ -1,0 +1,142 @@
+"""What launches and writes from Python go to in forward mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.forward.duals import Duals
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.lost import warn_of_read, warn_of_result
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.callers import caller
+from mlirad.lang.field.field import Field
+from mlirad.lang.kernel import flat_values
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.pipeline.mode import Mode, with_tangents
+from mlirad.runtime.derivative_kind import tangent
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+Array = np.ndarray[Any, Any]
+
+
+class TangentRecorder(Recorder):
+    """Launch kernels with tangents in some directions."""
+
+    validates = False
+
+    def __init__(self, program: Program, count: int) -> None:
+        self.program, self.count = program, count
+        self.claims, self.duals = Claims(program), Duals(program, count)
+        self.calls: list[LaunchedKernel] = []
+
+    def finish_write(self) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        """Launch without tangents again."""
+        self.program.recorder = None
+
+    def tangent(self, one: Target, number: int) -> Target:
+        """The tangents of a field or ndarray in one direction."""
+        return one.derivative(tangent(number)) if isinstance(one, Field) else one.tangent(number)
+
+    @property
+    def _mode(self) -> Mode:
+        return with_tangents(self.count, is_constant=self.is_replacing)
+
+    def launch(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel with tangents; what it returns."""
+        self.duals.prepare(variant, is_constant=self.is_replacing)
+        self.claims.use_variant(variant)
+        self.claims.use_arrays(
+            [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
+        )
+        self.calls.append(kernel)
+        given = flat_values(values, buffers, variant, reverse=False, tangents=self.count)
+        variant.check(variant.collision_check(self._mode), given)
+        return variant.launch(self._mode, given)
+
+    def replaced(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function through which no derivative passes. Raises TaichiRuntimeError for one
+        with a reverse."""
+        if function.grad is not nothing:
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' has a gradient of its own (ti.ad.grad_replaced), which "
+                "is a reverse: forward mode cannot pass through it"
+            )
+        outer, self.is_replacing = self.is_replacing, True
+        self.duals.look_again()
+        try:
+            return primal(*args, **keywords)
+        finally:
+            self.is_replacing = outer
+            self.duals.look_again()
+
+    def result(
+        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        """Warn, once a line, where the result of a launch carries a derivative and is used in
+        Python."""
+        sources = () if self.is_replacing else variant.flows().results
+        if any(self.duals.carries(variant, source) for source in sources):
+            warn_of_result(self.program, kernel, "forward mode")
+
+    def host_read(self, target: Target) -> None:
+        """Warn, once a line, where a value that carries a derivative leaves the differentiated
+        program."""
+        if caller() not in self.program.warned and any(view.any() for view in self._views(target)):
+            name = (
+                f"'{target.symbol}'"
+                if isinstance(target, Field)
+                else f"a ti.ndarray of shape {target.shape}"
+            )
+            warn_of_read(self.program, name, "forward mode")
+
+    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+        """What Python writes has the tangent 0."""
+        for view in self._views(target):
+            view[... if index is None else index] = 0
+
+    def _views(self, target: Target) -> list[Array]:
+        if isinstance(target, Ndarray):
+            return [one.values for one in target.tangents]
+        own = target.located().view
+        views = [
+            self.program.fields[name].view for name in self.program.duals.get(target.symbol, ())
+        ]
+        if any(view.shape != own.shape for view in views):
+            raise TaichiRuntimeError(
+                f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
+                "Python within a forward mode"
+            )
+        return views
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Tangents are copied too."""
+        duals = self.program.duals
+        if source.symbol not in duals or self.is_replacing or not target.dtype.is_float:
+            self.host_write(target, None)
+            return
+        self.duals.give_to_copy(target.symbol, caller())
+        self.claims.use([target.symbol, source.symbol])
+        for number in range(self.count):
+            self.tangent(target, number).from_numpy(self.tangent(source, number).to_numpy())

@@ -1,0 +1,127 @@
+"""Which array arguments of a tape's launches carry derivatives, and the hidden gradients of those
+that have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+_Choice = tuple[Variant, dict[int, str]]
+
+
+class ArrayGradients:
+    """The gradients of array arguments, given by the program or hidden."""
+
+    def __init__(self, program: Program, known: KnownArrays) -> None:
+        self.program, self.known = program, known
+        self._choices: dict[tuple[Variant, tuple[bool, ...], int], _Choice] = {}
+
+    def with_gradients(
+        self, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> tuple[Variant, list[ArrayBuffer]]:
+        """A variant and its arrays, where derivatives pass through arrays without gradients: with
+        hidden ones.
+
+        Raises TaichiRuntimeError for arrays that carry a derivative and share memory with others.
+        """
+        known = [self.known.know(buffer, variant.kernel.name) for buffer in buffers]
+        while True:
+            hidden = tuple([one.hidden is not None for one in known])
+            key = (variant, hidden, self.program.gradient_version)
+            choice = self._choices.get(key)
+            if choice is None:
+                choice = self._choices[key] = self._choose(variant, hidden)
+            chosen, missing = choice
+            if not missing:
+                break
+            for position, place in missing.items():
+                known[position].hide_gradient(place, variant.kernel.arrays[position].dtype)
+        found = [
+            one.of_launch(buffer, needs)
+            for one, buffer, needs in zip(known, buffers, chosen.array_needs_grad)
+        ]
+        for one in known:
+            _check_apart(one)
+        return chosen, found
+
+    def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
+        """The variant for arrays some of which have hidden gradients, or which others need one, and
+        where."""
+        arrays, adjoints = variant.kernel.arrays, self.program.adjoints
+        mine = frozenset(
+            position
+            for position, given in enumerate(hidden)
+            if given and not arrays[position].is_cut and not variant.array_needs_grad[position]
+        )
+        carries: set[int | str] = {
+            number
+            for number, position in variant.array_positions.items()
+            if variant.array_needs_grad[position] or position in mine
+        }
+        missing: dict[int, str] = {}
+        flows = list(variant.flows().between)
+        while flow := next(
+            (flow for flow in flows if any(s in carries or s in adjoints for s in flow.sources)),
+            None,
+        ):
+            flows.remove(flow)
+            if isinstance(flow.target, int) and flow.target not in carries:
+                position = variant.array_positions[flow.target]
+                if arrays[position].is_cut:
+                    continue
+                missing[position] = flow.place
+            carries.add(flow.target)
+        return (variant.with_gradients(mine) if mine else variant), missing
+
+    def hidden_of(self, array: Ndarray) -> Ndarray | None:
+        """The hidden gradient of an ndarray, if it has one."""
+        known = self.known.of(array)
+        return None if known is None else known.hidden
+
+    def hidden(self) -> list[KnownArray]:
+        """Those with hidden gradients."""
+        return [one for one in self.known.all() if one.hidden is not None]
+
+    def clear_hidden(self) -> None:
+        """Set hidden gradients to 0."""
+        for one in self.hidden():
+            assert one.hidden is not None
+            one.hidden.values.fill(0)
+            one.hidden.clear_tangents()
+
+    @contextmanager
+    def added_up(self) -> Iterator[None]:
+        """What tensors of torch have as gradients is 0 within, and what they had before is added
+        afterwards."""
+        views = [
+            one.gradient.array()
+            for one in self.known.all()
+            if one.gradient is not None and not isinstance(one.gradient.owner, Ndarray)
+        ]
+        before = [view.copy() for view in views]
+        for view in views:
+            view[...] = 0
+        try:
+            yield
+        finally:
+            for view, copy in zip(views, before):
+                view += copy
+
+
+def _check_apart(one: KnownArray) -> None:
+    """Raise TaichiRuntimeError for an array that shares memory with another, where one of them
+    carries a derivative."""
+    for other in one.overlaps:
+        if one.gradient is not None or other.gradient is not None:
+            raise TaichiRuntimeError(
+                f"{one.describe()}, of shape {one.theirs.shape}, and {other.describe()}, of shape "
+                f"{other.theirs.shape}, share memory and are not the same array, and a derivative "
+                "passes through it: pass one array and an index, or a ti.ndarray"
+            )

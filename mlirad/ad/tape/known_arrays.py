@@ -1,0 +1,127 @@
+"""The array arguments of the launches on a tape, told apart by where they lie in memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Hashable
+from dataclasses import replace
+
+from mlirad.ad.tape.mirror import Mirror
+from mlirad.lang.arguments import ArrayBuffer, array_buffer, extent, overlap
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.footprints import Box
+from mlirad.types import DataType
+
+
+class KnownArray:
+    """An array that was an argument of a launch on a tape."""
+
+    def __init__(self, buffer: ArrayBuffer, kernel: str) -> None:
+        self.name, self.kernel = buffer.name, kernel
+        self.theirs = buffer.program_memory()  # kept alive, so that its address means this array
+        self.is_ours = buffer.is_ours
+        self.mirror: Mirror | None = (
+            None if self.is_ours else Mirror(self.theirs)
+        )  # takes memory when it is written to
+        self.is_watched = False  # whether the mirror holds something
+        self.is_whole = False  # and all of it
+        self.hidden: Ndarray | None = None
+        self.place = ""  # where a derivative first reached it
+        self.gradient: ArrayBuffer | None = None
+        self.overlaps: list[KnownArray] = []
+        self._of_reverse: ArrayBuffer | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def whole(self) -> Box:
+        """The box of all elements."""
+        return ((None, None),) * self.theirs.ndim
+
+    def describe(self) -> str:
+        """What to call it in messages."""
+        return f"array argument '{self.name}' of kernel '{self.kernel}'"
+
+    def hide_gradient(self, place: str, dtype: DataType) -> None:
+        """Give it a hidden gradient, because of a derivative that reaches it at a place."""
+        self.hidden, self.place = Ndarray(dtype, self.theirs.shape, (), False), place
+        self.hidden.is_gradient = True
+
+    def of_launch(self, buffer: ArrayBuffer, needs_grad: bool) -> ArrayBuffer:
+        """What a launch passes, with the hidden gradient where there is one and the kernel has a
+        use for it."""
+        if needs_grad and self.hidden is not None:
+            buffer = replace(buffer, grad=array_buffer(self.hidden, self.name, False))
+        if needs_grad:
+            self.gradient = buffer.grad
+        return buffer
+
+    def of_reverse(self, buffer: ArrayBuffer) -> ArrayBuffer:
+        """What its reverse passes."""
+        if self.mirror is None or buffer.is_mirror:
+            return buffer
+        own, last = self.mirror.own, self._of_reverse
+        if last is None or _address(last.grad) != _address(buffer.grad):
+            last = self._of_reverse = ArrayBuffer(
+                own.address, own.dims, buffer.grad, own, name=self.name, is_mirror=True
+            )
+        return last
+
+
+def _address(buffer: ArrayBuffer | None) -> int:
+    return 0 if buffer is None else buffer.address
+
+
+FlowArray = str | KnownArray | None  # a field's name, or an array argument, as flows name it
+
+
+class KnownArrays:
+    """What is known of array arguments, by array."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Hashable, KnownArray] = {}
+        # of arrays that are not ours, in the order of memory
+        self._extents: list[tuple[int, int, int, KnownArray]] = []
+        self._longest = 0
+
+    def all(self) -> list[KnownArray]:
+        """Each once."""
+        return list(dict.fromkeys(self.by_key.values()))
+
+    def of(self, array: Ndarray) -> KnownArray | None:
+        """What is known of an ndarray."""
+        return self.by_key.get(array.address)
+
+    def know(self, buffer: ArrayBuffer, kernel: str) -> KnownArray:
+        """What is known of an array argument."""
+        key = _key(buffer)
+        found = self.by_key.get(key)
+        if found is None:
+            found = self.by_key[key] = KnownArray(buffer, kernel)
+            if found.mirror is not None:
+                self.by_key[found.mirror.own.address] = found
+                self._find_overlaps(found, *extent(buffer))
+        return found
+
+    def _find_overlaps(self, new: KnownArray, start: int, end: int) -> None:
+        for first, last, _, old in self._extents[
+            bisect_left(self._extents, (start - self._longest,)) :
+        ]:
+            if first >= end:
+                break
+            if last > start and overlap(old.theirs, new.theirs):
+                old.overlaps.append(new)
+                new.overlaps.append(old)
+        insort(self._extents, (start, end, len(self._extents), new))
+        self._longest = max(self._longest, end - start)
+
+
+def _key(buffer: ArrayBuffer) -> Hashable:
+    """What tells an array from others on a tape."""
+    if isinstance(buffer.owner, Ndarray):
+        return buffer.address
+    view = buffer.program_memory()
+    if buffer.given is None:
+        return buffer.address, buffer.dims, view.dtype.char
+    return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char

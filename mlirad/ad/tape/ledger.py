@@ -1,0 +1,117 @@
+"""What a tape has noted: entries, what reverses need again, arrays, what carries derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from mlirad.ad.tape.arrays import Arrays
+from mlirad.ad.tape.carriers import Carriers
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.entries import Entry, HostWrite
+from mlirad.ad.tape.known_arrays import FlowArray
+from mlirad.ad.tape.order import Order
+from mlirad.ad.tape.versions import Versions
+from mlirad.dialect.turn import in_turn
+from mlirad.lang.field.field import Field
+from mlirad.lang.recorder import Target
+from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+
+class Ledger:
+    """What was recorded since a tape was entered."""
+
+    def __init__(self, program: Program, rules: str, order: Order) -> None:
+        self.program, self.rules, self.order = program, rules, order
+        self.entries: list[Entry] = []
+        self.versions = self._versions()
+        self.arrays = Arrays(program)
+        self.carriers = Carriers(program)
+        self.claims = Claims(program)
+        self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
+
+    def _versions(self) -> Versions:
+        return Versions(self.program, self.rules, self.order.beside)
+
+    def forget(self) -> None:
+        """Let go of everything."""
+        self.entries, self.versions = [], self._versions()
+        self.arrays = Arrays(self.program)
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Entry]]:
+        """Note entries elsewhere, as on a tape of their own."""
+        outer = self.entries, self.versions
+        self.entries, self.versions = [], self._versions()
+        try:
+            yield self.entries
+        finally:
+            self.entries, self.versions = outer
+
+    def name_of(self, target: Target) -> FlowArray:
+        """A field or an ndarray as flows name it."""
+        return target.symbol if isinstance(target, Field) else self.arrays.known.of(target)
+
+    def note_written(self) -> None:
+        """Keep what Python wrote last, for a program that is to be repeated."""
+        last = self.entries[-1] if self.entries else None
+        if isinstance(last, HostWrite):
+            last.note_written()
+
+    # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
+
+    def pieces(self, variant: Variant) -> Sequence[Variant]:
+        """What is launched, and differentiated, one after the other for a variant of a kernel."""
+        if variant.gradient_version != self.program.gradient_version:
+            self._look_at_gradients(variant)
+        self.claims.use_variant(variant)
+        found = self._parts(variant)
+        self.order.prepare_launches(found)
+        return found
+
+    def _parts(self, variant: Variant) -> Sequence[Variant]:
+        return variant.parts() if self.rules == "save" else [variant]
+
+    @in_turn
+    def _look_at_gradients(self, variant: Variant) -> None:
+        variant.refresh()
+        while missing := self._without_gradient(variant):
+            self._hide(missing)
+            variant.refresh()
+        variant.gradient_version = self.program.gradient_version
+
+    def _without_gradient(self, variant: Variant) -> dict[str, str]:
+        """The fields of a kernel to which derivatives pass, and which have no gradient, with the
+        place."""
+        adjoints = self.program.adjoints
+        return {
+            flow.target: flow.place
+            for piece in self._parts(variant)
+            for flow in piece.footprints().flows.between
+            if isinstance(flow.target, str)
+            and flow.target not in adjoints
+            and flow.target in self.program.give_derivative
+            and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)
+        }
+
+    @in_turn
+    def _hide(self, missing: dict[str, str]) -> None:
+        """Give fields a hidden gradient, for the places that pass derivatives to them."""
+        for symbol in missing:
+            self.program.give_derivative[symbol](ADJOINT)
+        self.hidden.update(missing)
+        self.program.hidden.update(missing)
+        self.program.materialize()
+        for symbol in missing:
+            self.program.gradients[self.program.adjoints[symbol]].fill(0)
+
+    def note_copy(self, target: Field, source: Field, place: str) -> bool:
+        """Whether a copy carries a derivative, for which the target then has a gradient."""
+        adjoints = self.program.adjoints
+        carries = target.dtype.is_float and source.symbol in adjoints
+        if carries and target.symbol not in adjoints:
+            self._hide({target.symbol: place})
+        self.claims.use([target.symbol, source.symbol])
+        return carries

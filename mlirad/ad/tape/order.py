@@ -1,0 +1,139 @@
+"""What a tape computes beside values and adjoints: nothing, or tangents of both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.versions import Key
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.pipeline.mode import (
+    ANOMALY,
+    ANOMALY_REVERSE,
+    PRIMAL,
+    REVERSE,
+    VALIDATION,
+    VALIDATION_ANOMALY,
+    Mode,
+)
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
+from mlirad.runtime.variant import Variant
+
+Array = np.ndarray[Any, Any]
+
+
+class Order(ABC):
+    """The order of the derivatives that a tape is for."""
+
+    repeats_steps: bool  # whether checkpointed loops run steps again; else they are any loop
+    copied: Sequence[DerivativeKind]  # what goes back with what is copied from field to field
+
+    @abstractmethod
+    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
+        """How launches run; `is_replacing` inside a function with a gradient of its own."""
+
+    @property
+    @abstractmethod
+    def reverse_mode(self) -> Mode:
+        """How reverses run."""
+
+    @abstractmethod
+    def prepare(self, loss: Target | None) -> None:
+        """Before a tape is entered."""
+
+    @abstractmethod
+    def begin(self, claims: Claims) -> None:
+        """A tape is entered, and gradients are cleared."""
+
+    @abstractmethod
+    def prepare_launches(self, variants: Sequence[Variant]) -> None:
+        """Before launches of kernels."""
+
+    @abstractmethod
+    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """A launch was recorded, with these arrays for its reverse."""
+
+    @abstractmethod
+    def beside(self, key: Key) -> Sequence[Array]:
+        """The memory that lies beside an array's, and is kept with it."""
+
+    @abstractmethod
+    def check_call(self, function: GivenGradient) -> None:
+        """Raise TaichiRuntimeError for a function whose gradient cannot serve."""
+
+    @abstractmethod
+    def host_write(
+        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+    ) -> Sequence[Array]:
+        """Python writes over elements: the memory beside that of their adjoint, which is cleared
+        in reverse; `hidden` is a gradient that the tape gave."""
+
+    @abstractmethod
+    def prepare_copy(self, target: Field, source: Field) -> None:
+        """A copy is about to carry a derivative."""
+
+    @abstractmethod
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Copy what lies beside one field to another."""
+
+
+@dataclass(frozen=True)
+class FirstOrder(Order):
+    """Gradients, of launches that may be checked."""
+
+    anomaly: bool = False
+
+    repeats_steps = True
+    copied = (ADJOINT,)
+
+    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
+        """Functions with a gradient of their own are not checked."""
+        if is_replacing:
+            return PRIMAL
+        if validates:
+            return VALIDATION_ANOMALY if self.anomaly else VALIDATION
+        return ANOMALY if self.anomaly else PRIMAL
+
+    @property
+    def reverse_mode(self) -> Mode:
+        """The reverse of such a launch."""
+        return ANOMALY_REVERSE if self.anomaly else REVERSE
+
+    def prepare(self, loss: Target | None) -> None:
+        """Nothing."""
+
+    def begin(self, claims: Claims) -> None:
+        """Nothing."""
+
+    def prepare_launches(self, variants: Sequence[Variant]) -> None:
+        """Nothing."""
+
+    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """Nothing."""
+
+    def beside(self, key: Key) -> Sequence[Array]:
+        """Nothing."""
+        return ()
+
+    def check_call(self, function: GivenGradient) -> None:
+        """Any gradient serves."""
+
+    def host_write(
+        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+    ) -> Sequence[Array]:
+        """Nothing."""
+        return ()
+
+    def prepare_copy(self, target: Field, source: Field) -> None:
+        """Nothing."""
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Nothing."""

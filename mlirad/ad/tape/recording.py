@@ -1,0 +1,240 @@
+"""What launches and writes from Python go to inside a tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.ad.functions.custom_gradients import nothing
+from mlirad.ad.tape.entries import (
+    HostCopy,
+    HostWrite,
+    Launch,
+    Replaced,
+    box_of,
+    memory_of,
+    touched_box,
+)
+from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
+from mlirad.ad.tape.order import Order
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.callers import caller
+from mlirad.lang.field.field import Field
+from mlirad.lang.kernel import flat_values
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Derivative, Variant
+
+
+class Recording(Recorder):
+    """Do what the program asks for, and note it, with what it overwrites of what reverses read."""
+
+    def __init__(
+        self,
+        program: Program,
+        rules: str,
+        order: Order,
+        *,
+        validation: bool = False,
+        keeps_written: bool = False,
+    ) -> None:
+        self.ledger = Ledger(program, rules, order)
+        self.program, self.order = program, order
+        self.validation, self.keeps_written = validation, keeps_written
+        self.is_recording = False
+        self.closed_at = -1  # the program's count of changes when the recording ended
+
+    def begin(self) -> None:
+        """Record from now on."""
+        self.program.recorder, self.is_recording = self, True
+
+    def close(self) -> None:
+        """Record no more."""
+        self.program.recorder, self.is_recording = None, False
+        self.closed_at = self.program.changes
+        self.finish_write()
+
+    @property
+    def validates(self) -> bool:
+        """Whether launches check Taichi's rule for accesses now."""
+        return self.validation and self.program.config.debug and self.is_recording
+
+    def finish_write(self) -> None:
+        """Keep what Python wrote last, for a program that is to be repeated."""
+        if self.keeps_written:
+            self.ledger.note_written()
+
+    # Launches.
+
+    def launch(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel, keeping what it overwrites of what reverses read; what it returns.
+
+        Raises TaichiCompilationError where it cannot be differentiated.
+        """
+        self.finish_write()
+        ledger = self.ledger
+        if self.is_replacing:
+            self.order.prepare_launches([variant])
+            ledger.claims.use_variant(variant)
+            ledger.versions.note_buffers(buffers)
+            found = self.run(variant, values, buffers)
+            ledger.arrays.unseen.seen_by_call(buffers, kernel.__name__)
+            return found
+        found = None
+        if buffers:
+            ledger.claims.use_arrays(
+                [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
+            )
+            variant, buffers = ledger.arrays.gradients.with_gradients(variant, buffers)
+        for piece in ledger.pieces(variant):
+            found = self.record(kernel, piece, values, buffers)
+        return found
+
+    def record(
+        self,
+        kernel: LaunchedKernel,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read;
+        what it returns."""
+        derivative = piece.derivative(self.order.reverse_mode)
+        if buffers:
+            return self._record_with_arrays(kernel, piece, values, buffers, derivative)
+        versions = self.ledger.versions
+        saved = versions.before_launch(piece, values, ())
+        found = self.run(piece, values, ())
+        self.ledger.entries.append(Launch(kernel, piece, values, (), saved, derivative))
+        versions.after_launch(piece, values, ())
+        return found
+
+    def _record_with_arrays(
+        self,
+        kernel: LaunchedKernel,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        derivative: Derivative,
+    ) -> Any:
+        ledger = self.ledger
+        arrays, versions = ledger.arrays, ledger.versions
+        known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
+        own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
+        ledger.entries += unseen
+        saved += versions.before_launch(piece, values, own)
+        found = self.run(piece, values, buffers)
+        arrays.unseen.take(piece, values, buffers, known)
+        given = [buffer.without_copy() for buffer in buffers]
+        ledger.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, known))
+        self.order.launched(own)
+        versions.after_launch(piece, values, own)
+        return found
+
+    def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
+        """Launch one of the pieces of a kernel without recording it; what it returns."""
+        mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
+        found = piece.launch(
+            mode, flat_values(values, buffers, piece, reverse=False, tangents=mode.tangents)
+        )
+        for position, buffer in enumerate(buffers):
+            if buffer.back is not None and position in piece.written_arrays():
+                buffer.back()
+        return found
+
+    def result(
+        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        """A launch returns something to Python."""
+        if not self.is_replacing:
+            warn_of_carried_result(self.ledger, kernel, variant, buffers)
+
+    # Functions with a gradient of their own.
+
+    def replaced(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function with a gradient of its own, and record only the call.
+
+        Raises TaichiRuntimeError where it was given no gradient.
+        """
+        self.order.check_call(function)
+        if self.is_replacing:
+            return primal(*args, **keywords)
+        if function.grad is None:
+            raise TaichiRuntimeError(
+                f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
+                "ti.ad.grad_for gives its gradient"
+            )
+        self.finish_write()
+        ledger, place, has_gradient = self.ledger, caller(), function.grad is not nothing
+        unseen = ledger.arrays.unseen
+        if self.is_recording:
+            unseen.check_given()
+        ledger.entries += unseen.look_at_all(ledger.versions)
+        kept = ledger.versions.before_call(place)
+        self.is_replacing = True
+        try:
+            result = primal(*args, **keywords)
+        finally:
+            self.is_replacing = False
+        unseen.take_all()
+        if self.is_recording and ledger.rules != "refuse" and has_gradient:
+            unseen.hold_given(function.__name__)
+        saved = ledger.versions.after_call(kept, place, has_gradient)
+        ledger.entries.append(Replaced(function, primal, args, keywords, saved))
+        return result
+
+    # What Python does.
+
+    def host_read(self, target: Target) -> None:
+        """Python reads a field or an ndarray."""
+        warn_of_carried_read(self.ledger, target)
+
+    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+        """Keep what Python is about to write: an element (`index` into the view of its memory), or
+        everything."""
+        self.finish_write()
+        ledger = self.ledger
+        hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
+        if self.is_replacing:
+            self.order.host_write(target, index, hidden)
+            return
+        key, view, adjoint = memory_of(target)
+        adjoint = adjoint if hidden is None else hidden.values
+        box, touched = box_of(view, index), touched_box(target, index)
+        place = caller()
+        if self.is_recording:  # else a step of a checkpointed loop is done again
+            warn_of_write(ledger, target, touched, place)
+        saved = ledger.versions.before_write(key, view, touched, place)
+        beside = self.order.host_write(target, index, hidden)
+        adjoints = [*([] if adjoint is None else [adjoint]), *beside]
+        ledger.entries.append(HostWrite(view, adjoints, box, saved))
+
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
+        goes."""
+        if self.is_replacing:
+            return
+        ledger, place = self.ledger, caller()
+        carries = ledger.note_copy(target, source, place)
+        if carries:
+            self.order.prepare_copy(target, source)
+        self.host_write(target, None)
+        self.order.host_copy(target, source)
+        if carries:
+            saved = ledger.entries[-1].saved
+            ledger.entries[-1] = HostCopy(target, source, place, saved, self.order.copied)

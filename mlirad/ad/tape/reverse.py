@@ -1,0 +1,88 @@
+"""The reverses of what a tape recorded, last first, with memory as each needs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mlirad.ad.tape.entries import Entry
+from mlirad.ad.tape.known_arrays import FlowArray
+from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.tape.lost import warn_of_hidden
+from mlirad.ad.tape.seeds import Adjoints, check_seeds, fingerprint, ones_like
+from mlirad.ad.tape.versions import Version, WayBack
+from mlirad.lang.field.field import Field
+from mlirad.lang.recorder import Target
+
+
+def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
+    """Run the reverses from the adjoints that lie in the gradient fields; `outputs` are those
+    seeded."""
+    warn_of_hidden(ledger, outputs)
+    ledger.arrays.gradients.clear_hidden()
+    way = WayBack((version for entry in ledger.entries for version in entry.saved), ledger.program)
+    try:
+        sweep(ledger.entries, way.give_back)
+    finally:
+        way.end()
+
+
+def sweep(
+    entries: Sequence[Entry], give_back: Callable[[Version], None] = Version.give_back
+) -> None:
+    """Run reverses, last first, with memory as each needs it: as versions of it are given
+    back."""
+    for entry in reversed(entries):
+        for version in entry.saved:
+            if version.redone:
+                give_back(version)
+        entry.reverse()
+        for version in entry.saved:
+            if not version.redone:
+                give_back(version)
+
+
+def reverse_loss(ledger: Ledger, loss: Target) -> None:
+    """Run the reverses from 1 in the gradient of a loss."""
+    assert loss.grad is not None
+    loss.grad.fill(1)
+    with ledger.arrays.gradients.added_up():
+        reverse(ledger, [ledger.name_of(loss)])
+
+
+def reverse_present(ledger: Ledger) -> None:
+    """Run the reverses from the adjoints that lie in the gradient fields."""
+    program = ledger.program
+    adjoints = list(program.adjoints.items())
+    reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].view.any()])
+
+
+def reverse_seeds(
+    ledger: Ledger, loss: Target | None, seeds: Mapping[Target, Any] | None, clear_gradients: bool
+) -> None:
+    """Run the reverses from seeds of outputs, or of the loss, and clear gradients before, or add
+    to them."""
+    if seeds is not None:
+        given = check_seeds(seeds, ledger.program)
+    else:
+        assert loss is not None
+        given = [(loss, ones_like(loss))]
+    outputs = [output for output, _ in given]
+    ledger.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
+    adjoints = Adjoints(ledger.program, ledger.entries, outputs, ledger.claims)
+    before = None if clear_gradients else adjoints.copies()
+    adjoints.clear()
+    for output, seed in given:
+        assert output.grad is not None
+        output.grad.from_numpy(seed)
+    with ledger.arrays.gradients.added_up():
+        reverse(ledger, [ledger.name_of(output) for output in outputs])
+    if before is not None:
+        adjoints.add(before)
+
+
+def contents(ledger: Ledger) -> list[int] | None:
+    """What tells whether gradients that were given for functions wrote to primal memory; None
+    without any."""
+    calls = any(entry.calls_gradient() for entry in ledger.entries)
+    return fingerprint(ledger.program, ledger.entries) if calls else None

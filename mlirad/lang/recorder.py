@@ -1,0 +1,91 @@
+"""What launches, and what Python reads and writes, go to while derivatives are taken."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.variant import Variant
+
+Target = Field | Ndarray
+
+
+class LaunchedKernel(Protocol):
+    """A kernel, as recorders know it."""
+
+    __name__: str
+
+    @property
+    def place(self) -> str:
+        """The line where it is defined."""
+
+
+class GivenGradient(Protocol):
+    """A Python function whose gradient is another function, or nothing."""
+
+    __name__: str
+    grad: Callable[..., Any] | None
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call it."""
+
+
+class Recorder(ABC):
+    """What launches, and Python's accesses to fields and ndarrays, go to: `program.recorder`."""
+
+    is_replacing = False  # inside a function with a gradient of its own
+
+    @property
+    @abstractmethod
+    def validates(self) -> bool:
+        """Whether launches check Taichi's rule for accesses now."""
+
+    @abstractmethod
+    def launch(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel; what it returns."""
+
+    @abstractmethod
+    def result(
+        self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        """A launch returns something to Python."""
+
+    @abstractmethod
+    def replaced(
+        self,
+        function: GivenGradient,
+        primal: Callable[..., Any],
+        args: tuple[Any, ...],
+        keywords: dict[str, Any],
+    ) -> Any:
+        """Call a function with a gradient of its own (`primal` is what it decorates)."""
+
+    @abstractmethod
+    def host_read(self, target: Target) -> None:
+        """Python reads."""
+
+    @abstractmethod
+    def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+        """Python is about to write: to a place in memory (its first axes), or to everything."""
+
+    @abstractmethod
+    def host_copy(self, target: Field, source: Field) -> None:
+        """Python is about to copy a field to another."""
+
+    @abstractmethod
+    def finish_write(self) -> None:
+        """What Python was about to write is written."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """It records no more: its block has ended, or was left."""
