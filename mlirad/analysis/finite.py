@@ -17,6 +17,7 @@ from mlirad.analysis.activity import flows
 from mlirad.analysis.intervals import Intervals
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
+from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
@@ -109,7 +110,7 @@ class Finiteness:
 
     def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
         while block is not outer and block.owner is not None:
-            if block.owner.name != "scf.parallel" and not block.owner.has_trips:
+            if block.owner.name != "scf.parallel" and not certainly_runs(block.owner.op):
                 return True
             block = block.owner.block
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of_index
 from mlirad.ir.walk import Array
 
 Bound = Linear[int]  # of the numbers of arguments
@@ -45,17 +46,16 @@ def _leaf(value: ir.Value, upper: bool, depth: int) -> Bound | None:
     if not isinstance(value, ir.BlockArgument) or depth == 0:
         return None
     owner = value.owner.owner.operation
-    position = value.arg_number
     if owner.name == "func.func":
-        return unknown(position) if isinstance(value.type, ir.IntegerType | ir.IndexType) else None
-    if owner.name == "scf.for" and position == 0:
-        edge = owner.operands[1 if upper else 0]
-    elif owner.name == "scf.parallel":
-        rank = len(value.owner.arguments)
-        edge = owner.operands[rank + position if upper else position]
-    else:
+        return (
+            unknown(value.arg_number)
+            if isinstance(value.type, ir.IntegerType | ir.IndexType)
+            else None
+        )
+    bounds = bounds_of_index(value)
+    if bounds is None:
         return None
-    bound = _bound(linear_form(edge), upper, depth - 1)
+    bound = _bound(linear_form(bounds.upper if upper else bounds.lower), upper, depth - 1)
     return bound.plus(number(-1)) if bound is not None and upper else bound
 
 

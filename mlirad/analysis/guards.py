@@ -16,6 +16,7 @@ from mlirad.analysis.facts import Fact, Made, OfSide, Quotient, Sum, contradict
 from mlirad.analysis.linear import linear_form, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
 
@@ -95,11 +96,10 @@ class _Side:
     def _bounds(self, loop: Node) -> list[Fact]:
         """The indices of a loop lie between its bounds."""
         graph = self.guards.graph
-        arguments = loop.induction
         facts = []
-        for position, argument in enumerate(arguments):
+        for argument, bounds in zip(loop.induction, bounds_of(loop.op)):
             index = self._sum(graph.values[argument])
-            low, high = (self._sum(loop.op.operands[position + k * len(arguments)]) for k in (0, 1))
+            low, high = self._sum(bounds.lower), self._sum(bounds.upper)
             facts += [
                 Fact.not_below(index.plus(low, -1)),
                 Fact.not_below(high.plus(index, -1).plus(number(-1))),

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from mlirad.analysis.guards import Guards
 from mlirad.analysis.linear import Linear, LinearForms
+from mlirad.analysis.trips import span_of, spans
 from mlirad.bindings import ir
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.walk import constant_integer, is_defined_in
+from mlirad.ir.walk import is_defined_in
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Overwrites:
         distances, _ = found
         distances.update(self._one_to_one(left, right))
         if all(
-            distances.get(self.graph.values[number]) == 0 or _single_trip(loop, number, self.graph)
-            for number in loop.induction
+            distances.get(self.graph.values[number]) == 0 or span.is_single
+            for number, span in zip(loop.induction, spans(loop.op))
         ):
             return True
         return self.guards.exclude(left, right, loop, distances)
@@ -180,20 +181,17 @@ class Overwrites:
                 continue
             if loop.name == "scf.while":
                 return "iteration"
-            for number in loop.induction:
+            for number, span in zip(loop.induction, spans(loop.op)):
                 distance = distances.get(self.graph.values[number])
                 is_parallel = loop.name == "scf.parallel"
-                if distance is None and (
-                    _single_trip(loop, number, self.graph) or (is_parallel and not all_known)
-                ):
+                if distance is None and (span.is_single or (is_parallel and not all_known)):
                     distance = 0
                 if distance is None:
                     return "another" if is_parallel else "iteration"
                 if distance != 0:
                     if is_parallel:
                         return "another" if all_known else None
-                    step = constant_integer(loop.op.operands[2])
-                    return "iteration" if step is None or distance > 0 else None
+                    return "iteration" if span.step is None or distance > 0 else None
         return "iteration" if load.order < write.order else None
 
     def _interval(self, index: int) -> Interval:
@@ -214,26 +212,10 @@ class Overwrites:
         return Interval(low, high)
 
     def _bounds(self, value: ir.Value) -> Interval:
-        if not isinstance(value, ir.BlockArgument):
+        span = span_of(value)
+        if span is None:
             return Interval(None, None)
-        loop = value.owner.owner.operation
-        if loop.name == "scf.for" and value.arg_number == 0:
-            low, high = constant_integer(loop.operands[0]), constant_integer(loop.operands[1])
-        elif loop.name == "scf.parallel":
-            rank = len(value.owner.arguments)
-            low = constant_integer(loop.operands[value.arg_number])
-            high = constant_integer(loop.operands[rank + value.arg_number])
-        else:
-            return Interval(None, None)
-        return Interval(low, None if high is None else high - 1)
-
-
-def _single_trip(loop: Node, number: int, graph: Graph) -> bool:
-    position = loop.blocks[0].arguments.index(number)
-    count = len(loop.blocks[0].arguments) if loop.name == "scf.parallel" else 1
-    low = constant_integer(loop.op.operands[position])
-    high = constant_integer(loop.op.operands[count + position])
-    return low is not None and high is not None and high - low == 1
+        return Interval(span.low, None if span.high is None else span.high - 1)
 
 
 def _branch(owner: Node, node: Node) -> BlockNode:

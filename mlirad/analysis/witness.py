@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
+from mlirad.ir.box import Bounds, bounds_of
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
@@ -80,20 +81,8 @@ class Witness:
                 yield from self._points(rest, point, each)
             return
         index = self.graph.values[owner.induction[number]]
-        low, high, step = (
-            self.graph.values[v]
-            for v in owner.operands[number : 3 * len(owner.induction) : len(owner.induction)]
-        )
-        for value in _ends(self._range(point, low, high, step, each), each):
+        for value in _ends(_range(point, bounds_of(owner.op)[number], each), each):
             yield from self._points(rest, point.where(index, value), each)
-
-    def _range(
-        self, point: _Point, low: ir.Value, high: ir.Value, step: ir.Value, each: int
-    ) -> range:
-        """The values of an index; of a length that is not known while compiling, enough."""
-        first, stride = point.integer(low), point.integer(step)
-        last = point.number(high)
-        return range(first, first + each * stride if last.terms else last.constant, stride)
 
 
 class _Point:
@@ -158,6 +147,13 @@ class _Point:
             raise Unknown
         left, right = map(self.integer, op.operands)
         return number(rule(left, right))
+
+
+def _range(point: _Point, bounds: Bounds, each: int) -> range:
+    """The values of an index; of a length that is not known while compiling, enough."""
+    first, stride = point.integer(bounds.lower), point.integer(bounds.step)
+    last = point.number(bounds.upper)
+    return range(first, first + each * stride if last.terms else last.constant, stride)
 
 
 def _fitting(result: int, width: int) -> int:

@@ -1,29 +1,82 @@
-"""A parallel loop over a box, counted through in row-major order."""
+"""The boxes that `for` and parallel loops run through: their bounds, and what is computed of them
+where they are not known while compiling.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from operator import mul, sub
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.walk import constant_integer
 
 
+class Bounds(NamedTuple):
+    """The values of one index of a loop: from `lower` in steps, as long as they are below
+    `upper`."""
+
+    lower: ir.Value
+    upper: ir.Value
+    step: ir.Value
+
+    def trips(self) -> ir.Value:
+        """How many values there are, made at the insertion point."""
+        count = _folded("arith.subi", self.upper, self.lower, sub)
+        if constant_integer(self.step) != 1:
+            count = _folded("arith.ceildivsi", count, self.step, lambda x, y: -(-x // y))
+        return _folded("arith.maxsi", count, b.index(0), max)
+
+    def trip(self, index: ir.Value) -> ir.Value:
+        """The number of the trip in which the index has a value, made at the insertion point."""
+        return b.div(b.sub(index, self.lower), self.step)
+
+    def value(self, trip: ir.Value) -> ir.Value:
+        """The value of the index in the trip of a number, made at the insertion point."""
+        return b.add(self.lower, b.mul(trip, self.step))
+
+
+def bounds_of(loop: ir.Operation) -> list[Bounds]:
+    """The bounds of the indices of a `for` or a parallel loop; none for other ops."""
+    operands = loop.operands
+    if loop.name == "scf.for":
+        return [Bounds(operands[0], operands[1], operands[2])]
+    rank = len(loop.regions[0].blocks[0].arguments) if loop.name == "scf.parallel" else 0
+    return [
+        Bounds(operands[axis], operands[rank + axis], operands[2 * rank + axis])
+        for axis in range(rank)
+    ]
+
+
+def bounds_of_index(value: ir.Value) -> Bounds | None:
+    """The bounds of an index of a loop; None for other values."""
+    if not isinstance(value, ir.BlockArgument):
+        return None
+    loop, position = value.owner.owner.operation, value.arg_number
+    if loop.name == "scf.parallel" or (loop.name == "scf.for" and position == 0):
+        return bounds_of(loop)[position]
+    return None
+
+
 def box_size(loop: ir.Operation) -> tuple[list[ir.Value], ir.Value]:
-    """Iterations along each axis of an `scf.parallel`, and of all of it, made at the insertion
-    point."""
-    rank = len(loop.regions[0].blocks[0].arguments)
-    operands = list(loop.operands)
-    extents = [_extent(*operands[axis : 3 * rank : rank]) for axis in range(rank)]
+    """Iterations along each axis of a loop, and of all of it, made at the insertion point."""
+    extents = [bounds.trips() for bounds in bounds_of(loop)]
     total = extents[0]
     for extent in extents[1:]:
-        total = _folded("arith.muli", total, extent, lambda x, y: x * y)
+        total = _folded("arith.muli", total, extent, mul)
     return extents, total
 
 
-def _extent(lower: ir.Value, upper: ir.Value, step: ir.Value) -> ir.Value:
-    width = _folded("arith.subi", upper, lower, lambda x, y: x - y)
-    if constant_integer(step) != 1:
-        width = _folded("arith.ceildivsi", width, step, lambda x, y: -(-x // y))
-    return _folded("arith.maxsi", width, b.index(0), max)
+def box_indices(loop: ir.Operation, extents: list[ir.Value], number: ir.Value) -> list[ir.Value]:
+    """The loop's indices in the iteration of a number, counted in row-major order; made at the
+    insertion point."""
+    digits = []
+    for extent in reversed(extents[1:]):
+        digits.append(b.make("arith.remui", b.index_type(), [number, extent]))
+        number = b.div(number, extent)
+    digits.append(number)
+    return [bounds.value(digit) for bounds, digit in zip(bounds_of(loop), reversed(digits))]
 
 
 def _folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:
@@ -32,17 +85,3 @@ def _folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int
     if left is not None and right is not None:
         return b.index(known(left, right))
     return b.make(name, x.type, [x, y])
-
-
-def box_indices(loop: ir.Operation, extents: list[ir.Value], number: ir.Value) -> list[ir.Value]:
-    """The loop's indices in the iteration of a number, made at the insertion point."""
-    rank = len(extents)
-    lower, steps = list(loop.operands)[:rank], list(loop.operands)[2 * rank : 3 * rank]
-    digits = []
-    for extent in reversed(extents[1:]):
-        digits.append(b.make("arith.remui", b.index_type(), [number, extent]))
-        number = b.div(number, extent)
-    digits.append(number)
-    return [
-        b.add(low, b.mul(digit, step)) for low, digit, step in zip(lower, reversed(digits), steps)
-    ]

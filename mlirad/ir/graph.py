@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_array
 from mlirad.ir.build import is_float
-from mlirad.ir.walk import Array, array_root, constant_integer
+from mlirad.ir.walk import Array, array_root
 
 ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
 
@@ -67,14 +67,6 @@ class Node:
         if self.name == "scf.parallel":
             return self.blocks[0].arguments
         return self.blocks[0].arguments[:1] if self.name == "scf.for" else []
-
-    @property
-    def has_trips(self) -> bool:
-        """Whether this is a `for` that is known to run at least once."""
-        if self.name != "scf.for":
-            return False
-        low, high = (constant_integer(self.op.operands[k]) for k in (0, 1))
-        return low is not None and high is not None and low < high
 
     def walk(self) -> Iterator[Node]:
         """The nodes nested in this one, in order."""

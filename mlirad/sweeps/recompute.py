@@ -9,6 +9,7 @@ from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect.grad import stack_type
 from mlirad.ir import build as b
+from mlirad.ir.box import Bounds
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import attributes_of
 from mlirad.sweeps.undo import Undo
@@ -53,7 +54,7 @@ class Recompute:
                 else []
             )
             if runs_reversed and node in self.needed.work:
-                self.trips[node] = trip_count(*(env[v] for v in node.operands[:3]))
+                self.trips[node] = Bounds(*(env[v] for v in node.operands[:3])).trips()
             if history or replays or self._wants(node.results, level):
                 with_marks = redone and runs_reversed and node in self.needed.work
                 self._for(node, level, env, history, with_marks=with_marks)
@@ -104,14 +105,14 @@ class Recompute:
     ) -> None:
         body = node.blocks[0]
         kept = self._carried(body.arguments[1:], node.results, level)
-        lower, upper, step = (env[v] for v in node.operands[:3])
+        bounds = Bounds(*(env[v] for v in node.operands[:3]))
         if history:
             trips = self.trips[node]
             for argument in history:
                 self.stacks[argument] = self._stack(argument, trips)
         if with_marks:
             self.undo.keep_marks(node, self.trips[node])
-        op = b.for_loop(lower, upper, step, [env[node.operands[3 + k]] for k in kept])
+        op = b.for_loop(*bounds, [env[node.operands[3 + k]] for k in kept])
         block = op.regions[0].blocks[0]
         inner = dict(env)
         inner.update(
@@ -119,7 +120,7 @@ class Recompute:
         )
         with ir.InsertionPoint(block):
             if history or with_marks:
-                trip = _trip_of(block.arguments[0], lower, step)
+                trip = bounds.trip(block.arguments[0])
                 if with_marks:
                     self.undo.push_marks(node, trip)
                 for argument in history:
@@ -209,17 +210,6 @@ class Recompute:
             self.block(after, level, inner)
             b.yield_([inner[after.terminator.operands[k]] for k in kept])
         self.final[node] = dict(zip([before.arguments[k] for k in kept], op.results))
-
-
-def trip_count(lower: ir.Value, upper: ir.Value, step: ir.Value) -> ir.Value:
-    """How many iterations `scf.for` makes."""
-    index = b.index_type()
-    span = b.make("arith.maxsi", index, [b.sub(upper, lower), b.index(0)])
-    return b.make("arith.ceildivsi", index, [span, step])
-
-
-def _trip_of(iv: ir.Value, lower: ir.Value, step: ir.Value) -> ir.Value:
-    return b.div(b.sub(iv, lower), step)
 
 
 def parallel_like(node: Node, env: Environment) -> tuple[ir.Operation, ir.Block]:

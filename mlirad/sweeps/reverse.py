@@ -14,6 +14,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
+from mlirad.ir.box import Bounds
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
@@ -285,11 +286,11 @@ class Reverse:
         initial = [self._or_zero(results[k], a) for k, a in zip(active, carried)] + [
             self._zero(v) for v in outside
         ]
-        lower, upper, step = (env[v] for v in node.operands[:3])
+        bounds = Bounds(*(env[v] for v in node.operands[:3]))
         forwards = any_order(self.graph, self.activity, self.needed, node)
         trips = self.recompute.trips[node]
-        bounds = (lower, upper, step) if forwards else (b.index(0), trips, b.index(1))
-        op = b.for_loop(*bounds, initial)
+        run = bounds if forwards else Bounds(b.index(0), trips, b.index(1))
+        op = b.for_loop(*run, initial)
         block = op.regions[0].blocks[0]
         with ir.InsertionPoint(block):
             counter = block.arguments[0]
@@ -298,7 +299,7 @@ class Reverse:
                 scope[body.arguments[0]] = counter
             else:
                 trip = b.sub(b.sub(trips, b.index(1)), counter)
-                scope[body.arguments[0]] = b.add(lower, b.mul(trip, step))
+                scope[body.arguments[0]] = bounds.value(trip)
                 if node in self.needed.redone:
                     self.undo.undo_iteration(node, trip)
                 self._pop_history(body.arguments, trip, scope)

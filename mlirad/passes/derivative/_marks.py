@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
-from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import shown_array, shown_place
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
@@ -156,11 +157,11 @@ class Marks:
         """The number of the iteration around an access."""
         loop = _parallel_loop(op)
         extents, _ = box_size(loop)
-        rank = len(extents)
         number = b.index(0)
-        for axis, index in enumerate(loop.regions[0].blocks[0].arguments):
-            trip = b.div(b.sub(index, loop.operands[axis]), loop.operands[2 * rank + axis])
-            number = b.add(b.mul(number, extents[axis]), trip)
+        for bounds, extent, index in zip(
+            bounds_of(loop), extents, loop.regions[0].blocks[0].arguments
+        ):
+            number = b.add(b.mul(number, extent), bounds.trip(index))
         return b.make("arith.index_cast", self.type, [b.add(number, b.index(1))])
 
     def _fail(self, node: Node, op: ir.Operation, found: ir.Value) -> None:
@@ -208,14 +209,9 @@ def _is_sum(node: Node) -> bool:
 
 def _is_short(loop: ir.Operation) -> bool:
     """Whether the iterations of a loop are known to be few enough for 32 bits."""
-    operands = loop.operands
-    rank = len(loop.regions[0].blocks[0].arguments)
-    bounds = [
-        (constant_integer(operands[axis]), constant_integer(operands[rank + axis]))
-        for axis in range(rank)
-    ]
-    known = [high - low for low, high in bounds if low is not None and high is not None]
-    return len(known) == rank and prod(known) <= _MOST
+    trips = [span.trips for span in spans(loop)]
+    known = [count for count in trips if count is not None]
+    return len(known) == len(trips) and prod(known) <= _MOST
 
 
 def _parallel_loop(op: ir.Operation) -> ir.Operation:

@@ -16,6 +16,7 @@ from typing import NoReturn
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, located
@@ -87,7 +88,7 @@ class _Check:
 
 def _is_certain(node: Node, loop: Node) -> bool:
     """Whether an access runs in every iteration."""
-    return all(owner.has_trips for owner in node.owners_within(loop))
+    return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
 
 
 def _shown(iteration: Iteration) -> str:

@@ -1,6 +1,7 @@
 """Move loads that a serial loop repeats unchanged in front of it, where they are certain to run and
 to be in bounds."""
 
+from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
@@ -11,7 +12,6 @@ from mlirad.ir.walk import (
     at_end,
     before,
     block_operations,
-    constant_integer,
     functions,
     is_defined_in,
     operations,
@@ -44,7 +44,7 @@ def _hoist(loop: ir.Operation) -> None:
             loads.append(op)
     if not loads:
         return
-    if _runs(loop):
+    if certainly_runs(loop):
         for op in loads:
             op.move_before(loop)
         return
@@ -64,9 +64,3 @@ def _hoist(loop: ir.Operation) -> None:
         b.yield_([op.results[0] for op in loads])
     with at_end(otherwise, loop.location):
         b.yield_([b.number(0, op.results[0].type) for op in loads])
-
-
-def _runs(loop: ir.Operation) -> bool:
-    """Whether a loop certainly has an iteration."""
-    low, high = constant_integer(loop.operands[0]), constant_integer(loop.operands[1])
-    return low is not None and high is not None and low < high

@@ -9,6 +9,7 @@ cheaper. Only the axes that move with the loop are copied: `f[t, a] += ...` copi
 from math import prod
 
 from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.ir import build as b
@@ -18,7 +19,6 @@ from mlirad.ir.walk import (
     Array,
     accesses,
     before,
-    constant_integer,
     enclosing,
     functions,
     has_uses,
@@ -28,7 +28,6 @@ from mlirad.ir.walk import (
 )
 
 LARGEST = 1 << 24  # bytes of all copies of one array
-UNKNOWN_TRIPS = 8
 
 REQUIRES = KERNELS
 
@@ -120,22 +119,16 @@ def _is_fixed(loop: ir.Operation, forms: list[Linear[ir.Value]]) -> bool:
 
 def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
     """How many updates the loop makes, as far as trip counts are known."""
-    rank = len(loop.regions[0].blocks[0].arguments)
-    trips = prod(_trips(loop.operands[a], loop.operands[rank + a]) for a in range(rank))
+    trips = prod(span.expected_trips for span in spans(loop))
     total = 0
     for op in group:
         count, parent = trips, enclosing(op)
         while parent != loop:
             if parent.name == "scf.for":
-                count *= _trips(parent.operands[0], parent.operands[1])
+                count *= spans(parent)[0].expected_trips
             parent = enclosing(parent)
         total += count
     return total
-
-
-def _trips(low: ir.Value, high: ir.Value) -> int:
-    first, last = constant_integer(low), constant_integer(high)
-    return UNKNOWN_TRIPS if first is None or last is None else max(0, last - first)
 
 
 def _add_up(

@@ -9,6 +9,7 @@ the index must be one-to-one in all axes.
 """
 
 from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir.build import integer_type
@@ -18,7 +19,6 @@ from mlirad.ir.walk import (
     Array,
     accesses,
     array_root,
-    constant_integer,
     functions,
     has_uses,
     is_defined_in,
@@ -76,17 +76,10 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
 
 def _chunk_axis(loop: ir.Operation, threads: int) -> int:
     """The first axis, unless it is known to be too short to share and another is longer."""
-    rank = len(loop.regions[0].blocks[0].arguments)
-    extents = []
-    for axis in range(rank):
-        low, high = (
-            constant_integer(loop.operands[axis]),
-            constant_integer(loop.operands[rank + axis]),
-        )
-        extents.append(None if low is None or high is None else high - low)
+    extents = [span.trips for span in spans(loop)]
     first = extents[0]
     known = [e for e in extents if e is not None]
-    if first is None or first >= 4 * threads or len(known) < rank:
+    if first is None or first >= 4 * threads or len(known) < len(extents):
         return 0
     return extents.index(max(known))
 

@@ -6,6 +6,7 @@ the threads in order.
 from dataclasses import dataclass, field
 from math import prod
 
+from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
@@ -30,7 +31,6 @@ from mlirad.ir.walk import (
 )
 
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
-UNKNOWN_TRIPS = 8
 
 REQUIRES = KERNELS
 
@@ -117,6 +117,7 @@ class _Split:
         operands = list(loop.operands)
         self.lower, self.upper = operands[: self.rank], operands[self.rank : 2 * self.rank]
         self.steps = operands[2 * self.rank : 3 * self.rank]
+        self.spans = spans(loop)
         self.reductions = self._find_reductions()
 
     def _find_reductions(self) -> list[_Reduction]:
@@ -286,7 +287,7 @@ class _Split:
         low, high = self.lower[self.axis], self.upper[self.axis]
         types = [r.type for r in self.reductions]
         cost = self._cost()
-        trips = _known_difference(low, high)
+        trips = self.spans[self.axis].trips
         if self.threads == 1 or (trips is not None and trips * cost < self.worth):
             return self._serially(low, high, arguments)
         if trips is not None:
@@ -354,12 +355,8 @@ class _Split:
         """The operations of an iteration along the axis; a fixed number where the order of a sum
         must be that of every other mode, whose loops hold more or less beside it."""
         if any(reduction.is_exact for reduction in self.reductions):
-            return UNKNOWN_TRIPS
-        others = [
-            _known_difference(self.lower[a], self.upper[a]) or UNKNOWN_TRIPS
-            for a in range(self.rank)
-            if a != self.axis
-        ]
+            return UNKNOWN
+        others = [span.expected_trips for axis, span in enumerate(self.spans) if axis != self.axis]
         return max(1, _block_cost(self.body) * prod(others))
 
 
@@ -368,16 +365,11 @@ def _block_cost(block: ir.Block) -> int:
     for op in block_operations(block):
         inner = sum(_block_cost(inner) for region in op.regions for inner in region.blocks)
         if op.name == "scf.for":
-            inner *= _known_difference(op.operands[0], op.operands[1]) or UNKNOWN_TRIPS
+            inner *= spans(op)[0].expected_trips
         elif op.name == "scf.while":
-            inner *= UNKNOWN_TRIPS
+            inner *= UNKNOWN
         total += 1 + inner + (10 if op.name.startswith("math.") else 0)
     return min(total, 1 << 30)
-
-
-def _known_difference(low: ir.Value, high: ir.Value) -> int | None:
-    first, last = constant_integer(low), constant_integer(high)
-    return None if first is None or last is None else max(0, last - first)
 
 
 def _is_rematerialised(value: ir.Value) -> bool:

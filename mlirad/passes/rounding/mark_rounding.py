@@ -13,12 +13,13 @@ with them as it likes.
 from __future__ import annotations
 
 from mlirad.analysis.activity import flows
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
-from mlirad.ir.walk import Array, constant_integer, functions
+from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
 
@@ -194,8 +195,8 @@ class _Marking:
 
     def _is_short(self, loop: Node, trips: int = _SHORT) -> bool:
         """Whether a loop has so few trips that its sums gain nothing from another order."""
-        low, high = (constant_integer(loop.op.operands[k]) for k in (0, 1))
-        return low is not None and high is not None and high - low <= trips
+        known = spans(loop.op)[0].trips
+        return known is not None and known <= trips
 
     def _chain(self, loop: Node, argument: int, last: int) -> set[Node]:
         """The steps from a carried value to what the next iteration gets; none where it is used in

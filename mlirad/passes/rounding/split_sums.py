@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.rounding import EXACT, LANES
 from mlirad.ir.walk import (
@@ -127,7 +128,7 @@ def _numbers(value: int) -> ir.Attribute:
 
 def _split(loop: ir.Operation, sums: list[_Sum]) -> None:
     body = loop.regions[0].blocks[0]
-    first, step = loop.operands[0], loop.operands[2]
+    bounds = bounds_of(loop)[0]
     with before(loop):
         for one in sums:
             one.keep(one.zeros())
@@ -135,7 +136,7 @@ def _split(loop: ir.Operation, sums: list[_Sum]) -> None:
             loop.operands[0] = _Lanes(loop, sums).run()
     for one in sums:
         with before(one.step):
-            one.add_in_place(b.div(b.sub(body.arguments[0], first), step))
+            one.add_in_place(bounds.trip(body.arguments[0]))
     with before(_after(loop)):
         for one in sums:
             loop.results[one.position].replace_all_uses_with(one.total())
@@ -168,10 +169,9 @@ class _Lanes:
 
     def run(self) -> ir.Value:
         """Emit the loop, and write its lanes; where the other trips begin."""
-        low, high = self.loop.operands[0], self.loop.operands[1]
-        width = b.index(_WIDTH)
-        span = b.make("arith.maxsi", b.index_type(), [b.sub(high, low), b.index(0)])
-        last = b.add(low, b.mul(b.div(span, width), width))
+        bounds, width = bounds_of(self.loop)[0], b.index(_WIDTH)
+        low = bounds.lower
+        last = b.add(low, b.mul(b.div(bounds.trips(), width), width))
         op = b.for_loop(low, last, width, [one.zeros() for one in self.sums])
         block = op.regions[0].blocks[0]
         with ir.InsertionPoint(block):

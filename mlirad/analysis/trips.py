@@ -1,0 +1,68 @@
+"""What is known, while compiling, of how often loops run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mlirad.bindings import ir
+from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
+from mlirad.ir.walk import constant_integer
+
+UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
+
+
+class Span(NamedTuple):
+    """The values of one index of a loop: from `low` up to `high`, which it does not reach; None
+    where not known."""
+
+    low: int | None
+    high: int | None
+    step: int | None
+
+    @property
+    def length(self) -> int | None:
+        """The distance between the bounds; 0 where there is no value between them."""
+        return None if self.low is None or self.high is None else max(0, self.high - self.low)
+
+    @property
+    def trips(self) -> int | None:
+        """How many values there are."""
+        length = self.length
+        return None if length is None or self.step is None else -(-length // self.step)
+
+    @property
+    def expected_trips(self) -> int:
+        """How many values there are, or a guess."""
+        trips = self.trips
+        return UNKNOWN if trips is None else trips
+
+    @property
+    def runs(self) -> bool:
+        """Whether there certainly is a value."""
+        return bool(self.length)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there certainly is one value, and no other."""
+        length = self.length
+        return length is not None and 0 < length <= (self.step or 1)
+
+
+def spans(loop: ir.Operation) -> list[Span]:
+    """What is known of the indices of a `for` or a parallel loop."""
+    return [_span(bounds) for bounds in bounds_of(loop)]
+
+
+def _span(bounds: Bounds) -> Span:
+    return Span(*map(constant_integer, bounds))
+
+
+def span_of(index: ir.Value) -> Span | None:
+    """What is known of an index of a loop; None for other values."""
+    bounds = bounds_of_index(index)
+    return None if bounds is None else _span(bounds)
+
+
+def certainly_runs(op: ir.Operation) -> bool:
+    """Whether an operation is a `for` that is known to run at least once."""
+    return op.name == "scf.for" and spans(op)[0].runs
