@@ -14,20 +14,15 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
+from mlirad.frontend.python.elementary import *
 from mlirad.frontend.python.functions import (
     abs,
-    acos,
-    asin,
-    atan2,
     bit_cast,
     bit_not,
     bit_shr,
     cast,
     ceil,
-    cos,
-    exp,
     floor,
-    log,
     logical_and,
     logical_not,
     logical_or,
@@ -42,10 +37,6 @@ from mlirad.frontend.python.functions import (
     round,
     rsqrt,
     select,
-    sin,
-    sqrt,
-    tan,
-    tanh,
     zero,
 )
 from mlirad.frontend.python.specials import (

@@ -16,59 +16,15 @@ from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import integer_division as division
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.python.elementary import *  # noqa: F403 - part of the namespace
+from mlirad.frontend.python.elementary import cos, log, mapped, on_floats, rsqrt, sqrt  # noqa: F401
 from mlirad.frontend.python.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import DataType, TypeLike, promote, resolve, u1
 
-
-def _mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
-    """Apply a scalar function, elementwise as soon as one argument has entries."""
-    for argument in arguments:
-        if isinstance(argument, Elementwise):
-            return argument.map_with(function, *arguments)
-    return function(*arguments)
-
-
-def _on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callable[..., Any]:
-    """A function of `count` floats; integers are converted to the default float type first."""
-
-    def scalar(*arguments: Scalar) -> Scalar:
-        if not in_kernel() and not builtins.any(isinstance(a, Expr) for a in arguments):
-            return python(*arguments)
-        dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
-        if not dtype.is_float:
-            dtype = current().default_fp
-        return Expr(
-            emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype
-        )
-
-    def function(*arguments: Operand) -> Any:
-        if len(arguments) != count:
-            raise TaichiTypeError(
-                f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
-                f"{len(arguments)}"
-            )
-        return _mapped(scalar, *arguments)
-
-    function.__name__ = name.split(".")[1]
-    function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
-    return function
-
-
-sin = _on_floats("math.sin", math.sin)
-cos = _on_floats("math.cos", math.cos)
-tan = _on_floats("math.tan", math.tan)
-asin = _on_floats("math.asin", math.asin)
-acos = _on_floats("math.acos", math.acos)
-atan2 = _on_floats("math.atan2", math.atan2, 2)
-tanh = _on_floats("math.tanh", math.tanh)
-exp = _on_floats("math.exp", math.exp)
-log = _on_floats("math.log", math.log)
-sqrt = _on_floats("math.sqrt", math.sqrt)
-rsqrt = _on_floats("math.rsqrt", lambda x: 1.0 / math.sqrt(x))
-_floor = _on_floats("math.floor", math.floor)
-_ceil = _on_floats("math.ceil", math.ceil)
-_round = _on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
+_floor = on_floats("math.floor", math.floor)
+_ceil = on_floats("math.ceil", math.ceil)
+_round = on_floats("math.round", lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1))
 
 
 def _rounding(function: Callable[[Operand], Any], name: str) -> Callable[..., Any]:
@@ -88,17 +44,17 @@ round = _rounding(_round, "round")
 
 def zero(value: Operand) -> Any:
     """The zero of the type and shape of a value."""
-    return _mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
+    return mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
 
 
 def one(value: Operand) -> Any:
     """The one of the type and shape of a value."""
-    return _mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
+    return mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
 
 
 def abs(value: Operand) -> Any:
     """Absolute value; its derivative at 0 is 0."""
-    return _mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
+    return mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
 
 
 def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
@@ -108,7 +64,7 @@ def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
 
 def cast(value: Operand, dtype: TypeLike) -> Any:
     """Convert to a scalar type, elementwise."""
-    return _mapped(lambda v: _cast(v, dtype), value)
+    return mapped(lambda v: _cast(v, dtype), value)
 
 
 def _cast(value: Scalar, dtype: TypeLike) -> Any:
@@ -152,7 +108,7 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
         return reduce(function, arguments[0].entries)
     if len(arguments) == 1 and isinstance(arguments[0], list | tuple):
         arguments = tuple(arguments[0])
-    return reduce(lambda a, b: _mapped(function, a, b), arguments)
+    return reduce(lambda a, b: mapped(function, a, b), arguments)
 
 
 def max(*arguments: Operand) -> Any:
@@ -187,12 +143,12 @@ def select(condition: Operand, left: Operand, right: Operand) -> Any:
             return ex.select(test, a, b)
         return a if test else b
 
-    return _mapped(scalar, condition, left, right)
+    return mapped(scalar, condition, left, right)
 
 
 def logical_not(value: Operand) -> Any:
     """`not value`, elementwise."""
-    return _mapped(ex.logical_not, value)
+    return mapped(ex.logical_not, value)
 
 
 def bit_not(value: Expr | int | Elementwise) -> Any:
@@ -202,12 +158,12 @@ def bit_not(value: Expr | int | Elementwise) -> Any:
 
 def logical_and(left: Operand, right: Operand) -> Any:
     """`left and right` without short circuit, elementwise."""
-    return _mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
+    return mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
 
 
 def logical_or(left: Operand, right: Operand) -> Any:
     """`left or right` without short circuit, elementwise."""
-    return _mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
+    return mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
 def bit_shr(left: Scalar, right: Scalar) -> Any:
@@ -219,12 +175,12 @@ def bit_shr(left: Scalar, right: Scalar) -> Any:
 
 def raw_div(left: Operand, right: Operand) -> Any:
     """Division of C: integers are truncated towards zero; by 0, 0."""
-    return _mapped(_raw("divf", division.raw_quotient), left, right)
+    return mapped(_raw("divf", division.raw_quotient), left, right)
 
 
 def raw_mod(left: Operand, right: Operand) -> Any:
     """Remainder of C: the sign of the dividend; of integers by 0, 0."""
-    return _mapped(_raw("remf", division.raw_remainder), left, right)
+    return mapped(_raw("remf", division.raw_remainder), left, right)
 
 
 def _raw(
@@ -242,12 +198,12 @@ def _raw(
 
 def clz(value: Operand) -> Any:
     """Zero bits before the highest one, elementwise."""
-    return _mapped(lambda v: _bits("math.ctlz", v), value)
+    return mapped(lambda v: _bits("math.ctlz", v), value)
 
 
 def popcnt(value: Operand) -> Any:
     """Bits that are one, elementwise."""
-    return _mapped(lambda v: _bits("math.ctpop", v), value)
+    return mapped(lambda v: _bits("math.ctpop", v), value)
 
 
 def _bits(name: str, value: Scalar) -> Expr:
@@ -264,14 +220,14 @@ def _bits(name: str, value: Scalar) -> Expr:
 
 def isnan(value: Operand) -> Any:
     """Whether a float is NaN, elementwise."""
-    return _mapped(
+    return mapped(
         lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value
     )
 
 
 def isinf(value: Operand) -> Any:
     """Whether a float is infinite, elementwise."""
-    return _mapped(
+    return mapped(
         lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value
     )
 
@@ -282,7 +238,7 @@ def _float_class(name: str, value: Expr) -> Expr:
 
 def sign(value: Operand) -> Any:
     """-1, 0 or 1, elementwise."""
-    return _mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
+    return mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
 
 
 def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) -> Any:

@@ -6,29 +6,20 @@ import math as _math
 from typing import Any
 
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.elementary import *  # noqa: F403 - part of the namespace
 from mlirad.frontend.python.functions import (  # noqa: F401 - part of the namespace
     abs,
-    acos,
-    asin,
-    atan2,
     ceil,
     clz,
-    cos,
-    exp,
     floor,
     isinf,
     isnan,
-    log,
     max,
     min,
     popcnt,
     pow,
     round,
     sign,
-    sin,
-    sqrt,
-    tan,
-    tanh,
 )
 from mlirad.lang.math.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
 from mlirad.lang.math.transforms3d import (  # noqa: F401

@@ -1,0 +1,66 @@
+"""Functions of floats, each one op of the math dialect: elementwise on vectors and matrices, the
+same in kernels and in Python scope. What is listed in `__all__` is public, as `ti.sin` and as
+`ti.math.sin`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
+from mlirad.frontend.python.matrix_operators import Elementwise, Operand
+from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.types import promote
+
+__all__ = ["acos", "asin", "atan2", "cos", "exp", "log", "sin", "sqrt", "tan", "tanh"]
+
+
+def mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
+    """Apply a scalar function, elementwise as soon as one argument has entries."""
+    for argument in arguments:
+        if isinstance(argument, Elementwise):
+            return argument.map_with(function, *arguments)
+    return function(*arguments)
+
+
+def on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callable[..., Any]:
+    """A function of `count` floats; integers are converted to the default float type first."""
+
+    def scalar(*arguments: Scalar) -> Scalar:
+        if not in_kernel() and not any(isinstance(a, Expr) for a in arguments):
+            return python(*arguments)
+        dtype = reduce(promote, [ex.dtype_of(a) for a in arguments])
+        if not dtype.is_float:
+            dtype = current().default_fp
+        return Expr(
+            emit(name, mlir_type(dtype), [ex.cast(a, dtype).value for a in arguments]), dtype
+        )
+
+    def function(*arguments: Operand) -> Any:
+        if len(arguments) != count:
+            raise TaichiTypeError(
+                f"{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
+                f"{len(arguments)}"
+            )
+        return mapped(scalar, *arguments)
+
+    function.__name__ = name.split(".")[1]
+    function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
+    return function
+
+
+sin = on_floats("math.sin", math.sin)
+cos = on_floats("math.cos", math.cos)
+tan = on_floats("math.tan", math.tan)
+asin = on_floats("math.asin", math.asin)
+acos = on_floats("math.acos", math.acos)
+atan2 = on_floats("math.atan2", math.atan2, 2)
+tanh = on_floats("math.tanh", math.tanh)
+exp = on_floats("math.exp", math.exp)
+log = on_floats("math.log", math.log)
+sqrt = on_floats("math.sqrt", math.sqrt)
+rsqrt = on_floats("math.rsqrt", lambda x: 1.0 / math.sqrt(x))
