@@ -227,6 +227,8 @@ class Finiteness:
             return False
         if any(self._divides(node, argument) for argument in term.arguments):
             return True
+        if term.name == "math.exp":
+            return not _is_minus_a_square(term.arguments[0])
         if term.name != "arith.divf":
             return term.name in _POLES
         divisor = term.arguments[1]
@@ -236,6 +238,16 @@ class Finiteness:
             isinstance(divisor, Operand)
             and self.intervals.is_away_from_zero(node.operands[divisor.position])
         )
+
+
+def _is_minus_a_square(term: Term) -> bool:
+    """Whether a term is never above 0 by its form, so that its exponential is at most 1."""
+    square = term.arguments[0] if isinstance(term, Apply) and term.name == "arith.negf" else None
+    return (
+        isinstance(square, Apply)
+        and square.name == "arith.mulf"
+        and square.arguments[0] == square.arguments[1]
+    )
 
 
 INFINITE = "field.infinite"
