@@ -118,6 +118,9 @@ class Intervals:
     def _unit(self, node: Node) -> Interval:
         return -1.0 - _SLACK, 1.0 + _SLACK
 
+    def _up_to_two(self, node: Node) -> Interval:
+        return 0.0, 2.0 + 2.0 * _SLACK
+
 
 def _sum(a: float, b: float, side: float) -> float:
     """A bound of a sum, moved outwards by what rounding may do where the summands cancel."""
@@ -158,4 +161,6 @@ _RULES: dict[str, Callable[[Intervals, Node], Interval]] = {
     "math.sin": Intervals._unit,
     "math.cos": Intervals._unit,
     "math.tanh": Intervals._unit,
+    "math.erf": Intervals._unit,
+    "math.erfc": Intervals._up_to_two,
 }

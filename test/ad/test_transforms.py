@@ -142,6 +142,8 @@ RULES = {
     "asin": ti.asin,
     "acos": ti.acos,
     "tanh": ti.tanh,
+    "erf": ti.erf,
+    "erfc": ti.math.erfc,
     "exp": ti.exp,
     "log": ti.log,
     "sqrt": ti.sqrt,

@@ -20,6 +20,8 @@ UNARY = {
     "math.sin": math.sin,
     "math.cos": math.cos,
     "math.tanh": math.tanh,
+    "math.erf": math.erf,
+    "math.erfc": math.erfc,
 }
 BINARY = {
     "arith.addf": lambda a, b: a + b,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special
 
 import mlirad as ti
 
@@ -182,6 +183,8 @@ UNARY = {
     "asin": np.arcsin,
     "acos": np.arccos,
     "tanh": np.tanh,
+    "erf": special.erf,
+    "erfc": special.erfc,
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,

@@ -91,6 +91,8 @@ def functions(dtype: Any) -> Make:
                     + ti.log(v)
                     + v**2.5
                     + ti.tanh(v)
+                    + ti.erf(v)
+                    + ti.erfc(v)
                     + ti.atan2(v, 0.1)
                     + ti.sqrt(v)
                     + ti.floor(v)

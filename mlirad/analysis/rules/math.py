@@ -1,7 +1,22 @@
 """Derivatives of the math dialect: one term for each operand, None where the derivative is zero
 everywhere."""
 
-from mlirad.analysis.rules.terms import Term, cos, log, power, r, sin, sqrt, t, where, x, y
+from math import pi
+
+from mlirad.analysis.rules.terms import (
+    Term,
+    cos,
+    function,
+    log,
+    power,
+    r,
+    sin,
+    sqrt,
+    t,
+    where,
+    x,
+    y,
+)
 from mlirad.ir.build import OEQ, OGT, OLT
 
 # d(x**p)/dx = p x**(p-1), and 0 for p = 0 at x = 0 too (where this is the case for both, lest its
@@ -12,6 +27,8 @@ _POWER = (
     where(OEQ, x, 0.0, 0.0, t * (r * log(x))),
 )
 
+_BELL = function("math.exp")(-(x * x)) * (2.0 * pi**-0.5)
+
 RULES: dict[str, tuple[Term | None, ...]] = {
     "math.sin": (t * cos(x),),
     "math.cos": (-(t * sin(x)),),
@@ -21,6 +38,8 @@ RULES: dict[str, tuple[Term | None, ...]] = {
     "math.atan": (t / (x * x + 1.0),),
     "math.atan2": ((t * y) / (x * x + y * y), -((t * x) / (x * x + y * y))),
     "math.tanh": (t * (1.0 - r * r),),
+    "math.erf": (t * _BELL,),
+    "math.erfc": (-(t * _BELL),),
     "math.exp": (t * r,),
     "math.log": (t / x,),
     "math.sqrt": ((t * 0.5) / r,),

@@ -16,7 +16,20 @@ from mlirad.frontend.python.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import promote
 
-__all__ = ["acos", "asin", "atan2", "cos", "exp", "log", "sin", "sqrt", "tan", "tanh"]
+__all__ = [
+    "acos",
+    "asin",
+    "atan2",
+    "cos",
+    "erf",
+    "erfc",
+    "exp",
+    "log",
+    "sin",
+    "sqrt",
+    "tan",
+    "tanh",
+]
 
 
 def mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
@@ -60,6 +73,8 @@ asin = on_floats("math.asin", math.asin)
 acos = on_floats("math.acos", math.acos)
 atan2 = on_floats("math.atan2", math.atan2, 2)
 tanh = on_floats("math.tanh", math.tanh)
+erf = on_floats("math.erf", math.erf)
+erfc = on_floats("math.erfc", math.erfc)
 exp = on_floats("math.exp", math.exp)
 log = on_floats("math.log", math.log)
 sqrt = on_floats("math.sqrt", math.sqrt)
