@@ -82,6 +82,21 @@ class ArrayBuffer:
             return self.owner.elements
         return program().executor.memory.given(self.array())
 
+    def adjoint(self) -> ArrayBuffer:
+        """Its gradient. Raises TaichiRuntimeError where it has none."""
+        if self.grad is None:
+            raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
+        return self.grad
+
+    def tangent(self, number: int) -> ArrayBuffer:
+        """Its tangents in one direction. Raises TaichiRuntimeError for an array that is no ndarray
+        of ours."""
+        if not isinstance(self.owner, Ndarray):
+            raise TaichiRuntimeError(
+                f"a {type(self.owner).__name__} has no tangents: forward mode takes ti.ndarray"
+            )
+        return array_buffer(self.owner.tangent(number), "", False)
+
     def array(self) -> np.ndarray[Any, Any]:
         """The elements, as a view."""
         if isinstance(self.owner, Ndarray):
@@ -203,16 +218,6 @@ def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
-
-
-def dual_buffers(buffer: ArrayBuffer, count: int) -> list[ArrayBuffer]:
-    """The tangents of an array argument. Raises TaichiRuntimeError for an array that is no ndarray
-    of ours."""
-    if not isinstance(buffer.owner, Ndarray):
-        raise TaichiRuntimeError(
-            f"a {type(buffer.owner).__name__} has no tangents: forward mode takes ti.ndarray"
-        )
-    return [array_buffer(buffer.owner.tangent(number), "", False) for number in range(count)]
 
 
 def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:

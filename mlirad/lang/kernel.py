@@ -13,7 +13,6 @@ from mlirad.dialect import context
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import (
     TaichiCompilationError,
-    TaichiRuntimeError,
     TaichiRuntimeTypeError,
     TaichiSyntaxError,
     TaichiTypeError,
@@ -259,26 +258,23 @@ class Kernel:
                 if variant.kernel.results:
                     recorder.result(self, variant, buffers)
             else:
-                found = variant.launch(PRIMAL, flat_values(values, buffers, variant, reverse=False))
+                found = variant.launch(PRIMAL, values, buffers)
             for position, buffer in enumerate(buffers):
                 if buffer.back is not None and position in variant.written_arrays():
                     buffer.back()
             if self._ready is None:
                 self._note_ready(variant)
             return found
-        arrays = [number for number, value in enumerate(values) if value is _ARRAY]
-        variant.check_unwritten(
-            flat_values(values, buffers, variant, reverse=False),
-            dict(zip(arrays, [buffer.address for buffer in buffers])),
-        )
-        variant.launch_reverse_alone(flat_values(values, buffers, variant, reverse=True))
+        variant.check_unwritten(values, buffers)
+        variant.launch_reverse_alone(values, buffers)
         variant.launched_at = RECORDED
         return None
 
     def prepare(
         self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Variant, list[Any], list[arg.ArrayBuffer]]:
-        """The variant for some arguments, and the arguments as a launch passes them.
+        """The variant for some arguments, and what a launch passes: a value for each argument of
+        the kernel's function, None in the place of an array, and the arrays.
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
         """
@@ -322,7 +318,7 @@ class Kernel:
             elif p.kind == arg.MATRIX:
                 values += arg.matrix_entries(v, p, arg.scalar_dtype(p, current.config))
             elif p.kind == arg.NDARRAY and p.name not in same:
-                values.append(_ARRAY)
+                values.append(None)
         return variant, values, [buffer for name, buffer in arrays.items() if name not in same]
 
     def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -446,72 +442,6 @@ def _takes(args: tuple[Any, ...], ranges: Sequence[tuple[type, float, float]]) -
         if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
             return False
     return not in_kernel()
-
-
-_ARRAY = object()
-
-
-def flat_values(
-    values: Sequence[Any],
-    buffers: Sequence[arg.ArrayBuffer],
-    variant: Variant,
-    *,
-    reverse: bool,
-    tangents: int = 0,
-) -> Sequence[Any]:
-    """Arguments in the order of the lowered kernel: arrays as pointer and open extents, then
-    gradients, then tangents.
-
-    Raises TaichiRuntimeError for an array that should have a gradient and has none.
-    """
-    if not buffers:
-        return values
-    flat: list[Any] = []
-    arrays = iter(enumerate(buffers))
-    for value in values:
-        if value is not _ARRAY:
-            flat.append(value)
-            continue
-        position, buffer = next(arrays)
-        flat += _array_values(buffer, variant, position)
-    if reverse:
-        for position, buffer in enumerate(buffers):
-            if variant.array_needs_grad[position]:
-                if buffer.grad is None:
-                    raise TaichiRuntimeError(
-                        "an array argument without a gradient in a reverse launch"
-                    )
-                flat += _array_values(buffer.grad, variant, position)
-    carriers = (
-        [(k, buffer) for k, buffer in enumerate(buffers) if variant.array_needs_grad[k]]
-        if tangents
-        else []
-    )
-    for position, dual in _duals(carriers, tangents) + (
-        _duals(_gradients(carriers), tangents) if reverse else []
-    ):
-        flat += _array_values(dual, variant, position)
-    return flat
-
-
-def _gradients(
-    carriers: Sequence[tuple[int, arg.ArrayBuffer]],
-) -> list[tuple[int, arg.ArrayBuffer]]:
-    return [(position, buffer.grad) for position, buffer in carriers if buffer.grad is not None]
-
-
-def _duals(
-    carriers: Sequence[tuple[int, arg.ArrayBuffer]], count: int
-) -> list[tuple[int, arg.ArrayBuffer]]:
-    return [
-        (position, dual)
-        for position, buffer in carriers
-        for dual in arg.dual_buffers(buffer, count)
-    ]
-
-
-def _array_values(buffer: arg.ArrayBuffer, variant: Variant, position: int) -> list[Any]:
-    return [buffer.address, *buffer.dims[: variant.array_ranks[position]]]
 
 
 def _return_type(declared: Any) -> Any:

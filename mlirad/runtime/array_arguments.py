@@ -8,6 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.frontend.python.kernel import KernelModule
+from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.walk import functions
 
 
@@ -31,11 +32,11 @@ def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelMod
     with context(), kernel.module.operation.location:
         module = copy_of(kernel.module)
         function = functions(module.operation)[0]
-        marks = list(ir.ArrayAttr(function.attributes["arg_attrs"]))
+        marks = parameter_attributes(function)
         for number, position in array_positions(kernel).items():
             if arrays[position].needs_grad:
-                marks[number] = ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()})
-        function.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+                marks[number]["field.needs_grad"] = ir.UnitAttr.get()
+        function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, marks)))
     return replace(kernel, module=module, arrays=tuple(arrays))
 
 

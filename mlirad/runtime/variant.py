@@ -17,6 +17,7 @@ from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, Taic
 from mlirad.frontend.python.kernel import KernelModule
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
+from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import accesses, functions
 from mlirad.passes.derivative.keep_launch import launches
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
@@ -25,8 +26,7 @@ from mlirad.pipeline.stages.cuda import cuda_stages
 from mlirad.pipeline.stages.derivation import NORMALISE
 from mlirad.pipeline.stages.stage import Stage, join
 from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
-from mlirad.runtime.executor.cpu import parameters_of
-from mlirad.runtime.executor.executor import Code, Located, Lowered
+from mlirad.runtime.executor.executor import Code, Located, Lowered, PassedArray
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
 from mlirad.runtime.poles import mark_infinite
@@ -79,7 +79,6 @@ class Variant:
         self._flows: Flows | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
-        self.array_ranks = [array.ndim for array in kernel.arrays]
         self.array_needs_grad = [
             array.needs_grad and array.dtype.is_float for array in kernel.arrays
         ]
@@ -181,7 +180,7 @@ class Variant:
                 ]
             if mode == REVERSE:
                 self._footprints = read_footprints(module, self.kernel.name)
-            parameters = parameters_of(module, self.kernel.name)
+            signature = signature_of(module.operation, self.kernel.name)
             may_collide = any(
                 "grad.collisions" in function.attributes for function in functions(module.operation)
             )
@@ -189,7 +188,7 @@ class Variant:
         checks = mode.is_check
         failure = TaichiRuntimeError if checks else TaichiAssertionError
         name, results = self.kernel.name, self.kernel.results
-        kernel = Lowered(module, name, parameters, results, messages, failure)
+        kernel = Lowered(module, name, signature, results, messages, failure)
         return _Lowered(kernel, may_collide)
 
     def footprints(self) -> Footprints:
@@ -247,9 +246,7 @@ class Variant:
         if found is None:
             lowered = self._lower(mode)
             with context():
-                found = self.program.executor.compile(
-                    lowered.kernel, self._memory, self.program.config
-                )
+                found = self.program.executor.compile(lowered.kernel, self, self.program.config)
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
@@ -263,7 +260,8 @@ class Variant:
             return None
         return self.code(mode.collisions)
 
-    def _memory(self, symbol: str) -> Located:
+    def field(self, symbol: str) -> Located:
+        """The memory of a field of the kernel."""
         memory = self.program.fields.get(symbol)
         if memory is None:
             raise TaichiRuntimeError(
@@ -271,6 +269,10 @@ class Variant:
             )
         self.symbols.add(symbol)
         return memory
+
+    def check_bits(self, symbol: str) -> Located:
+        """A byte for each element of a field, of the calling thread."""
+        return self.program.check_bits(symbol)
 
     def forget(self, symbol: str) -> None:
         """Drop compiled code where it holds the address of a field that is gone."""
@@ -283,28 +285,32 @@ class Variant:
         for note in self.when_stale:
             note()
 
-    def launch(self, mode: Mode, values: Sequence[Any]) -> Any:
+    def launch(self, mode: Mode, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> Any:
         """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an
         index check failed."""
-        code = self.code(mode)
-        if code.checks:
-            values = [*values, *(self.program.check_bits(symbol).address for symbol in code.checks)]
-        return self.shaped(code.launch(values))
+        return self.shaped(self.code(mode).launch(values, arrays))
 
-    def reverse(self, derivative: Derivative, values: Sequence[Any]) -> None:
+    def reverse(
+        self,
+        derivative: Derivative,
+        values: Sequence[Any],
+        arrays: Sequence[PassedArray] = (),
+    ) -> None:
         """Run a reverse. Raises TaichiAssertionError where a check of it failed, TaichiRuntimeError
         where a field is gone."""
         if self.is_stale:
             raise TaichiRuntimeError(
                 f"kernel '{self.kernel.name}' uses a field of a destroyed tree"
             )
-        derivative.code.launch(values)
+        derivative.code.launch(values, arrays)
 
-    def check(self, check: Code | None, values: Sequence[Any]) -> None:
+    def check(
+        self, check: Code | None, values: Sequence[Any], arrays: Sequence[PassedArray] = ()
+    ) -> None:
         """Run a check, where there is one. Raises TaichiRuntimeError where two iterations meet in
         an element."""
         if check is not None:
-            check.launch(values)
+            check.launch(values, arrays)
 
     def explain(self) -> Explanation:
         """The reads that the reverse does again, with what becomes of them."""
@@ -422,22 +428,21 @@ class Variant:
                 parts.append(part)
         return parts
 
-    def check_unwritten(self, values: Sequence[Any], addresses: dict[int, int]) -> None:
+    def check_unwritten(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
         """Raise TaichiRuntimeError where Python wrote to what the reverse reads, since the launch
         that it belongs to.
 
-        That launch is the last one, where it had the same `values`; `addresses` are those of its
-        arrays, by the number of the argument.
+        That launch is the last one, where it had the same arguments.
         """
         written, since, code = self.program.written, self.launched_at, self.compiled.get(PRIMAL)
         if not any(at > since for at in list(written.values())) or (
-            code is not None and not code.ran_last_with(values)
+            code is not None and not code.ran_last_with(values, arrays)
         ):
             return
         for footprint in self.footprints().needed:
-            key = (
-                footprint.array if isinstance(footprint.array, str) else addresses[footprint.array]
-            )
+            key = footprint.array
+            if isinstance(key, int):
+                key = arrays[self.array_positions[key]].address
             if written.get(key, 0) > since:
                 name = f"'{key}'" if isinstance(key, str) else "an array argument"
                 raise TaichiRuntimeError(
@@ -447,7 +452,7 @@ class Variant:
                     "again, or use ti.ad.Tape, which keeps the values"
                 )
 
-    def launch_reverse_alone(self, values: Sequence[Any]) -> None:
+    def launch_reverse_alone(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> None:
         """Run the reverse without a tape. Raises TaichiRuntimeError where it needs one to put
         memory back."""
         if self.footprints().redone:
@@ -456,8 +461,8 @@ class Variant:
                 "use ti.ad.Tape, which keeps the values"
             )
         derivative = self.derivative(REVERSE)
-        self.check(derivative.check, values)
-        self.reverse(derivative, values)
+        self.check(derivative.check, values, arrays)
+        self.reverse(derivative, values, arrays)
 
     def shaped(self, found: tuple[Any, ...]) -> Any:
         """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or

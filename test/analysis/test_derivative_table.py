@@ -7,6 +7,7 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ from mlirad.dialect import context
 from mlirad.frontend.python import functions
 from mlirad.frontend.python.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
+from mlirad.lang.arguments import array_buffer
 from mlirad.lang.math import functions as mathematics
 from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.runtime.program import program
@@ -61,6 +63,7 @@ class TableEntry:
             )
             operands[0], types[0] = "%test", "i1"
         inputs.append(f"%y: !field.array<{target}, [-1]> {{field.needs_grad}}")
+        inputs = [labelled(number, text) for number, text in enumerate(inputs)]
         text = f"""
             func.func @entry({", ".join(inputs)}) {{
               %c0 = arith.constant 0 : index
@@ -88,7 +91,7 @@ class TableEntry:
     def values(self, points: list[np.ndarray]) -> np.ndarray:
         """The op at some points."""
         arrays = [p.astype(t) for p, t in zip([*points, points[0]], self.dtypes)]
-        self.variant.launch(PRIMAL, [v for a in arrays for v in (a.ctypes.data, len(a))])
+        self.variant.launch(PRIMAL, [], [array_buffer(a, "", False) for a in arrays])
         return arrays[-1]
 
     def gradients(self, points: list[np.ndarray]) -> list[np.ndarray]:
@@ -96,10 +99,18 @@ class TableEntry:
         arrays = [p.astype(t) for p, t in zip([*points, points[0]], self.dtypes)]
         adjoints = [np.zeros(len(a), a.dtype) for a in arrays]
         adjoints[-1][:] = 1
-        self.variant.launch(
-            REVERSE, [v for a in arrays + adjoints for v in (a.ctypes.data, len(a))]
-        )
+        buffers = [array_buffer(a, "", False) for a in arrays]
+        gradients = [array_buffer(a, "", False) for a in adjoints]
+        passed = [replace(one, grad=own) for one, own in zip(buffers, gradients)]
+        self.variant.launch(REVERSE, [], passed)
         return adjoints[:-1]
+
+
+def labelled(number: int, parameter: str) -> str:
+    """A parameter of a function, as text, with its label."""
+    name, _, rest = parameter.partition(" {")
+    attributes = f"field.argument = {number}" + (f", {rest[:-1]}" if rest else "")
+    return f"{name} {{{attributes}}}"
 
 
 def points_of(name: str) -> list[np.ndarray]:

@@ -13,15 +13,15 @@ import mlirad as ti
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir import build as b
+from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import at_end, before, block_operations, operations
-from mlirad.lang.kernel import flat_values
 from mlirad.pipeline.mode import parse_mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
 from mlirad.pipeline.stages.cuda import cuda_stages
 from mlirad.pipeline.stages.stage import join
-from mlirad.runtime.executor.cpu import CompiledKernel, parameters_of
-from mlirad.runtime.executor.executor import Located
+from mlirad.runtime.executor.cpu import CompiledKernel
+from mlirad.runtime.executor.executor import Located, Lowered
 from mlirad.runtime.memory.host import HostAllocation
 from mlirad.runtime.program import program
 
@@ -66,11 +66,15 @@ class Launches:
                     serialise(op)
             assert not [op for op in operations(module.operation) if op.name.startswith("field.")]
             name = self.variant.kernel.name
-            parameters = parameters_of(module, name)
+            signature = signature_of(module.operation, name)
             run_pipeline(module.operation, join([target_stage(fast_math=False)]))
-            self.code = CompiledKernel(module, name, parameters, self.memory, parallel=False)
+            self.code = CompiledKernel(Lowered(module, name, signature), self, parallel=False)
 
-    def memory(self, symbol: str) -> Located:
+    def check_bits(self, symbol: str) -> Located:
+        """Nothing is checked."""
+        raise KeyError(symbol)
+
+    def field(self, symbol: str) -> Located:
         """Where the host would have the GPU keep a field: what launches share starts with
         rubbish."""
         if not symbol.startswith(("$launch", "$results")):
@@ -81,9 +85,7 @@ class Launches:
 
     def run(self) -> None:
         """One launch after the other."""
-        self.code.launch(
-            flat_values(self.values, self.buffers, self.variant, reverse=self.mode == "reverse")
-        )
+        self.code.launch(self.values, self.buffers)
 
 
 def same_memory(arguments: tuple[Any, ...]) -> None:

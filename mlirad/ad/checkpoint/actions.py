@@ -19,7 +19,6 @@ from mlirad.ad.tape.versions import part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
@@ -106,7 +105,7 @@ class LaunchAlone(Action):
         """Launch it."""
         values, buffers = _checked(self.variant.kernel.name, arguments)
         tape.ledger.versions.note_buffers(buffers)
-        self.variant.launch(PRIMAL, flat_values(values, buffers, self.variant, reverse=False))
+        self.variant.launch(PRIMAL, values, buffers)
 
     record = replay
 

@@ -29,7 +29,6 @@ from mlirad.ad.tape.versions import Key, part
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import flat_values
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.footprints import Flow
@@ -183,7 +182,7 @@ class StepRecorder(Recorder):
         self.touched.note_launch(kernel, variant, values, shared)
         self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
         self.ledger.versions.note_buffers(buffers)
-        return variant.launch(PRIMAL, flat_values(values, buffers, variant, reverse=False))
+        return variant.launch(PRIMAL, values, buffers)
 
     def _named(self, buffers: Sequence[ArrayBuffer]) -> list[KnownArray]:
         """What flows call array arguments that were seen before."""

@@ -59,7 +59,7 @@ class Touched:
             self._note_fields(f"kernel '{kernel.__name__}'", found)
         if buffers:
             self.log.arrays.update({buffer.address: buffer for buffer in buffers})
-            self._note_arrays(f"kernel '{kernel.__name__}'", found, values, buffers)
+            self._note_arrays(f"kernel '{kernel.__name__}'", found, piece, buffers)
         if self.outer is not None:
             self.outer.note_launch(kernel, piece, values, buffers)
 
@@ -80,7 +80,7 @@ class Touched:
                     note(array, current.fields[array].view, f"field '{array}'", who, place)
 
     def _note_arrays(
-        self, who: str, found: Accesses, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+        self, who: str, found: Accesses, piece: Variant, buffers: Sequence[ArrayBuffer]
     ) -> None:
         for accesses, note in (
             (found.stored, self._note_stored),
@@ -90,7 +90,7 @@ class Touched:
             for array, place in accesses.items():
                 if isinstance(array, str):
                     continue
-                buffer = buffer_of(array, values, buffers)
+                buffer = buffer_of(array, piece, buffers)
                 if isinstance(buffer.owner, Ndarray) and buffer.owner.is_gradient:
                     raise self.error(
                         f"{who} uses the gradient of a ti.ndarray at {place}, which the reverse "

@@ -15,7 +15,6 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.pipeline.mode import Mode, with_tangents
@@ -65,9 +64,8 @@ class TangentRecorder(Recorder):
             [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
         )
         self.calls.append(kernel)
-        given = flat_values(values, buffers, variant, reverse=False, tangents=self.count)
-        variant.check(variant.collision_check(self._mode), given)
-        return variant.launch(self._mode, given)
+        variant.check(variant.collision_check(self._mode), values, buffers)
+        return variant.launch(self._mode, values, buffers)
 
     def replaced(
         self,

@@ -14,7 +14,6 @@ from mlirad.ad.tape.versions import Version, part
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
@@ -87,13 +86,10 @@ class Launch(Entry):
     def reverse(self) -> None:
         """Run its reverse."""
         variant = self.variant
-        values = flat_values(
-            self.values, self.buffers, variant, reverse=True, tangents=self.derivative.tangents
-        )
         if not self.is_checked:
-            variant.check(self.derivative.check, values)
+            variant.check(self.derivative.check, self.values, self.buffers)
             self.is_checked = True
-        variant.reverse(self.derivative, values)
+        variant.reverse(self.derivative, self.values, self.buffers)
 
     def may_write(self, array: Any) -> bool:
         """Whether it writes to an array."""
@@ -122,7 +118,7 @@ class Launch(Entry):
     def repeat(self) -> None:
         """Run it again at the present state."""
         buffers = [buffer.renewed() for buffer in self.given]
-        self.variant.launch(PRIMAL, flat_values(self.values, buffers, self.variant, reverse=False))
+        self.variant.launch(PRIMAL, self.values, buffers)
 
 
 @dataclass

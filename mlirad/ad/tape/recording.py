@@ -22,7 +22,6 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.kernel import flat_values
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.runtime.program import Program
@@ -143,9 +142,7 @@ class Recording(Recorder):
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
-        found = piece.launch(
-            mode, flat_values(values, buffers, piece, reverse=False, tangents=mode.tangents)
-        )
+        found = piece.launch(mode, values, buffers)
         for position, buffer in enumerate(buffers):
             if buffer.back is not None and position in piece.written_arrays():
                 buffer.back()

@@ -149,13 +149,13 @@ class Versions:
         written: dict[Key, tuple[Footprint, str, np.ndarray[Any, Any], Region]] = {}
         for footprint in footprints.written:
             redone = footprint.array in footprints.redone
-            key = self._key(footprint, values, buffers)
+            key = self._key(footprint, variant, buffers)
             if not redone and key not in self.needed:
                 continue
             box = footprint.box(values)
             reader = footprint.place if redone else self._reader(key, box)
             if reader is not None:
-                view = self._view(footprint, values, buffers)
+                view = self._view(footprint, variant, buffers)
                 written.setdefault(key, (footprint, reader, view, Region()))[3].add(box)
         saved = []
         for key, (footprint, reader, view, region) in written.items():
@@ -184,11 +184,11 @@ class Versions:
     ) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.footprints().needed:
-            key = self._key(footprint, values, buffers)
+            key = self._key(footprint, variant, buffers)
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
-                self.views[key] = self._view(footprint, values, buffers)
+                self.views[key] = self._view(footprint, variant, buffers)
             if footprint.place not in places:
                 places[footprint.place] = Region()
             places[footprint.place].add(footprint.box(values))
@@ -291,24 +291,22 @@ class Versions:
                 f'{written}; rules="save" would keep it'
             )
 
-    def _key(
-        self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
-    ) -> Key:
+    def _key(self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]) -> Key:
         if isinstance(footprint.array, str):
             return footprint.array
-        return buffer_of(footprint.array, values, buffers).address
+        return buffer_of(footprint.array, variant, buffers).address
 
     def _view(
-        self, footprint: Footprint, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+        self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> np.ndarray[Any, Any]:
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].view
-        return buffer_of(footprint.array, values, buffers).array()
+        return buffer_of(footprint.array, variant, buffers).array()
 
 
-def buffer_of(number: int, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
-    """The array argument with a number among all arguments."""
-    return buffers[sum(1 for value in values[:number] if value is values[number])]
+def buffer_of(number: int, variant: Variant, buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
+    """The array argument with a number among all arguments of a kernel."""
+    return buffers[variant.array_positions[number]]
 
 
 def _without_ends(box: Box, view: np.ndarray[Any, Any]) -> Box:

@@ -27,6 +27,7 @@ from mlirad.frontend.python.source import FunctionSource
 from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
+from mlirad.ir.signature import Attributes, argument_label
 from mlirad.ir.walk import owner_operation
 from mlirad.types import DataType, i64
 
@@ -185,7 +186,7 @@ class _Kernel:
         with ir.InsertionPoint(entry):
             anchor = owner_operation(constant(0, i64))
             frame.entry_anchor = Anchor(anchor, self.builder.region, 0)
-            marks: list[ir.Attribute] = []
+            marks: list[Attributes] = []
             for parameter, argument in arguments:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
             if returns_early(self.source.node.body):
@@ -195,14 +196,15 @@ class _Kernel:
             values = self._result_values(frame)
             ir.Operation.create("func.return", [], [v.value for v in values])
         self.results = [v.dtype for v in values]
-        marks += [ir.DictAttr.get({})] * (len(entry.arguments) - len(marks))
+        marks += [{} for _ in range(len(entry.arguments) - len(marks))]
         op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(
                 [a.type for a in entry.arguments], [mlir_type(v.dtype) for v in values]
             )
         )
         if marks:
-            op.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+            labels = [{**mark, **argument_label(number)} for number, mark in enumerate(marks)]
+            op.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
 
     def _parameter(
         self,
@@ -210,10 +212,9 @@ class _Kernel:
         entry: ir.Block,
         name: str,
         argument: Argument,
-        marks: list[ir.Attribute],
+        marks: list[Attributes],
     ) -> Any:
         location = ir.Location.current
-        plain = ir.DictAttr.get({})
         if isinstance(argument, ConstantArgument):
             return argument.value
         if isinstance(argument, SameArgument):
@@ -224,9 +225,7 @@ class _Kernel:
             )
             array = entry.add_argument(type_, location)
             needs_grad = argument.needs_grad and argument.dtype.is_float
-            marks.append(
-                ir.DictAttr.get({"field.needs_grad": ir.UnitAttr.get()}) if needs_grad else plain
-            )
+            marks.append({"field.needs_grad": ir.UnitAttr.get()} if needs_grad else {})
             extents = tuple(extent(array, axis) for axis in range(argument.ndim))
             kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
             return kind(array, argument.dtype, extents, argument.element_shape, (), name)
@@ -239,7 +238,7 @@ class _Kernel:
             Expr(entry.add_argument(mlir_type(argument.dtype), location), argument.dtype)
             for _ in range(count)
         ]
-        marks += [plain] * count
+        marks += [{} for _ in range(count)]
         value = values[0] if shape is None else Matrix.of_shape(shape, list(values))
         return Variable(value) if name in frame.source.mutable else value
 

@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.dialect.snode import places
 from mlirad.ir import build as b
+from mlirad.ir.signature import marked_as_checks
 from mlirad.ir.walk import accesses, before, functions
 
 CHECK = "$check."
@@ -32,7 +33,7 @@ def insert_access_checks(module: ir.Operation) -> None:
                     _check(op, root, extents, indices, name)
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         for root, extents in bits.items():
-            ir.Operation.parse(_tree(CHECK + root, extents)).clone()
+            ir.Operation.parse(_tree(root, extents)).clone()
 
 
 def _check(
@@ -53,8 +54,12 @@ def _check(
     b.effect("field.assert", [unread], message=ir.StringAttr.get(message))
 
 
-def _tree(name: str, extents: tuple[int, ...]) -> str:
-    leaf = f'"snode.place"() {{sym_name = "{name}", element = i8, component_shape = []}} : () -> ()'
+def _tree(root: str, extents: tuple[int, ...]) -> str:
+    name = CHECK + root
+    leaf = (
+        f'"snode.place"() {{sym_name = "{name}", element = i8, component_shape = [], '
+        f"{marked_as_checks(root)}}} : () -> ()"
+    )
     if extents:
         leaf = (
             f'"snode.dense"() ({{\n{leaf}\n}}) '

@@ -18,6 +18,7 @@ from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.signature import parameter_attributes, tangent_label
 from mlirad.ir.walk import attributes_of, functions
 from mlirad.sweeps.forward import Forward
 
@@ -50,9 +51,14 @@ def _differentiate(
     attributes = attributes_of(function)
     results = ir.FunctionType(ir.TypeAttr(attributes["function_type"]).value).results
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, results))
-    if "arg_attrs" in attributes:
-        extra = [ir.DictAttr.get({})] * (len(types) - len(given))
-        attributes["arg_attrs"] = ir.ArrayAttr.get([*ir.ArrayAttr(attributes["arg_attrs"]), *extra])
+    own = parameter_attributes(function)
+    duals = [
+        tangent_label(label, k)
+        for label, v in zip(own, given)
+        if v in carriers
+        for k in range(count)
+    ]
+    attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(one) for one in [*own, *duals]])
     with ir.InsertionPoint(function), function.location:
         doubled = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(doubled, 0, types)

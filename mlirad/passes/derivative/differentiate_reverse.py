@@ -19,6 +19,7 @@ from mlirad.dialect.field import array_of, array_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.signature import adjoint_label, parameter_attributes
 from mlirad.ir.walk import Array, attributes_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
@@ -45,14 +46,10 @@ def _differentiate(module: ir.Operation, function: ir.Operation, again: bool) ->
     extra = [v for v in graph.body.arguments if graph.values[v] in activity.adjoint]
     types = inputs + [graph.values[v].type for v in extra]
     attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-    given = (
-        list(ir.ArrayAttr(attributes["arg_attrs"]))
-        if "arg_attrs" in attributes
-        else [ir.DictAttr.get({})] * len(inputs)
-    )
-    attributes["arg_attrs"] = ir.ArrayAttr.get(
-        given + [ir.DictAttr.get({"field.adjoint": ir.UnitAttr.get()})] * len(extra)
-    )
+    given = parameter_attributes(function)
+    adjoint = [adjoint_label(own) for own, v in zip(given, graph.body.arguments) if v in extra]
+    labels = [ir.DictAttr.get(own) for own in [*given, *adjoint]]
+    attributes["arg_attrs"] = ir.ArrayAttr.get(labels)
     with ir.InsertionPoint(function), function.location:
         reverse = ir.Operation.create("func.func", [], [], attributes, regions=1)
         entry = b.block(reverse, 0, types)

@@ -4,6 +4,7 @@ values."""
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type, spelled
 from mlirad.ir import build as b
+from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
@@ -15,7 +16,8 @@ _CLAIM = (
 _TREE = f"""
 "snode.root"() ({{
   "snode.dense"() ({{
-    "snode.place"() {{sym_name = "{RECORD}", element = i64, component_shape = []}} : () -> ()
+    "snode.place"() {{sym_name = "{RECORD}", element = i64, component_shape = [],
+      {marked_as_errors()}}} : () -> ()
   }}) {{axes = [0], extents = [{RECORD_SIZE}]}} : () -> ()
 }}) {{sym_name = "{RECORD}"}} : () -> ()
 """

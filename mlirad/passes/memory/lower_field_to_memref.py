@@ -1,9 +1,9 @@
 """Field accesses to memref accesses by the layout tree; fields become pointer arguments.
 
 Before: accesses name arrays (`field.get`, arguments, `field.alloca`). After: every function takes,
-behind its own arguments, one `!llvm.ptr` for each field it uses (marked `field.symbol`), ndarrays
-arrive as a pointer and their extents, and the results of a public function leave through a pointer
-marked `field.results`. Layout trees are gone.
+behind its own arguments, one `!llvm.ptr` for each field it uses, ndarrays arrive as a pointer and
+their extents, and the results of a public function leave through a pointer; all are labelled
+(`ir/signature.py`). Layout trees are gone.
 """
 
 from collections.abc import Sequence
@@ -13,13 +13,20 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array, split_access
-from mlirad.dialect.snode import FieldLayout, layouts
+from mlirad.dialect.snode import FieldLayout, layouts, places
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type, strided_type
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, known_arrays
 from mlirad.ir.rounding import round_like
+from mlirad.ir.signature import (
+    Attributes,
+    extent_label,
+    field_label,
+    parameter_attributes,
+    results_label,
+)
 from mlirad.ir.walk import (
     at_start,
     before,
@@ -37,9 +44,13 @@ REQUIRES = (known_arrays, calls_of_private_functions)
 def lower_field_to_memref(module: ir.Operation) -> None:
     """Lower arrays to strided memrefs and pointer arguments."""
     found = layouts(module)
+    labels = {
+        ir.StringAttr(place.attributes["sym_name"]).value: field_label(place)
+        for place in places(module)
+    }
     lowered: dict[str, _Lowering] = {}
     for function in _callees_first(functions(module)):
-        lowering = _Lowering(function, found, lowered)
+        lowering = _Lowering(function, found, labels, lowered)
         lowering.run()
         lowered[lowering.name] = lowering
     for op in block_operations(module.regions[0].blocks[0]):
@@ -65,15 +76,20 @@ class _Lowering:
     """One function."""
 
     def __init__(
-        self, function: ir.Operation, found: dict[str, FieldLayout], lowered: dict[str, "_Lowering"]
+        self,
+        function: ir.Operation,
+        found: dict[str, FieldLayout],
+        labels: dict[str, Attributes],
+        lowered: dict[str, "_Lowering"],
     ):
         self.function, self.layouts, self.lowered = function, found, lowered
+        self.labels = labels
         self.name = ir.StringAttr(function.attributes["sym_name"]).value
         self.is_public = "sym_visibility" not in function.attributes
         self.entry = entry_of(function)
         self.arrays: dict[ir.Value, _Array] = {}
         self.fields: dict[str, _Array] = {}
-        self.attributes: list[dict[str, ir.Attribute]] = []
+        self.attributes: list[Attributes] = []
 
     def run(self) -> None:
         """Rewrite the function in place."""
@@ -105,13 +121,7 @@ class _Lowering:
 
     def _lower_arguments(self) -> None:
         olds = list(self.entry.arguments)
-        given = (
-            [ir.DictAttr(a) for a in ir.ArrayAttr(self.function.attributes["arg_attrs"])]
-            if "arg_attrs" in self.function.attributes
-            else [None] * len(olds)
-        )
-        for old, attributes in zip(olds, given):
-            extra = {} if attributes is None else {item.name: item.attr for item in attributes}
+        for old, extra in zip(olds, parameter_attributes(self.function)):
             if not is_array(old.type):
                 new = self._argument(old.type, extra)
                 old.replace_all_uses_with(new)
@@ -122,18 +132,18 @@ class _Lowering:
             if not arrays[position]:
                 self.entry.erase_argument(position)
 
-    def _argument(self, type_: ir.Type, attributes: dict[str, ir.Attribute]) -> ir.Value:
+    def _argument(self, type_: ir.Type, attributes: Attributes) -> ir.Value:
         self.attributes.append(attributes)
         return self.entry.add_argument(type_, self.function.location)
 
-    def _array_argument(self, old: ir.Value, extra: dict[str, ir.Attribute]) -> None:
+    def _array_argument(self, old: ir.Value, extra: Attributes) -> None:
         element, extents = array_of(old.type)
         pointer = self._argument(pointer_type(), {"llvm.noalias": ir.UnitAttr.get(), **extra})
         sizes: list[ir.Value | int] = []
         dynamic: list[ir.Value] = []
-        for extent in extents:
+        for axis, extent in enumerate(extents):
             if extent < 0:
-                value = self._argument(b.index_type(), {})
+                value = self._argument(b.index_type(), extent_label(extra, axis))
                 dynamic.append(value)
                 sizes.append(value)
             else:
@@ -156,10 +166,8 @@ class _Lowering:
                     names.setdefault(name)
         for name in names:
             layout = self.layouts[name]
-            pointer = self._argument(
-                pointer_type(),
-                {"llvm.noalias": ir.UnitAttr.get(), "field.symbol": ir.FlatSymbolRefAttr.get(name)},
-            )
+            noalias = {"llvm.noalias": ir.UnitAttr.get()}
+            pointer = self._argument(pointer_type(), {**noalias, **self.labels[name]})
             levels = [
                 level for axis in range(len(layout.index_shape)) for level in layout.of_axis(axis)
             ]
@@ -197,7 +205,7 @@ class _Lowering:
         values = list(terminator.operands)
         if not values:
             return
-        pointer = self._argument(pointer_type(), {"field.results": ir.UnitAttr.get()})
+        pointer = self._argument(pointer_type(), results_label())
         with before(terminator):
             for k, value in enumerate(values):
                 place = b.make(

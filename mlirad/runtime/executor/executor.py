@@ -7,12 +7,13 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
@@ -28,14 +29,28 @@ class Located(Protocol):
         """Where it is."""
 
 
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a lowered kernel: a value of the launch, a field's pointer, or the pointer for
-    results."""
+class PassedArray(Located, Protocol):
+    """An array argument of a launch."""
 
-    type: str
-    symbol: str | None = None
-    is_results: bool = False
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """Its extents."""
+
+    def adjoint(self) -> PassedArray:
+        """Its adjoint. Raises TaichiRuntimeError where it has none."""
+
+    def tangent(self, number: int) -> PassedArray:
+        """Its tangents in one direction. Raises TaichiRuntimeError where it cannot have any."""
+
+
+class LaunchMemory(Protocol):
+    """The memory that code reaches without being passed it."""
+
+    def field(self, symbol: str) -> Located:
+        """That of a field, which stays where it is as long as the code is launched."""
+
+    def check_bits(self, symbol: str) -> Located:
+        """A byte for each element of a field, of the calling thread."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +59,16 @@ class Lowered:
 
     module: ir.Module
     name: str
-    parameters: Sequence[Parameter]
+    signature: Signature
     results: Sequence[DataType] = ()
     messages: Sequence[str] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
+
+    @property
+    def fields(self) -> Sequence[str]:
+        """The fields whose addresses the code keeps."""
+        labels = [parameter.label for parameter in self.signature]
+        return [label.symbol for label in labels if isinstance(label, FieldAddress)]
 
 
 class Executor(ABC):
@@ -60,27 +81,25 @@ class Executor(ABC):
         """The pipeline to code of a mode, stage by stage."""
 
     @abstractmethod
-    def compile(self, lowered: Lowered, find: Callable[[str], Located], config: Config) -> Code:
-        """Code of a kernel; `find` gives the memory of a field by name, where code keeps its
-        address."""
+    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
+        """Code of a kernel."""
 
 
 class Code(ABC):
     """Compiled code of one kernel, which any number of threads may launch."""
 
-    checks: Sequence[str]  # the fields whose check bits launches take, behind the values
     messages: Sequence[str]
 
     @abstractmethod
-    def launch(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Run with the values of this launch, in the order of the kernel's parameters; what the
-        kernel returns.
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        """Run with the arguments of a launch; what the kernel returns.
 
-        Arrays are the addresses of their elements. When this returns, the memory has what the
-        launch wrote, for Python and for every later launch. Raises an error of the kind
+        `values` has one for each argument, by its number (see `ir/signature.py`), of which those of
+        arrays are not looked at; `arrays` are the arrays among them. When this returns, memory has
+        what the launch wrote, for Python and for every later launch. Raises an error of the kind
         `Lowered.failure` where an assertion or a check failed.
         """
 
     @abstractmethod
-    def ran_last_with(self, values: Sequence[Any]) -> bool:
-        """Whether the launch that ended last had the same values."""
+    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
+        """Whether the launch that ended last had the same arguments."""

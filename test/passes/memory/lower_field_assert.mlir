@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --lower-field-assert --lower-field-assert | filecheck %s
 
 // CHECK: field.messages = ["loc(\22{{.*}}lower_field_assert.mlir\22:21:3)\0Aindex {} is negative"]
-// CHECK: element = i64, sym_name = "$errors"
+// CHECK: element = i64, field.errors, sym_name = "$errors"
 
 // CHECK-LABEL: func.func @first_failure_is_recorded
 // CHECK: %[[FAILED:.*]] = arith.xori %arg0,

@@ -1,0 +1,178 @@
+"""What the parameters of a kernel are for: each has a label, from the frontend to the launch.
+
+    func.func @f(%a: !field.array<f32, [-1]> {field.argument = 0}, %n: i32 {field.argument = 1})
+
+becomes, with tangents and lowered,
+
+    func.func @f(%p: !llvm.ptr {field.argument = 0},
+                 %e: index {field.argument = 0, field.extent = 0}, %n: i32 {field.argument = 1},
+                 %t: !llvm.ptr {field.argument = 0, field.tangent = 0}, ...,
+                 %x: !llvm.ptr {field.symbol = @x}, %r: !llvm.ptr {field.results})
+
+A pass that adds parameters labels them by one of the functions here; a pass that replaces a
+parameter hands its label on. Hand-written functions may have no labels: they are not launched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.ir.walk import functions
+
+_ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
+_ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
+_FIELD, _CHECKS = "field.symbol", "field.checks"
+
+Attributes = dict[str, ir.Attribute]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A scalar of a launch, the address of an array, or, of an `extent`, one of its sizes.
+
+    Arguments are numbered as the kernel's function takes them before it is lowered. The array may
+    be that of the argument's adjoint, and one of its, or of the adjoint's, tangents.
+    """
+
+    number: int
+    extent: int | None = None
+    is_adjoint: bool = False
+    tangent: int | None = None
+
+
+@dataclass(frozen=True)
+class FieldAddress:
+    """The address of a field."""
+
+    symbol: str
+
+
+@dataclass(frozen=True)
+class CheckBits:
+    """The address of a byte for each element of a field (see `insert-access-checks`), which belong
+    to the thread."""
+
+    symbol: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """The address of 8 bytes for each result."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The address of the record of failures (see `lower-field-assert`)."""
+
+
+Label = Argument | FieldAddress | CheckBits | Results | Errors
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a lowered kernel: its type, and what it is for."""
+
+    type: str
+    label: Label
+
+
+Signature = tuple[Parameter, ...]
+
+
+# Labels of new parameters.
+
+
+def argument_label(number: int) -> Attributes:
+    """Of an argument of a kernel's function."""
+    return {_ARGUMENT: _integer(number)}
+
+
+def extent_label(array: Attributes, axis: int) -> Attributes:
+    """Of one of the extents of an array, whose label is given."""
+    found = {name: array[name] for name in (_ARGUMENT, _ADJOINT, _TANGENT) if name in array}
+    return {**found, _EXTENT: _integer(axis)} if _ARGUMENT in found else {}
+
+
+def adjoint_label(array: Attributes) -> Attributes:
+    """Of the adjoint of an array."""
+    found = {_ARGUMENT: array[_ARGUMENT]} if _ARGUMENT in array else {}
+    return {**found, _ADJOINT: ir.UnitAttr.get()}
+
+
+def tangent_label(array: Attributes, number: int) -> Attributes:
+    """Of tangents of an array, or of an adjoint."""
+    found = {name: array[name] for name in (_ARGUMENT, _ADJOINT) if name in array}
+    return {**found, _TANGENT: _integer(number)}
+
+
+def field_label(place: ir.Operation) -> Attributes:
+    """Of the address of a field, by its `snode.place`: that may be marked as memory of the launch,
+    which the runtime has no field for."""
+    for name in (_ERRORS, _CHECKS):
+        if name in place.attributes:
+            return {name: place.attributes[name]}
+    symbol = ir.StringAttr(place.attributes["sym_name"]).value
+    return {_FIELD: ir.FlatSymbolRefAttr.get(symbol)}
+
+
+def results_label() -> Attributes:
+    """Of the address of results."""
+    return {_RESULTS: ir.UnitAttr.get()}
+
+
+def marked_as_errors() -> str:
+    """What marks the `snode.place` of the record of failures, as text."""
+    return _ERRORS
+
+
+def marked_as_checks(symbol: str) -> str:
+    """What marks the `snode.place` of a field's check bits, as text."""
+    return f'{_CHECKS} = @"{symbol}"'
+
+
+# Reading.
+
+
+def parameter_attributes(function: ir.Operation) -> list[Attributes]:
+    """The attributes of every parameter of a function."""
+    type_ = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    if "arg_attrs" not in function.attributes:
+        return [{} for _ in type_.inputs]
+    given = ir.ArrayAttr(function.attributes["arg_attrs"])
+    return [{item.name: item.attr for item in ir.DictAttr(one)} for one in given]
+
+
+def signature_of(module: ir.Operation, name: str) -> Signature:
+    """The parameters of a kernel of a module, which is lowered and was labelled."""
+    symbol = ir.StringAttr.get(name, module.context)
+    function = next(op for op in functions(module) if op.attributes["sym_name"] == symbol)
+    types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
+    return tuple(
+        Parameter(str(type_), _label(attributes))
+        for type_, attributes in zip(types, parameter_attributes(function))
+    )
+
+
+def _label(given: Mapping[str, ir.Attribute]) -> Label:
+    if _ARGUMENT in given:
+        number, extent, tangent = (_number(given, name) for name in (_ARGUMENT, _EXTENT, _TANGENT))
+        assert number is not None
+        return Argument(number, extent, _ADJOINT in given, tangent)
+    if _RESULTS in given:
+        return Results()
+    if _ERRORS in given:
+        return Errors()
+    if _CHECKS in given:
+        return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
+    assert _FIELD in given, f"a parameter of a kernel has no label: {dict(given)}"
+    return FieldAddress(ir.FlatSymbolRefAttr(given[_FIELD]).value)
+
+
+def _number(given: Mapping[str, ir.Attribute], name: str) -> int | None:
+    return ir.IntegerAttr(given[name]).value if name in given else None
+
+
+def _integer(value: int) -> ir.Attribute:
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)

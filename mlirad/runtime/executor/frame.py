@@ -1,0 +1,110 @@
+"""The arguments of launches of machine code, packed as it takes them."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.ir.signature import Argument, CheckBits, Errors, FieldAddress, Results, Signature
+from mlirad.passes.memory.lower_field_assert import RECORD_SIZE
+from mlirad.runtime.executor.executor import Located, PassedArray
+
+_POINTER = "!llvm.ptr"
+_CTYPES = {
+    "f64": ctypes.c_double,
+    "f32": ctypes.c_float,
+    "i64": ctypes.c_int64,
+    "i32": ctypes.c_int32,
+    "i16": ctypes.c_int16,
+    "i8": ctypes.c_int8,
+    "i1": ctypes.c_bool,
+    "index": ctypes.c_int64,
+    "f16": ctypes.c_uint16,
+    _POINTER: ctypes.c_void_p,
+}
+
+
+class Frame:
+    """The arguments of one launch: what it sets, what it returns, what it found wrong.
+
+    What is to be set, and from where, is read from the labels of the signature once.
+    """
+
+    def __init__(
+        self, signature: Signature, find: Callable[[str], Located], result_count: int
+    ) -> None:
+        self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
+        self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
+        self.results: Any = None
+        self.record: Any = None
+        self.arrays: list[_Array] = []
+        slots: list[Any] = [_CTYPES[parameter.type]() for parameter in signature]
+        self._owners = slots
+        self.packed = (ctypes.c_void_p * max(1, len(slots)))(*map(ctypes.addressof, slots))
+        positions = _array_positions(signature)
+        for slot, parameter in zip(slots, signature):
+            match parameter.label:
+                case Argument(number=number) as argument if number in positions:
+                    self._array(slot, argument, positions[number])
+                case Argument(number=number):
+                    self.scalars.append((slot, number))
+                case FieldAddress(symbol=symbol):
+                    slot.value = find(symbol).address
+                case CheckBits(symbol=symbol):
+                    self.checks.append((slot, symbol))
+                case Results():
+                    self.results = (ctypes.c_int64 * max(1, result_count))()
+                    slot.value = ctypes.addressof(self.results)
+                case Errors():
+                    self.record = (ctypes.c_int64 * RECORD_SIZE)()
+                    slot.value = ctypes.addressof(self.record)
+
+    def _array(self, slot: Any, argument: Argument, position: int) -> None:
+        if argument.extent is None:
+            self.arrays.append(_Array(slot, argument, position))
+        else:  # extents follow their array
+            self.arrays[-1].extents.append((slot, argument.extent))
+
+    def pass_arrays(self, arrays: Sequence[PassedArray]) -> None:
+        """Set addresses and extents of array arguments."""
+        for one in self.arrays:
+            found = one.of(arrays)
+            one.slot.value = found.address
+            for slot, axis in one.extents:
+                slot.value = found.dims[axis]
+
+    def holds(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> bool:
+        """Whether these are the arguments that were set."""
+        found = [(slot, values[number]) for slot, number in self.scalars]
+        for one in self.arrays:
+            array = one.of(arrays)
+            found.append((one.slot, array.address))
+            found += [(slot, array.dims[axis]) for slot, axis in one.extents]
+        return all(type(slot)(value).value == slot.value for slot, value in found)
+
+
+class _Array:
+    """Where one array goes, and which it is."""
+
+    def __init__(self, slot: Any, argument: Argument, position: int) -> None:
+        self.slot, self.extents = slot, list[tuple[Any, int]]()
+        self._position = position
+        self._is_adjoint, self._tangent = argument.is_adjoint, argument.tangent
+
+    def of(self, arrays: Sequence[PassedArray]) -> PassedArray:
+        """It, among the array arguments of a launch."""
+        found = arrays[self._position]
+        if self._is_adjoint:
+            found = found.adjoint()
+        return found if self._tangent is None else found.tangent(self._tangent)
+
+
+def _array_positions(signature: Signature) -> dict[int, int]:
+    """The position among array arguments by the number among all arguments."""
+    numbers = dict.fromkeys(
+        parameter.label.number
+        for parameter in signature
+        if isinstance(parameter.label, Argument) and parameter.type == _POINTER
+    )
+    return {number: position for position, number in enumerate(sorted(numbers))}
