@@ -22,10 +22,11 @@ MAY_IMPORT = {
     "sweeps": LEAVES | {"dialect", "ir", "analysis"},
     "passes": LEAVES | {"dialect", "ir", "analysis", "sweeps"},
     "pipeline": LEAVES | {"dialect", "ir", "analysis", "passes"},
-    "frontend": LEAVES | {"dialect", "ir"},
-    "runtime": LEAVES | {"dialect", "ir", "analysis", "passes", "pipeline", "frontend"},
-    "lang": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime"},
-    "ad": LEAVES | {"dialect", "ir", "pipeline", "frontend", "runtime", "lang"},
+    "kernel": LEAVES | {"dialect", "ir"},
+    "frontend": LEAVES | {"dialect", "ir", "kernel"},
+    "runtime": LEAVES | {"dialect", "ir", "analysis", "passes", "pipeline", "kernel"},
+    "lang": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime"},
+    "ad": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang"},
 }
 PUBLIC = {
     "__init__",

@@ -10,15 +10,15 @@ import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError, TaichiSyntaxError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
-from mlirad.frontend.python.kernel import (
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import in_range
+from mlirad.kernel.arguments import (
     Argument,
     ConstantArgument,
     MatrixArgument,
     NdarrayArgument,
     ScalarArgument,
 )
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.scalar import in_range
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory.memory import Elements

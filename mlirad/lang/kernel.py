@@ -20,12 +20,14 @@ from mlirad.errors import (
 from mlirad.frontend.python.annotations import Template, evaluate_annotations
 from mlirad.frontend.python.builder import Builder, in_kernel
 from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.kernel import ConstantArgument, SameArgument, build_kernel
+from mlirad.frontend.python.kernel import build_kernel
 from mlirad.frontend.python.source import FunctionSource, read_source
+from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang import arguments as arg
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame
 from mlirad.lang.read_only import check_writeable
+from mlirad.lang.results import shaped
 from mlirad.lang.watched import Read, watch
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.executor.executor import Code
@@ -160,9 +162,9 @@ class Kernel:
                 recorded = own.recorder.launch(self, variant, args, ())
                 if variant.kernel.results:
                     own.recorder.result(self, variant, ())
-                return recorded
+                return shaped(variant.kernel, recorded)
         found = ready.code.launch(args)
-        return variant.shaped(found) if found else None
+        return shaped(variant.kernel, found) if found else None
 
     def _note_ready(self, variant: Variant) -> None:
         """From now on launch without looking arguments up, where all of them are numbers."""
@@ -264,7 +266,7 @@ class Kernel:
                     buffer.back()
             if self._ready is None:
                 self._note_ready(variant)
-            return found
+            return shaped(variant.kernel, found)
         variant.check_unwritten(values, buffers)
         variant.launch_reverse_alone(values, buffers)
         variant.launched_at = RECORDED

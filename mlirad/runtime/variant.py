@@ -14,18 +14,17 @@ from mlirad.dialect import context
 from mlirad.dialect.field import is_array
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
-from mlirad.frontend.python.kernel import KernelModule
-from mlirad.frontend.python.matrix import Matrix
 from mlirad.ir.location import source_location
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import accesses, functions
+from mlirad.kernel.array_arguments import array_positions, copy_of, with_gradients
+from mlirad.kernel.module import KernelModule
 from mlirad.passes.derivative.keep_launch import launches
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cuda import cuda_stages
 from mlirad.pipeline.stages.derivation import NORMALISE
 from mlirad.pipeline.stages.stage import Stage, join
-from mlirad.runtime.array_arguments import array_positions, copy_of, with_gradients
 from mlirad.runtime.executor.executor import Code, Located, Lowered, PassedArray
 from mlirad.runtime.explanation import Explanation, Row
 from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
@@ -288,7 +287,7 @@ class Variant:
     def launch(self, mode: Mode, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> Any:
         """Run a mode; what the kernel returns. Raises TaichiAssertionError where an assertion or an
         index check failed."""
-        return self.shaped(self.code(mode).launch(values, arrays))
+        return self.code(mode).launch(values, arrays)
 
     def reverse(
         self,
@@ -463,16 +462,6 @@ class Variant:
         derivative = self.derivative(REVERSE)
         self.check(derivative.check, values, arrays)
         self.reverse(derivative, values, arrays)
-
-    def shaped(self, found: tuple[Any, ...]) -> Any:
-        """What a launch returned, as the kernel's function gives it: a number, a tuple, a matrix or
-        nothing."""
-        kernel = self.kernel
-        if not found:
-            return None
-        if kernel.result_shape is not None:
-            return Matrix.of_shape(kernel.result_shape, list(found))
-        return found if kernel.result_count is not None else found[0]
 
 
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:

@@ -19,8 +19,9 @@ from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.frontend.python import functions
-from mlirad.frontend.python.kernel import KernelModule, NdarrayArgument
 from mlirad.ir.walk import operations
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.kernel.module import KernelModule
 from mlirad.lang.arguments import array_buffer
 from mlirad.lang.math import functions as mathematics
 from mlirad.pipeline.mode import PRIMAL, REVERSE

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
@@ -29,68 +28,15 @@ from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
 from mlirad.ir.signature import Attributes, argument_label
 from mlirad.ir.walk import owner_operation
+from mlirad.kernel.arguments import (
+    Argument,
+    ConstantArgument,
+    MatrixArgument,
+    NdarrayArgument,
+    SameArgument,
+)
+from mlirad.kernel.module import KernelModule
 from mlirad.types import DataType, i64
-
-
-@dataclass(frozen=True)
-class ScalarArgument:
-    """A scalar passed at launch."""
-
-    dtype: DataType
-
-
-@dataclass(frozen=True)
-class MatrixArgument:
-    """A vector or matrix passed at launch, entry by entry."""
-
-    dtype: DataType
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class NdarrayArgument:
-    """An array passed at launch: index axes known in number, not in size."""
-
-    dtype: DataType
-    ndim: int
-    element_shape: tuple[int, ...]
-    needs_grad: bool
-    boundary: str = "unsafe"
-    is_cut: bool = False  # declared to carry no derivative
-
-
-@dataclass(frozen=True)
-class ConstantArgument:
-    """Something that is part of the compiled kernel."""
-
-    value: Any
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-@dataclass(frozen=True)
-class SameArgument:
-    """The array that another parameter stands for too."""
-
-    name: str
-
-
-Argument = SameArgument | ScalarArgument | MatrixArgument | NdarrayArgument | ConstantArgument
-
-
-@dataclass
-class KernelModule:
-    """The field-level module of one kernel, and what a launch has to pass and gets back."""
-
-    module: ir.Module
-    name: str
-    uses_seed: bool
-    results: tuple[DataType, ...]
-    result_shape: tuple[int, ...] | None
-    result_count: int | None = None
-    arrays: tuple[NdarrayArgument, ...] = ()
-    fields: tuple[str, ...] = ()
 
 
 def build_kernel(

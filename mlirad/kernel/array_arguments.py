@@ -7,9 +7,9 @@ from dataclasses import replace
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
-from mlirad.frontend.python.kernel import KernelModule
 from mlirad.ir.signature import parameter_attributes
 from mlirad.ir.walk import functions
+from mlirad.kernel.module import KernelModule
 
 
 def array_positions(kernel: KernelModule) -> dict[int, int]:

@@ -1,0 +1,23 @@
+"""What a frontend makes of a kernel, and hands over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.types import DataType
+
+
+@dataclass
+class KernelModule:
+    """The field-level module of one kernel, and what a launch has to pass and gets back."""
+
+    module: ir.Module
+    name: str
+    uses_seed: bool
+    results: tuple[DataType, ...]
+    result_shape: tuple[int, ...] | None
+    result_count: int | None = None
+    arrays: tuple[NdarrayArgument, ...] = ()
+    fields: tuple[str, ...] = ()
