@@ -39,25 +39,7 @@ from mlirad.frontend.python.functions import (
     select,
     zero,
 )
-from mlirad.frontend.python.specials import (
-    atomic_add,
-    atomic_and,
-    atomic_max,
-    atomic_min,
-    atomic_mul,
-    atomic_or,
-    atomic_sub,
-    atomic_xor,
-    block_local,
-    cache_read_only,
-    grouped,
-    loop_config,
-    ndrange,
-    static,
-    static_assert,
-    static_print,
-    stop_grad,
-)
+from mlirad.frontend.python.specials import *
 from mlirad.lang import types_namespace as types
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field

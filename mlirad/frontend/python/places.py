@@ -28,6 +28,7 @@ from mlirad.frontend.python.builder import (
 from mlirad.frontend.python.matrix import Matrix, Value, check_indices, check_swizzle, swizzle
 from mlirad.frontend.python.matrix_operators import Operand
 from mlirad.frontend.python.open_regions import Region, refuse_use
+from mlirad.frontend.python.regions import for_op
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.variables import Combine, Variable, atomic, stop_marks, stored
 from mlirad.types import DataType
@@ -52,6 +53,20 @@ class ArrayRef:
         """The place that a subscript names."""
         fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
         return ElementPlace(self, self.indices(key), fixed)
+
+    def fill(self, value: Value) -> None:
+        """Store a value into every element."""
+
+        def nest(axis: int, indices: list[Expr]) -> None:
+            if axis == len(self.shape):
+                self.element(indices).store(value)
+                return
+            start = self.offset[axis] if self.offset else 0
+            low, high = index_constant(start), ex.as_index(self.shape[axis] + start)
+            step = index_constant(1)
+            for_op(low, high, step, lambda i: nest(axis + 1, [*indices, ex.from_index(i)]))
+
+        nest(0, [])
 
     def indices(self, key: Subscript) -> list[ir.Value]:
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.frontend.python.builder import current, emit, index_constant, index_type
-from mlirad.frontend.python.scalar import as_index, from_index
 
 
 def _block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> ir.Block:
@@ -97,20 +95,6 @@ def parallel_op(
         body(list(block.arguments))
     _terminate(block, "scf.reduce")
     return op
-
-
-def fill_array(array: Any, value: Any) -> None:
-    """Store a value into every element of an array."""
-
-    def nest(axis: int, indices: list[Any]) -> None:
-        if axis == len(array.shape):
-            array.element(tuple(indices)).store(value)
-            return
-        start = array.offset[axis] if array.offset else 0
-        low, high = index_constant(start), as_index(array.shape[axis] + start)
-        for_op(low, high, index_constant(1), lambda i: nest(axis + 1, [*indices, from_index(i)]))
-
-    nest(0, [])
 
 
 def clamped(index: ir.Value, size: ir.Value) -> ir.Value:

@@ -1,5 +1,5 @@
 """Names with a meaning of their own inside kernels: `ti.static`, the atomics, loop options and the
-like."""
+like. What is listed in `__all__` is public, as `ti.static`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,26 @@ from mlirad.frontend.python.printing import emit_print
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Static, Translator
 from mlirad.frontend.python.variables import Combine
+
+__all__ = [
+    "atomic_add",
+    "atomic_and",
+    "atomic_max",
+    "atomic_min",
+    "atomic_mul",
+    "atomic_or",
+    "atomic_sub",
+    "atomic_xor",
+    "block_local",
+    "cache_read_only",
+    "grouped",
+    "loop_config",
+    "ndrange",
+    "static",
+    "static_assert",
+    "static_print",
+    "stop_grad",
+]
 
 
 class Special:

@@ -21,7 +21,6 @@ from mlirad.errors import (
 from mlirad.frontend.python import builder as fb
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef
-from mlirad.frontend.python.regions import fill_array
 from mlirad.lang.field.components import ComponentField
 from mlirad.lang.field.size import take_memory
 from mlirad.lang.host_indices import key_parts
@@ -343,7 +342,7 @@ class Field:
     def fill(self, value: Any) -> None:
         """Set every element, or every component of every element."""
         if fb.in_kernel():
-            fill_array(self.__kernel_ref__(), value)
+            self.__kernel_ref__().fill(value)
             return
         memory = self.located()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
