@@ -12,10 +12,8 @@ axes of the blocks above it, outermost block most significant; its components ar
 cell.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from math import prod
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from mlirad.bindings import ext, ir
 
@@ -61,6 +59,10 @@ class PlaceOp(Snode.Operation, name="place"):
         return _accept(self.operation)
 
 
+_INNER_BLOCKS = ("snode.dense",)  # which have an index
+_BLOCKS = ("snode.root", *_INNER_BLOCKS)
+
+
 def _accept(op: ir.Operation) -> bool:
     problem = problem_of(op)
     if problem is not None:
@@ -70,25 +72,21 @@ def _accept(op: ir.Operation) -> bool:
 
 def problem_of(op: ir.Operation) -> str | None:
     """What is wrong with an op of a layout tree, the ops inside it aside; None for nothing."""
-    if op.name != "snode.root" and (
-        op.parent is None or op.parent.name not in ("snode.root", "snode.dense")
-    ):
+    if op.name != "snode.root" and (op.parent is None or op.parent.name not in _BLOCKS):
         return f"'{op.name}' stands outside a layout tree"
     if op.name == "snode.place":
         return _problem_of_place(op)
-    if op.name == "snode.dense" and (problem := _problem_of_dense(op)) is not None:
+    if op.name != "snode.root" and (problem := _problem_of_axes(op)) is not None:
         return problem
     if len(op.regions[0].blocks) != 1:
         return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
     foreign = [
-        child.operation.name
-        for child in op.regions[0].blocks[0].operations
-        if child.operation.name not in ("snode.dense", "snode.place")
+        child.name for child in children_of(op) if child.name not in (*_INNER_BLOCKS, "snode.place")
     ]
     return f"'{foreign[0]}' cannot stand in a layout tree" if foreign else None
 
 
-def _problem_of_dense(op: ir.Operation) -> str | None:
+def _problem_of_axes(op: ir.Operation) -> str | None:
     if not (_are_integers(op.attributes["axes"]) and _are_integers(op.attributes["extents"])):
         return "axes and extents of a dense block are not all integers"
     axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
@@ -103,8 +101,8 @@ def _problem_of_dense(op: ir.Operation) -> str | None:
 
 def _problem_of_place(op: ir.Operation) -> str | None:
     element = str(ir.TypeAttr(op.attributes["element"]).value)
-    if element not in _SIZES:
-        return f"a field of {element}, expected one of {', '.join(_SIZES)}"
+    if element not in ELEMENT_SIZES:
+        return f"a field of {element}, expected one of {', '.join(ELEMENT_SIZES)}"
     shape = op.attributes["component_shape"]
     if not _are_integers(shape) or min(integers(shape), default=1) <= 0:
         return f"component shape {shape} is not of positive integers"
@@ -131,72 +129,66 @@ def integers(attribute: ir.Attribute) -> tuple[int, ...]:
     return tuple(ir.IntegerAttr(item).value for item in ir.ArrayAttr(attribute))
 
 
-@dataclass(frozen=True)
-class Level:
-    """One block above a field, as seen by one axis: how many cells, and how far apart in bytes."""
-
-    axis: int
-    extent: int
-    stride: int
+ELEMENT_SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1, "i1": 1}
 
 
-@dataclass(frozen=True)
-class FieldLayout:
-    """Where a field lies. Levels are from the outermost block inwards; bytes count from the start
-    of `root`."""
-
-    name: str
-    root: str
-    element: str
-    size: int
-    component_shape: tuple[int, ...]
-    offset: int
-    levels: tuple[Level, ...]
-    component_strides: tuple[int, ...]
-    adjoint: str | None
-    duals: tuple[str, ...]
-
-    @property
-    def index_shape(self) -> tuple[int, ...]:
-        """Cells along each index axis."""
-        rank = 1 + max((level.axis for level in self.levels), default=-1)
-        return tuple(
-            prod(level.extent for level in self.levels if level.axis == axis)
-            for axis in range(rank)
-        )
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Index axes, then component axes."""
-        return self.index_shape + self.component_shape
-
-    def of_axis(self, axis: int) -> tuple[Level, ...]:
-        """The levels of one index axis, outermost first."""
-        return tuple(level for level in self.levels if level.axis == axis)
-
-
-_SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1, "i1": 1}
-
-
-@lru_cache(maxsize=4096)
-def _element_size(element: str) -> int:
-    return _SIZES[element]
-
-
-def _alignment(op: ir.Operation) -> int:
-    if op.name == "snode.place":
-        return _element_size(str(ir.TypeAttr(op.attributes["element"]).value))
-    return max(
-        (_alignment(child.operation) for child in op.regions[0].blocks[0].operations), default=1
+def root(name: str, children: Sequence[ir.Operation]) -> ir.Operation:
+    """A `snode.root` at the insertion point, around blocks and places that stand nowhere yet."""
+    made = ir.Operation.create(
+        "snode.root", attributes={"sym_name": ir.StringAttr.get(name)}, regions=1
     )
+    return _around(made, children)
 
 
-def _round_up(value: int, to: int) -> int:
-    return -(-value // to) * to
+def dense(
+    axes: Sequence[int], extents: Sequence[int], children: Sequence[ir.Operation]
+) -> ir.Operation:
+    """A `snode.dense`, for a block to be put around it."""
+    attributes = {"axes": _integer_array(axes), "extents": _integer_array(extents)}
+    made = ir.Operation.create("snode.dense", attributes=attributes, regions=1, ip=False)
+    return _around(made, children)
 
 
-def _symbol(op: ir.Operation, name: str) -> str | None:
-    return ir.FlatSymbolRefAttr(op.attributes[name]).value if name in op.attributes else None
+def place(
+    name: str,
+    element: ir.Type,
+    component_shape: Sequence[int] = (),
+    *,
+    adjoint: str | None = None,
+    duals: Sequence[str] = (),
+    marks: Mapping[str, ir.Attribute] = MappingProxyType({}),
+) -> ir.Operation:
+    """A `snode.place`, with further attributes where it is marked, for a block to be put around
+    it."""
+    attributes: dict[str, ir.Attribute] = {
+        "sym_name": ir.StringAttr.get(name),
+        "element": ir.TypeAttr.get(element),
+        "component_shape": _integer_array(component_shape),
+        **marks,
+    }
+    if adjoint is not None:
+        attributes["adjoint"] = ir.FlatSymbolRefAttr.get(adjoint)
+    if duals:
+        names: list[ir.Attribute] = [ir.FlatSymbolRefAttr.get(dual) for dual in duals]
+        attributes["duals"] = ir.ArrayAttr.get(names)
+    return ir.Operation.create("snode.place", attributes=attributes, ip=False)
+
+
+def _around(block: ir.Operation, children: Sequence[ir.Operation]) -> ir.Operation:
+    body = ir.Block.create_at_start(block.regions[0], [])
+    for child in children:
+        body.append(child)
+    return block
+
+
+def _integer_array(values: Sequence[int]) -> ir.Attribute:
+    type_ = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(type_, value) for value in values])
+
+
+def children_of(block: ir.Operation) -> list[ir.Operation]:
+    """The blocks and places directly in a root or a block."""
+    return [child.operation for child in block.regions[0].blocks[0].operations]
 
 
 def duals_of(place: ir.Operation) -> tuple[str, ...]:
@@ -208,101 +200,19 @@ def duals_of(place: ir.Operation) -> tuple[str, ...]:
     )
 
 
-def _lay_out(
-    op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], found: list[FieldLayout]
-) -> int:
-    """Record the fields under `op`, whose first cell starts at byte `base`; the size of `op` in
-    bytes."""
-    if op.name == "snode.place":
-        element = str(ir.TypeAttr(op.attributes["element"]).value)
-        size = _element_size(element)
-        components = integers(op.attributes["component_shape"])
-        strides = tuple(size * prod(components[i + 1 :]) for i in range(len(components)))
-        used = sorted({level.axis for level in levels})  # a field over k alone has one index
-        numbered = tuple(
-            Level(used.index(level.axis), level.extent, level.stride) for level in levels
-        )
-        found.append(
-            FieldLayout(
-                ir.StringAttr(op.attributes["sym_name"]).value,
-                root,
-                element,
-                size,
-                components,
-                base,
-                numbered,
-                strides,
-                _symbol(op, "adjoint"),
-                duals_of(op),
-            )
-        )
-        return size * prod(components)
-    cells = 1
-    inner = levels
-    if op.name == "snode.dense":
-        axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
-        cells = prod(extents)
-        cell = cell_size(op)
-        inner = levels + tuple(
-            Level(axis, extents[i], cell * prod(extents[i + 1 :])) for i, axis in enumerate(axes)
-        )
-    offset = base
-    for child in op.regions[0].blocks[0].operations:
-        offset = _round_up(offset, _alignment(child.operation))
-        offset += _lay_out(child.operation, root, offset, inner, found)
-    return cells * cell_size(op)
-
-
-def cell_size(op: ir.Operation) -> int:
-    """Bytes of one cell of a block: its children in order, each aligned."""
-    size = 0
-    for child in op.regions[0].blocks[0].operations:
-        size = _round_up(size, _alignment(child.operation)) + _size(child.operation)
-    return max(1, _round_up(size, _alignment(op)))
-
-
-def _size(op: ir.Operation) -> int:
-    if op.name == "snode.place":
-        size = _element_size(str(ir.TypeAttr(op.attributes["element"]).value))
-        return size * prod(integers(op.attributes["component_shape"]))
-    cells = prod(integers(op.attributes["extents"])) if op.name == "snode.dense" else 1
-    return cells * cell_size(op)
-
-
-def layouts(module: ir.Operation) -> dict[str, FieldLayout]:
-    """The layout of every field that a module declares, by name."""
-    found: list[FieldLayout] = []
-    for op in module.regions[0].blocks[0].operations:
-        if op.operation.name == "snode.root":
-            _lay_out(op.operation, ir.StringAttr(op.attributes["sym_name"]).value, 0, (), found)
-    return {layout.name: layout for layout in found}
-
-
-def root_sizes(module: ir.Operation) -> dict[str, int]:
-    """Bytes of every tree of a module, by name."""
-    return {
-        ir.StringAttr(op.attributes["sym_name"]).value: _size(op.operation)
-        for op in module.regions[0].blocks[0].operations
-        if op.operation.name == "snode.root"
-    }
+def roots(module: ir.Operation) -> list[ir.Operation]:
+    """Every `snode.root` of a module."""
+    return [op for op in children_of(module) if op.name == "snode.root"]
 
 
 def tree_operations(module: ir.Operation) -> Iterator[ir.Operation]:
     """Every op of the layout trees of a module, as far as they are well formed."""
-    stack = [
-        op.operation
-        for op in module.regions[0].blocks[0].operations
-        if op.operation.name == "snode.root"
-    ]
+    stack = roots(module)
     while stack:
         op = stack.pop()
         yield op
         if op.name != "snode.place" and len(op.regions[0].blocks):
-            stack += [
-                child.operation
-                for child in op.regions[0].blocks[0].operations
-                if child.operation.name.startswith("snode.")
-            ]
+            stack += [child for child in children_of(op) if child.name.startswith("snode.")]
 
 
 def places(module: ir.Operation) -> Iterator[ir.Operation]:
@@ -328,7 +238,7 @@ def element_and_shape(place: ir.Operation) -> tuple[str, tuple[int, ...]]:
     """Element type, and index axes, then component axes, of a field of a well-formed tree."""
     extents: dict[int, int] = {}
     for block in trees_around(place):
-        if block.name == "snode.dense":
+        if block.name != "snode.root":
             axes = integers(block.attributes["axes"])
             for axis, extent in zip(axes, integers(block.attributes["extents"])):
                 extents[axis] = extents.get(axis, 1) * extent

@@ -122,14 +122,14 @@ def results_label() -> Attributes:
     return {_RESULTS: ir.UnitAttr.get()}
 
 
-def marked_as_errors() -> str:
-    """What marks the `snode.place` of the record of failures, as text."""
-    return _ERRORS
+def marked_as_errors() -> Attributes:
+    """What marks the `snode.place` of the record of failures."""
+    return {_ERRORS: ir.UnitAttr.get()}
 
 
-def marked_as_checks(symbol: str) -> str:
-    """What marks the `snode.place` of a field's check bits, as text."""
-    return f'{_CHECKS} = @"{symbol}"'
+def marked_as_checks(symbol: str) -> Attributes:
+    """What marks the `snode.place` of a field's check bits."""
+    return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
 
 
 # Reading.

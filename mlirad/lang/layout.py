@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
@@ -263,11 +265,10 @@ class Root(SNode):
         kind: DerivativeKind | None = None,
     ) -> bool:
         """Allocate a tree with the chosen fields only; whether there are any."""
-        found: list[Field] = []
-        number = self.program.trees
-        _declare(tree, choose, found)
+        found = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
         if not found:
             return False
+        number = self.program.trees
         self.program.trees += 1
         members = set(found)
 
@@ -275,35 +276,27 @@ class Root(SNode):
             one = field if kind is None else field.existing(kind)
             return one if one in members else None
 
-        def declare() -> str:
-            body = _declare(tree, member, [])
-            return f'"snode.root"() ({{\n{body}\n}}) {{sym_name = "S{number}"}} : () -> ()'
+        def declare() -> None:
+            snode.root(f"S{number}", _declared(tree, member))
 
         dtypes = {field.symbol: field.dtype.numpy for field in found}
-        memory = allocate(declare(), dtypes, self.program.executor.memory)
+        memory = allocate(declare, dtypes, self.program.executor.memory)
         for field in found:
             field.attach(memory[field.symbol], declare)
         return True
 
 
-def _declare(
-    node: SNode | Field, choose: Callable[[Field], Field | None], found: list[Field]
-) -> str:
-    """A tree as textual IR, with the chosen fields only."""
+def _leaves(node: SNode | Field) -> Iterator[Field]:
+    return node.fields() if isinstance(node, SNode) else iter((node,))
+
+
+def _declared(node: SNode | Field, choose: Callable[[Field], Field | None]) -> list[ir.Operation]:
+    """A tree as one op, with the chosen fields only; none where it has none of them."""
     if not isinstance(node, SNode):
         field = choose(node)
-        if field is None:
-            return ""
-        found.append(field)
-        return field.declaration()
-    parts = [text for text in (_declare(child, choose, found) for child in node.children) if text]
-    if not parts:
-        return ""
-    body = "\n".join(parts)
-    return (
-        f'"snode.dense"() ({{\n{body}\n}}) '
-        f"{{axes = {list(node.axes)}, extents = {list(node.extents)}}} : () -> ()"
-    )
+        return [] if field is None else [field.declaration()]
+    inner = [op for child in node.children for op in _declared(child, choose)]
+    return [snode.dense(node.axes, node.extents, inner)] if inner else []
 
 
 class FieldsBuilder:

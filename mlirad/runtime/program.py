@@ -31,8 +31,8 @@ class Program:
         self.gradients: dict[str, FieldMemory] = {}
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
         self.declarations: dict[
-            str, Callable[[], str]
-        ] = {}  # the tree, as text, by name of the field
+            str, Callable[[], object]
+        ] = {}  # makes the tree at the insertion point, by name of the field
         self.trees = 0
         self.changes = 0  # launches of kernels, and writes from Python
         self.written: dict[

@@ -12,6 +12,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array
+from mlirad.dialect.snode import roots
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.location import source_location
@@ -365,9 +366,8 @@ class Variant:
             self._forget_modes([mode for mode in self.compiled if mode != PRIMAL])
             self._footprints = self._parts = None
         with context(), self.kernel.module.operation.location:
-            for op in [op.operation for op in self.kernel.module.body.operations]:
-                if op.name == "snode.root":
-                    op.erase()
+            for tree in roots(self.kernel.module.operation):
+                tree.erase()
             with ir.InsertionPoint.at_block_begin(self.kernel.module.body):
                 declare_trees(self.program, self.kernel.fields)
 
@@ -473,6 +473,5 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
         if name is not None
     ]
     names += [dual for name in names for dual in program.duals.get(name, ())]
-    wanted = dict.fromkeys(program.declarations[name]() for name in names)
-    for text in wanted:
-        ir.Operation.parse(text).clone()
+    for declare in dict.fromkeys(program.declarations[name] for name in names):
+        declare()

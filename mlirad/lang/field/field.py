@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.field import array_type
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import (
@@ -157,8 +157,9 @@ class Field:
         """Whether the elements are tangents."""
         return self.primal is not None and self.primal.existing(ADJOINT) is not self
 
-    def attach(self, memory: FieldMemory, declare: Callable[[], str]) -> None:
-        """Take the memory that was allocated for this field; `declare` gives its tree as text."""
+    def attach(self, memory: FieldMemory, declare: Callable[[], object]) -> None:
+        """Take the memory that was allocated for this field; `declare` makes its tree at the
+        insertion point."""
         self.memory = memory
         self.program.fields[self.symbol] = memory
         self.program.declarations[self.symbol] = declare
@@ -177,16 +178,14 @@ class Field:
             self.program.gradient_version += 1
             self.program.adjoints[self.primal.symbol] = self.symbol
 
-    def declaration(self) -> str:
+    def declaration(self) -> ir.Operation:
         """The `snode.place` of this field."""
-        adjoint = (
-            f", adjoint = @{_quoted(self.derived[ADJOINT].symbol)}" if self._holds(ADJOINT) else ""
-        )
-        duals = ", ".join(f"@{_quoted(one.symbol)}" for one in self.tangents())
-        marks = adjoint + (f", duals = [{duals}]" if duals else "")
-        return (
-            f'"snode.place"() {{sym_name = "{self.symbol}", element = {self.dtype.mlir}, '
-            f"component_shape = {list(self.element_shape)}{marks}}} : () -> ()"
+        return snode.place(
+            self.symbol,
+            fb.mlir_type(self.dtype),
+            self.element_shape,
+            adjoint=self.derived[ADJOINT].symbol if self._holds(ADJOINT) else None,
+            duals=[one.symbol for one in self.tangents()],
         )
 
     def _holds(self, kind: DerivativeKind) -> bool:
@@ -479,7 +478,3 @@ class Field:
             self.offset,
             self.symbol,
         )
-
-
-def _quoted(symbol: str) -> str:
-    return symbol if re.fullmatch(r"[A-Za-z_][\w.$]*", symbol) else f'"{symbol}"'

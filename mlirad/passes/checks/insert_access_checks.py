@@ -6,6 +6,7 @@ and a store or an atomic that finds it set fails an assertion. Who runs the kern
 """
 
 from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.field import array_of, array_type, split_access
 from mlirad.dialect.snode import places
 from mlirad.ir import build as b
@@ -33,7 +34,7 @@ def insert_access_checks(module: ir.Operation) -> None:
                     _check(op, root, extents, indices, name)
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
         for root, extents in bits.items():
-            ir.Operation.parse(_tree(root, extents)).clone()
+            _declare(root, extents)
 
 
 def _check(
@@ -54,16 +55,7 @@ def _check(
     b.effect("field.assert", [unread], message=ir.StringAttr.get(message))
 
 
-def _tree(root: str, extents: tuple[int, ...]) -> str:
-    name = CHECK + root
-    leaf = (
-        f'"snode.place"() {{sym_name = "{name}", element = i8, component_shape = [], '
-        f"{marked_as_checks(root)}}} : () -> ()"
-    )
-    if extents:
-        leaf = (
-            f'"snode.dense"() ({{\n{leaf}\n}}) '
-            f"{{axes = {list(range(len(extents)))}, extents = {list(extents)}}} "
-            ": () -> ()"
-        )
-    return f'"snode.root"() ({{\n{leaf}\n}}) {{sym_name = "{name}"}} : () -> ()'
+def _declare(root: str, extents: tuple[int, ...]) -> None:
+    leaf = snode.place(CHECK + root, b.integer_type(8), marks=marked_as_checks(root))
+    block = snode.dense(range(len(extents)), extents, [leaf]) if extents else leaf
+    snode.root(CHECK + root, [block])

@@ -12,6 +12,7 @@ to stride, no index can be shown to differ between iterations.
 from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.field import array_of, array_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
@@ -54,15 +55,12 @@ class _Tree:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.places: list[str] = []
+        self.places: list[tuple[str, ir.Type, list[int]]] = []
 
     def place(self, element: ir.Type, extents: list[int]) -> ir.Value:
         """The array of a further field, gotten at the insertion point."""
         name = f"{self.name}.{len(self.places)}"
-        self.places.append(
-            f'"snode.place"() {{sym_name = "{name}", element = {element}, '
-            f"component_shape = {extents}}} : () -> ()"
-        )
+        self.places.append((name, element, extents))
         return b.make(
             "field.get", array_type(element, extents), [], field=ir.FlatSymbolRefAttr.get(name)
         )
@@ -71,12 +69,8 @@ class _Tree:
         """Add the tree to a module, where it has fields."""
         if not self.places:
             return
-        text = (
-            f'"snode.root"() ({{ {" ".join(self.places)} }}) {{sym_name = "{self.name}"}} : '
-            f"() -> ()"
-        )
         with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-            ir.Operation.parse(text).clone()
+            snode.root(self.name, [snode.place(*place) for place in self.places])
 
 
 class _Split:

@@ -2,6 +2,7 @@
 values."""
 
 from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.field import array_type, spelled
 from mlirad.ir import build as b
 from mlirad.ir.signature import marked_as_errors
@@ -13,15 +14,6 @@ _CLAIM = (
     RECORD_SIZE - 1
 )  # how many failures there were: the first of them, of all threads, is recorded
 
-_TREE = f"""
-"snode.root"() ({{
-  "snode.dense"() ({{
-    "snode.place"() {{sym_name = "{RECORD}", element = i64, component_shape = [],
-      {marked_as_errors()}}} : () -> ()
-  }}) {{axes = [0], extents = [{RECORD_SIZE}]}} : () -> ()
-}}) {{sym_name = "{RECORD}"}} : () -> ()
-"""
-
 
 def lower_field_assert(module: ir.Operation) -> None:
     """Record failures; the texts are left in the module's `field.messages`."""
@@ -29,7 +21,8 @@ def lower_field_assert(module: ir.Operation) -> None:
     if not found:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        ir.Operation.parse(_TREE).clone()
+        words = snode.place(RECORD, b.integer_type(64), marks=marked_as_errors())
+        snode.root(RECORD, [snode.dense([0], [RECORD_SIZE], [words])])
     messages = []
     for number, op in enumerate(found):
         with before(op):

@@ -13,10 +13,11 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_array, split_access
-from mlirad.dialect.snode import FieldLayout, layouts, places
+from mlirad.dialect.field_layout import FieldLayout, layouts
+from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type, strided_type
+from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, known_arrays
 from mlirad.ir.rounding import round_like
@@ -37,6 +38,7 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
 )
+from mlirad.passes.memory._field_address import element_indices, field_memref
 
 REQUIRES = (known_arrays, calls_of_private_functions)
 
@@ -53,9 +55,8 @@ def lower_field_to_memref(module: ir.Operation) -> None:
         lowering = _Lowering(function, found, labels, lowered)
         lowering.run()
         lowered[lowering.name] = lowering
-    for op in block_operations(module.regions[0].blocks[0]):
-        if op.name == "snode.root":
-            op.erase()
+    for tree in roots(module):
+        tree.erase()
 
 
 def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
@@ -168,18 +169,7 @@ class _Lowering:
             layout = self.layouts[name]
             noalias = {"llvm.noalias": ir.UnitAttr.get()}
             pointer = self._argument(pointer_type(), {**noalias, **self.labels[name]})
-            levels = [
-                level for axis in range(len(layout.index_shape)) for level in layout.of_axis(axis)
-            ]
-            sizes = [level.extent for level in levels] + list(layout.component_shape)
-            strides = [
-                s // layout.size
-                for s in [level.stride for level in levels] + list(layout.component_strides)
-            ]
-            type_ = strided_type(ir.Type.parse(layout.element), sizes, strides)
-            self.fields[name] = _Array(
-                memref_at(pointer, type_, sizes, strides), pointer, [], layout
-            )
+            self.fields[name] = _Array(field_memref(layout, pointer), pointer, [], layout)
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
@@ -235,11 +225,7 @@ class _Lowering:
         array = self.array(value)
         if array.layout is None:
             return array.memref, indices
-        rank = len(array.layout.index_shape)
-        split: list[ir.Value] = []
-        for axis in range(rank):
-            split += _digits(indices[axis], [level.extent for level in array.layout.of_axis(axis)])
-        return array.memref, split + indices[rank:]
+        return array.memref, element_indices(array.layout, indices)
 
 
 def _product(left: ir.Value | int, right: ir.Value | int) -> ir.Value | int:
@@ -250,16 +236,6 @@ def _product(left: ir.Value | int, right: ir.Value | int) -> ir.Value | int:
 
 def _as_value(size: ir.Value | int) -> ir.Value:
     return b.index(size) if isinstance(size, int) else size
-
-
-def _digits(index: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
-    """An index as one index a level, outermost first."""
-    digits = []
-    for position in range(len(extents) - 1):
-        width = b.index(prod(extents[position + 1 :]))
-        digits.append(b.div(index, width))
-        index = b.make("arith.remui", b.index_type(), [index, width])
-    return [*digits, index]
 
 
 def _lower_load(lowering: _Lowering, op: ir.Operation) -> None:

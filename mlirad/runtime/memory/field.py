@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.snode import FieldLayout, layouts, root_sizes
+from mlirad.dialect.field_layout import FieldLayout, layouts, root_sizes
 from mlirad.dialect.turn import in_turn
 from mlirad.runtime.memory.memory import Allocation, DType, Memory, Values
 
@@ -21,14 +22,14 @@ class FieldMemory:
         self, layout: FieldLayout, memory: Memory, allocation: Allocation, dtype: DType
     ) -> None:
         self.layout, self.allocation = layout, allocation
-        rank = len(layout.index_shape)
-        levels = [level for axis in range(rank) for level in layout.of_axis(axis)]
-        shape = [level.extent for level in levels] + list(layout.component_shape)
-        strides = [level.stride for level in levels] + list(layout.component_strides)
-        self.elements = memory.elements(allocation, layout.offset, dtype, shape, strides)
+        self.elements = memory.elements(
+            allocation, layout.offset, dtype, layout.element_shape, layout.element_strides
+        )
         self.address = self.elements.address
-        self._is_flat = len(levels) == rank
-        self._digits = [[level.extent for level in layout.of_axis(axis)] for axis in range(rank)]
+        self._is_flat = len(layout.levels) == layout.rank
+        self._digits = [
+            [level.extent for level in layout.of_axis(axis)] for axis in range(layout.rank)
+        ]
 
     def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
         """An index of the field as an index of its elements."""
@@ -62,10 +63,15 @@ class FieldMemory:
 
 
 @in_turn
-def allocate(tree: str, dtypes: dict[str, DType], memory: Memory) -> dict[str, FieldMemory]:
-    """Allocate the trees declared by textual IR; the memory of every field, by name."""
-    with context():
-        module = ir.Module.parse(tree)
+def allocate(
+    declare: Callable[[], object], dtypes: dict[str, DType], memory: Memory
+) -> dict[str, FieldMemory]:
+    """Allocate the trees that are declared at the insertion point; the memory of every field, by
+    name."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            declare()
         found = layouts(module.operation)
         roots = {name: memory.allocate(size) for name, size in root_sizes(module.operation).items()}
     return {

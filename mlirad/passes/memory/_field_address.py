@@ -1,0 +1,49 @@
+"""Where the elements of a field lie, for `lower-field-to-memref`: asked of each block above it, by
+its kind."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from mlirad.bindings import ir
+from mlirad.dialect.field_layout import FieldLayout, Kind, Level
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import memref_at, strided_type
+
+
+def field_memref(layout: FieldLayout, pointer: ir.Value) -> ir.Value:
+    """The elements of a field whose first one is at a pointer, as a strided memref with an axis for
+    each block above it."""
+    sizes = list(layout.element_shape)
+    strides = [stride // layout.size for stride in layout.element_strides]
+    type_ = strided_type(ir.Type.parse(layout.element), sizes, strides)
+    return memref_at(pointer, type_, sizes, strides)
+
+
+def element_indices(layout: FieldLayout, indices: Sequence[ir.Value]) -> list[ir.Value]:
+    """The indices of an access to a field as indices of its memref."""
+    found: list[ir.Value] = []
+    for axis in range(layout.rank):
+        levels = layout.of_axis(axis)
+        found += [
+            _CELLS[level.kind](level, cell)
+            for level, cell in zip(levels, _digits(indices[axis], levels))
+        ]
+    return [*found, *indices[layout.rank :]]
+
+
+def _digits(index: ir.Value, levels: Sequence[Level]) -> list[ir.Value]:
+    """An index as one number a level, outermost first."""
+    digits = []
+    for position in range(len(levels) - 1):
+        width = b.index(prod(level.extent for level in levels[position + 1 :]))
+        digits.append(b.div(index, width))
+        index = b.make("arith.remui", b.index_type(), [index, width])
+    return [*digits, index]
+
+
+def _dense(_: Level, number: ir.Value) -> ir.Value:
+    """A cell lies where it is counted."""
+    return number
+
+
+_CELLS: dict[Kind, Callable[[Level, ir.Value], ir.Value]] = {Kind.DENSE: _dense}
