@@ -7,11 +7,13 @@ from typing import Any
 
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of
+from mlirad.dialect.field import AllocaOp, array_of, is_atomic, is_load, is_read, is_store, is_write
+from mlirad.dialect.grad import CustomOp, PopOp, PushOp, RecordOp, UndoOp
 from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
+from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.ir.walk import Array, array_root
 
 
@@ -78,9 +80,9 @@ class Activity:
 
     def _find_cells(self) -> None:
         for node in self.graph.nodes():
-            if node.name == "grad.undo":
+            if UndoOp.holds(node):
                 self.logged[node.operands[0]] = array_root(self.graph.values[node.operands[2]])
-            if node.name == "field.alloca":
+            if AllocaOp.holds(node):
                 value = self.graph.values[node.results[0]]
                 self.cells.add(value)
                 if array_of(value.type)[0].startswith("f"):
@@ -113,19 +115,19 @@ class Activity:
         return bool(new)
 
     def _vary_node(self, node: Node) -> bool:
-        if node.name in ("field.load", "field.atomic"):
+        if is_read(node):
             changed = False
-            if node.name == "field.atomic":
+            if is_atomic(node):
                 changed = self._vary_local(node)
             varies = (
                 self._has_derivative(node.array) or node.array in self.varied_locals
             ) and not is_stopped(node)
             return (self._mark(self.varied, node.results) if varies else False) or changed
-        if node.name == "field.store":
+        if is_store(node):
             return self._vary_local(node)
-        if node.name == "grad.push" and node.operands[0] in self.varied:
+        if PushOp.holds(node) and node.operands[0] in self.varied:
             return _include(self.varied_locals, stack_of(node))
-        if node.name == "grad.pop":
+        if PopOp.holds(node):
             return stack_of(node) in self.varied_locals and self._mark(self.varied, node.results)
         if node.blocks:
             changed = False
@@ -136,7 +138,7 @@ class Activity:
         if any(v in self.varied for v in node.operands) and any(
             self.graph.floats[v] for v in node.results
         ):
-            if node.name == "grad.custom":
+            if CustomOp.holds(node):
                 return self._mark(self.varied, node.results)
             if node.name not in RULES:
                 raise TaichiCompilationError(
@@ -163,23 +165,23 @@ class Activity:
         return changed
 
     def _use_node(self, node: Node) -> bool:
-        if node.name in ("field.store", "field.atomic"):
+        if is_write(node):
             if self._has_derivative(node.array) or node.array in self.useful_locals:
                 return self._mark(self.useful, node.operands[:1])
             return False
-        if node.name == "field.load":
+        if is_load(node):
             return (
                 node.array in self.local
                 and node.results[0] in self.useful
                 and _include(self.useful_locals, node.array)
             )
-        if node.name == "grad.push":
+        if PushOp.holds(node):
             return stack_of(node) in self.useful_locals and self._mark(
                 self.useful, node.operands[:1]
             )
-        if node.name == "grad.pop":
+        if PopOp.holds(node):
             return node.results[0] in self.useful and _include(self.useful_locals, stack_of(node))
-        if node.name == "grad.record":
+        if RecordOp.holds(node):
             return self._has_derivative(self.logged.get(node.operands[1], "")) and self._mark(
                 self.useful, node.operands[:1]
             )
@@ -202,7 +204,7 @@ def _argument_attributes(function: ir.Operation) -> list[ir.DictAttr]:
 
 def stack_of(node: Node) -> tuple[str, int]:
     """What tells the stack of a push or a pop from other stacks and from cells."""
-    return "stack", node.operands[1 if node.name == "grad.push" else 0]
+    return "stack", node.operands[1 if PushOp.holds(node) else 0]
 
 
 def _include(group: set[Any], item: Any) -> bool:
@@ -220,13 +222,13 @@ def is_stopped(node: Node) -> bool:
 
 def flows(node: Node) -> list[tuple[int, list[int]]]:
     """How values pass through a structured op: each source with the values it may become."""
-    if node.name == "scf.if":
+    if is_branch(node):
         return [
             (v, [result])
             for block in node.blocks
             for v, result in zip(block.terminator.operands, node.results)
         ]
-    if node.name == "scf.for":
+    if is_for(node):
         arguments = node.blocks[0].arguments[1:]
         pairs = list(zip(arguments, node.results))
         initial = [(v, list(p)) for v, p in zip(node.operands[3:], pairs)]
@@ -238,7 +240,7 @@ def flows(node: Node) -> list[tuple[int, list[int]]]:
             + last
             + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
         )
-    if node.name == "scf.while":
+    if is_while(node):
         before, after = node.blocks
         initial = [(v, [a]) for v, a in zip(node.operands, before.arguments)]
         passed = [

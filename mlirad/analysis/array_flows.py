@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 
 from mlirad.analysis.activity import flows, is_stopped
 from mlirad.analysis.rules.table import RULES
+from mlirad.dialect.field import is_read, is_write
+from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.walk import Array
 
@@ -39,13 +41,13 @@ class ArrayFlows:
 
     def _node(self, node: Node) -> bool:
         changed = self.is_marked(node) and self._add(node.results, frozenset({MARKED}))
-        if node.name in ("field.store", "field.atomic"):
+        if is_write(node):
             found = self._of(node.operands[0]) - self.into.setdefault(node.array, set())
             if found:
                 self.into[node.array] |= found
                 self.writer.setdefault(node.array, node)
                 changed = True
-        if node.name in ("field.load", "field.atomic"):
+        if is_read(node):
             if is_stopped(node):
                 return changed
             return (
@@ -56,7 +58,7 @@ class ArrayFlows:
             for source, targets in flows(node):
                 changed |= self._add(targets, self._of(source))
             return changed
-        if node.name == "grad.custom" or any(term is not None for term in RULES.get(node.name, ())):
+        if CustomOp.holds(node) or any(term is not None for term in RULES.get(node.name, ())):
             return self._add(node.results, self.of(node.operands)) or changed
         return changed
 

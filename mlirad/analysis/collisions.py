@@ -15,9 +15,11 @@ from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.redone import redone_arrays
-from mlirad.analysis.slice import WRITES, Slice
+from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
+from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_store, is_write
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array
 
 
@@ -37,9 +39,7 @@ class Collisions:
         self.graph, self.activity = graph, activity
         self.overwrites = Overwrites(graph)
         self._apart: dict[tuple[Node, Node], bool] = {}
-        self._shared = [
-            (loop, self._accesses(loop)) for loop in graph.nodes() if loop.name == "scf.parallel"
-        ]
+        self._shared = [(loop, self._accesses(loop)) for loop in graph.nodes() if is_parallel(loop)]
 
     def pairs(self, needed: Needed | None) -> list[Pair]:
         """What is not proven and matters to the tangents or, for which these are `needed`, to the
@@ -76,17 +76,13 @@ class Collisions:
         for node in loop.walk():
             if node.is_access and is_shared(self.graph, node, loop):
                 found.setdefault(node.array, []).append(node)
-        return [
-            group for group in found.values() if any(node.name != "field.load" for node in group)
-        ]
+        return [group for group in found.values() if any(not is_load(node) for node in group)]
 
     def _runs_in_order(self, loop: Node) -> bool:
         """Whether forward mode makes a loop serial: where iterations race for which of them
         supplies an element."""
         return any(
-            node.name == "field.atomic"
-            and _kind(node) != "add"
-            and self.activity.is_differentiable(node)
+            is_atomic(node) and _kind(node) != "add" and self.activity.is_differentiable(node)
             for node in loop.walk()
         )
 
@@ -97,7 +93,7 @@ class Collisions:
             for value in one.results
         ):
             return True
-        if node.name == "field.load":
+        if is_load(node):
             return False
         if node in redone or write in redone:
             return True
@@ -127,7 +123,7 @@ def find_open(
     activity = Activity(module, function, graph, with_duals=tangents)
     collisions = Collisions(graph, activity)
     if tangents:
-        written = {node.array for node in graph.nodes() if node.name in WRITES}
+        written = {node.array for node in graph.nodes() if is_write(node)}
         return Open(collisions, collisions.pairs(None), frozenset(written | activity.cells))
     needed = Needed(graph, activity, redone_arrays(function, graph))
     return Open(collisions, collisions.pairs(needed), needed.arrays | activity.cells)
@@ -138,7 +134,7 @@ def is_shared(graph: Graph, node: Node, loop: Node) -> bool:
     value = graph.values[node.array_value]
     return (
         isinstance(value, ir.BlockArgument)
-        or value.owner.operation.name != "field.alloca"
+        or not AllocaOp.holds(value.owner.operation)
         or graph.depth_of(node.array_value) <= loop.block.depth
     )
 
@@ -147,14 +143,10 @@ def _with_writes(groups: list[list[Node]]) -> Iterator[tuple[Node, Node]]:
     """Every access with every write to its array, and with itself; no pair twice."""
     for group in groups:
         for position, write in enumerate(group):
-            if write.name != "field.load":
+            if not is_load(write):
                 yield from ((node, write) for node in group[: position + 1])
-                yield from (
-                    (node, write) for node in group[position + 1 :] if node.name == "field.load"
-                )
+                yield from ((node, write) for node in group[position + 1 :] if is_load(node))
 
 
 def _kind(node: Node) -> str:
-    return (
-        "store" if node.name == "field.store" else ir.StringAttr(node.op.attributes["kind"]).value
-    )
+    return "store" if is_store(node) else ir.StringAttr(node.op.attributes["kind"]).value

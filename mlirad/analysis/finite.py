@@ -19,9 +19,12 @@ from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic, is_load, is_read
+from mlirad.dialect.grad import CustomOp
 from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import is_branch, is_parallel
 from mlirad.ir.walk import Array
 
 _POLES = frozenset(
@@ -36,7 +39,7 @@ _POLES = frozenset(
         "math.acos",
         "math.tan",
         "math.exp",
-        "grad.custom",
+        CustomOp.OPERATION_NAME,
     }
 )
 _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
@@ -49,7 +52,7 @@ class Finiteness:
         self.graph, self.infinite = graph, infinite
         self.intervals = Intervals(graph)
         self.unbounded = self._made_of(self._has_pole)
-        self.stored = self._made_of(lambda node: node.name in ("field.load", "field.atomic"))
+        self.stored = self._made_of(lambda node: is_read(node))
         self.dropped = self._dropped()
 
     def _made_of(self, is_seed: Callable[[Node], bool]) -> set[int]:
@@ -97,7 +100,7 @@ class Finiteness:
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
         chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
-        if node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in (
+        if is_atomic(node) and ir.StringAttr(node.op.attributes["kind"]).value in (
             "min",
             "max",
         ):
@@ -110,7 +113,7 @@ class Finiteness:
 
     def _is_under_a_condition(self, block: BlockNode, outer: BlockNode) -> bool:
         while block is not outer and block.owner is not None:
-            if block.owner.name != "scf.parallel" and not certainly_runs(block.owner.op):
+            if not is_parallel(block.owner) and not certainly_runs(block.owner.op):
                 return True
             block = block.owner.block
         return False
@@ -135,7 +138,7 @@ class Finiteness:
         )
 
     def _has_pole(self, node: Node) -> bool:
-        if node.name in ("field.load", "field.atomic"):
+        if is_read(node):
             return node.array in self.infinite
         if node.name == "arith.divf":
             return not self.intervals.is_away_from_zero(node.operands[1])
@@ -153,7 +156,7 @@ class Finiteness:
         while block is not None and block.owner is not None:
             owner = block.owner
             if (
-                owner.name == "scf.if"
+                is_branch(owner)
                 and block is owner.blocks[0]
                 and self._excludes_zero(owner.operands[0], value)
             ):
@@ -188,16 +191,14 @@ class Finiteness:
         writes."""
         loads = self.graph.defined[value], self.graph.defined[other]
         if value == other or any(
-            isinstance(load, BlockNode) or load.name != "field.load" for load in loads
+            isinstance(load, BlockNode) or not is_load(load) for load in loads
         ):
             return value == other
         here, there = (load for load in loads if isinstance(load, Node))
         return (
             here.array == there.array
             and here.indices == there.indices
-            and not any(
-                node.array == here.array and node.name != "field.load" for node in here.block.nodes
-            )
+            and not any(node.array == here.array and not is_load(node) for node in here.block.nodes)
         )
 
     def may_be_infinite(self, node: Node, position: int) -> bool:

@@ -15,9 +15,11 @@ from itertools import product
 from mlirad.analysis.facts import Fact, Made, OfSide, Quotient, Sum, contradict
 from mlirad.analysis.linear import linear_form, number, unknown
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_load, is_write
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.structured import is_branch, is_for
 from mlirad.ir.walk import array_root, attributes_of, constant_integer, is_defined_in
 
 LIMIT = 64  # alternatives of one access that are looked at
@@ -31,9 +33,7 @@ class Guards:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.written = {
-            node.array for node in graph.nodes() if node.name in ("field.store", "field.atomic")
-        }
+        self.written = {node.array for node in graph.nodes() if is_write(node)}
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
         """Whether `left` in one iteration of `loop` and `right` in another, `distances` further,
@@ -86,9 +86,9 @@ class _Side:
         block = node.block
         while block.owner is not None and block.owner is not self.loop:
             owner = block.owner
-            if owner.name == "scf.if":
+            if is_branch(owner):
                 found = _both(found, self._holds(owner.op.operands[0], block is owner.blocks[0]))
-            elif owner.name == "scf.for":
+            elif is_for(owner):
                 found = _both(found, [self._bounds(owner)])
             block = owner.block
         return found
@@ -130,7 +130,7 @@ class _Side:
             return self._holds(op.operands[0], truth, depth - 1)
         if op.name == "arith.cmpi":
             return self._compared(op, truth, depth)
-        if op.name == "scf.if":
+        if is_branch(op):
             return self._chosen(op, value, truth, depth)
         return self._opaque(value, truth)
 
@@ -190,7 +190,7 @@ class _Side:
         if isinstance(leaf, ir.BlockArgument) or depth == 0:
             return self.own(leaf)
         op = leaf.owner.operation
-        if op.name == "field.load":
+        if is_load(op):
             array = array_root(op.operands[0])
             if array in self.guards.written:
                 return self.own(leaf)
@@ -244,7 +244,7 @@ def _is_truth(value: ir.Value) -> bool:
     if isinstance(value, ir.BlockArgument):
         return False
     op = value.owner.operation
-    return op.name == "scf.if" or (
+    return is_branch(op) or (
         op.name in ("arith.extui", "arith.extsi") and op.operands[0].type == b.integer_type(1)
     )
 

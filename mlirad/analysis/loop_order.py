@@ -6,6 +6,7 @@ from mlirad.analysis.activity import Activity
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic, is_load, is_store
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import is_defined_in
 
@@ -28,10 +29,10 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
         ):
             return False
     work = [n for n in loop.walk() if n in needed.work]
-    stores = [n for n in work if n.name == "field.store"]
-    updates = [n for n in work if n.name == "field.atomic"]
+    stores = [n for n in work if is_store(n)]
+    updates = [n for n in work if is_atomic(n)]
     stored, updated = {n.array for n in stores}, {n.array for n in updates}
-    loaded = {n.array for n in work if n.name == "field.load"}
+    loaded = {n.array for n in work if is_load(n)}
     if stored & (loaded | updated) or loaded & updated or len(stores) != len(stored):
         return False
     if any(not _is_addition(n) or n.results[0] in activity.active for n in updates):

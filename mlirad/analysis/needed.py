@@ -11,8 +11,11 @@ from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.rules.table import RULES, primal_reads
+from mlirad.dialect.field import is_access, is_atomic, is_load, is_store, is_write
+from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
@@ -56,7 +59,7 @@ class Needed:
         return found
 
     def _is_work(self, node: Node) -> bool:
-        if node.name in ("field.store", "field.atomic"):
+        if is_write(node):
             return self.activity.is_differentiable(node)
         return any(v in self.activity.active for v in node.results)
 
@@ -79,19 +82,17 @@ class Needed:
                 self._seed(inner)
 
     def _seed_node(self, node: Node, here: int) -> None:
-        if node.name in ("field.load", "field.store", "field.atomic"):
+        if is_access(node):
             for index in node.indices:
                 self._need(index, here, node)
-            if node.name == "field.atomic" and not _is_add(
-                node
-            ):  # a constant, too, may replace what was there
+            if is_atomic(node) and not _is_add(node):  # a constant, too, may replace what was there
                 self._need(node.operands[0], here, node)
-        elif node.name == "scf.if":
+        elif is_branch(node):
             self._need(node.operands[0], here, node)
-        elif node.name in ("scf.for", "scf.parallel"):
+        elif is_for(node) or is_parallel(node):
             for bound in self._bounds(node):
                 self._need(bound, here, node)
-        elif node.name == "scf.while":
+        elif is_while(node):
             self._need(node.blocks[0].terminator.operands[0], here, node)
         elif node.name in RULES:
             for position, operand in enumerate(node.operands):
@@ -101,24 +102,20 @@ class Needed:
                         self._need(node.operands[read], here, node)
                     if reads_result:
                         self._need(node.results[0], here, node)
-        elif node.name == "grad.custom":
+        elif CustomOp.holds(node):
             for value in vjp_reads(node, self.activity.varied):
                 self._need(value, here, node)
 
     @staticmethod
     def _bounds(node: Node) -> list[int]:
-        return node.operands[:3] if node.name == "scf.for" else node.operands
+        return node.operands[:3] if is_for(node) else node.operands
 
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
         for node in self.graph.nodes():
-            if (
-                node.name in ("field.store", "field.atomic")
-                and node.array in self.arrays
-                and self._is_read_beside(node)
-            ):
+            if is_write(node) and node.array in self.arrays and self._is_read_beside(node):
                 self.redone.add(node)
-                around = [owner for owner in reversed(node.owners) if owner.name != "scf.parallel"]
+                around = [owner for owner in reversed(node.owners) if not is_parallel(owner)]
                 self.redone.update(around)
                 base, deepest = base_depth(node), self._reversed_blocks(node)
                 for inner in [node, *around]:
@@ -128,9 +125,7 @@ class Needed:
     def _is_read_beside(self, write: Node) -> bool:
         """Whether the parallel loop around a write reads its array, too: else no iteration has to
         see it again."""
-        loop = next(
-            (owner for owner in reversed(write.owners) if owner.name == "scf.parallel"), None
-        )
+        loop = next((owner for owner in reversed(write.owners) if is_parallel(owner)), None)
         return loop is None or any(
             node.array == write.array and not _is_only_written(node)
             for node in loop.walk()
@@ -148,12 +143,12 @@ class Needed:
         return count
 
     def _need_to_run(self, node: Node, level: int) -> None:
-        if node.name == "scf.while":
+        if is_while(node):
             self._need_condition(node, level, node)
-        elif node.name == "scf.if":
+        elif is_branch(node):
             self._need(node.operands[0], level, node)
         else:
-            for operand in self._bounds(node) if node.name == "scf.for" else node.operands:
+            for operand in self._bounds(node) if is_for(node) else node.operands:
                 self._need(operand, level, node)
 
     def _close(self) -> None:
@@ -168,34 +163,30 @@ class Needed:
     def _close_result(self, node: Node, value: int, level: int) -> None:
         reason = self.reasons.get(value)
         position = node.results.index(value)
-        if node.name == "scf.if":
+        if is_branch(node):
             self._need(node.operands[0], level, reason)
             for block in node.blocks:
                 self._need(block.terminator.operands[position], level, reason)
-        elif node.name == "scf.for":
+        elif is_for(node):
             self._need_carried(node, position, level, reason)
-        elif node.name == "scf.while":
+        elif is_while(node):
             self._need_condition(node, level, reason)
             self._need(node.blocks[0].terminator.operands[1 + position], level, reason)
         else:
             for operand in node.operands:
                 self._need(operand, level, reason)
-            if node.name == "field.load" and node.array in self.activity.cells:
+            if is_load(node) and node.array in self.activity.cells:
                 self._replay(node)
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
         node = block.owner
-        if (
-            node is None
-            or node.name == "scf.parallel"
-            or (node.name == "scf.for" and value == block.arguments[0])
-        ):
+        if node is None or is_parallel(node) or (is_for(node) and value == block.arguments[0]):
             return
         reason = self.reasons.get(value)
         position = block.arguments.index(value)
         is_reversed = level == block.depth + 1
         forward = level - 1 if is_reversed else level
-        if node.name == "scf.for":
+        if is_for(node):
             if is_reversed:
                 self.saved.add(value)
             self._need_carried(node, position - 1, forward, reason)
@@ -225,19 +216,15 @@ class Needed:
     def _replay(self, load: Node) -> None:
         """Everything written to a local cell is done again, in order, before the reverse sweep."""
         for node in self.graph.nodes():
-            if (
-                node.name in ("field.store", "field.atomic")
-                and node.array == load.array
-                and node not in self.replayed
-            ):
+            if is_write(node) and node.array == load.array and node not in self.replayed:
                 self.replayed.add(node)
                 for operand in node.operands:
                     self._need(operand, 1, load)
                 for owner in reversed(node.owners):
                     self.replayed.add(owner)
-                    if owner.name == "scf.while":
+                    if is_while(owner):
                         self._need_condition(owner, 1, load)
-                    elif owner.name == "scf.if":
+                    elif is_branch(owner):
                         self._need(owner.operands[0], 1, load)
                     else:
                         for bound in self._bounds(owner):
@@ -247,7 +234,7 @@ class Needed:
 def base_depth(node: Node) -> int:
     """The depth of the block that a node's iteration of a parallel loop, or else the function,
     begins with."""
-    inside = [owner for owner in node.owners if owner.name == "scf.parallel"]
+    inside = [owner for owner in node.owners if is_parallel(owner)]
     return inside[-1].block.depth + 1 if inside else 0
 
 
@@ -256,6 +243,6 @@ def _is_add(node: Node) -> bool:
 
 
 def _is_only_written(node: Node) -> bool:
-    return node.name == "field.store" or (
-        node.name == "field.atomic" and _is_add(node) and not has_uses(node.op.results[0])
+    return is_store(node) or (
+        is_atomic(node) and _is_add(node) and not has_uses(node.op.results[0])
     )

@@ -15,6 +15,7 @@ from mlirad.analysis.linear import Linear, LinearForms
 from mlirad.analysis.trips import span_of, spans
 from mlirad.bindings import ir
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import is_branch, is_parallel, is_while
 from mlirad.ir.walk import is_defined_in
 
 
@@ -62,7 +63,7 @@ class Overwrites:
         where = self._later(load, write, common, distances, all_known)
         if where != "another":
             return where, all_known
-        loop = next(loop for loop in common if loop.name == "scf.parallel")
+        loop = next(loop for loop in common if is_parallel(loop))
         if not self.guards.exclude(load, write, loop, distances):
             return where, all_known
         within = {self.graph.values[number]: 0 for number in loop.induction}
@@ -175,21 +176,21 @@ class Overwrites:
     ) -> str | None:
         """Where the write can come after the load, given the distances of the loops around both."""
         for loop in common:
-            if loop.name == "scf.if":
+            if is_branch(loop):
                 if _branch(loop, load) is not _branch(loop, write):
                     return None
                 continue
-            if loop.name == "scf.while":
+            if is_while(loop):
                 return "iteration"
             for number, span in zip(loop.induction, spans(loop.op)):
                 distance = distances.get(self.graph.values[number])
-                is_parallel = loop.name == "scf.parallel"
-                if distance is None and (span.is_single or (is_parallel and not all_known)):
+                in_any_order = is_parallel(loop)
+                if distance is None and (span.is_single or (in_any_order and not all_known)):
                     distance = 0
                 if distance is None:
-                    return "another" if is_parallel else "iteration"
+                    return "another" if in_any_order else "iteration"
                 if distance != 0:
-                    if is_parallel:
+                    if in_any_order:
                         return "another" if all_known else None
                     return "iteration" if span.step is None or distance > 0 else None
         return "iteration" if load.order < write.order else None

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mlirad.analysis.activity import flows
+from mlirad.dialect.field import is_write
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import is_for, is_while
 from mlirad.ir.walk import Array
-
-WRITES = ("field.store", "field.atomic")
 
 
 class Slice:
@@ -45,10 +45,10 @@ class Slice:
         if node in self._around:
             return
         self._around.add(node)
-        if node.name == "scf.while":
+        if is_while(node):
             self._want(node.blocks[0].terminator.operands[:1])
         else:
-            self._want(node.operands[:3] if node.name == "scf.for" else node.operands)
+            self._want(node.operands[:3] if is_for(node) else node.operands)
 
     def _compute(self, value: int) -> None:
         definition = self.graph.defined[value]
@@ -69,7 +69,7 @@ class Slice:
         """Do the writes to an array that is read."""
         if array in self.done:
             for node in self.graph.nodes():
-                if node.name in WRITES and node.array == array and node not in self.writes:
+                if is_write(node) and node.array == array and node not in self.writes:
                     self.writes.add(node)
                     self._want(node.operands)
                     self._reach(node)

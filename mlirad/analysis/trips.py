@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
+from mlirad.ir.structured import is_for
 from mlirad.ir.walk import constant_integer
 
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
@@ -65,4 +66,4 @@ def span_of(index: ir.Value) -> Span | None:
 
 def certainly_runs(op: ir.Operation) -> bool:
     """Whether an operation is a `for` that is known to run at least once."""
-    return op.name == "scf.for" and spans(op)[0].runs
+    return is_for(op) and spans(op)[0].runs

@@ -15,6 +15,7 @@ from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
 from mlirad.ir.box import Bounds, bounds_of
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.structured import is_branch
 from mlirad.ir.walk import constant_integer, is_inside, owner_operation
 
 POINTS = 300  # iterations tried for an access
@@ -61,9 +62,7 @@ class Witness:
     def _tried(self, node: Node, loop: Node) -> Elements:
         found: Elements = {}
         steps = list(_steps(node, loop))
-        each = max(
-            2, int(POINTS ** (1 / max(1, sum(owner.name != "scf.if" for owner, _ in steps))))
-        )
+        each = max(2, int(POINTS ** (1 / max(1, sum(not is_branch(owner) for owner, _ in steps)))))
         for point in self._points(steps, _Point(loop, {}, {}), each):
             element = tuple(point.number(self.graph.values[index]) for index in node.indices)
             iteration = tuple(point.indices[self.graph.values[v]].constant for v in loop.induction)
@@ -76,7 +75,7 @@ class Witness:
             yield point
             return
         (owner, number), *rest = steps
-        if owner.name == "scf.if":
+        if is_branch(owner):
             if point.integer(self.graph.values[owner.operands[0]]) == number:
                 yield from self._points(rest, point, each)
             return
@@ -174,7 +173,7 @@ def _steps(node: Node, loop: Node) -> Iterator[Step]:
     for `then`)."""
     owners = [loop, *node.owners_within(loop)]
     for owner, inner in zip(owners, [*owners[1:], node]):
-        if owner.name == "scf.if":
+        if is_branch(owner):
             yield owner, int(inner.block is owner.blocks[0])
         elif owner.induction:
             yield from ((owner, axis) for axis in range(len(owner.induction)))

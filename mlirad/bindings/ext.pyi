@@ -1,6 +1,7 @@
 """How dialects are defined in Python: a class each for the dialect, its ops and its types."""
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import TypeAlias, TypeVar
 
 from mlirad.bindings import ir
@@ -13,14 +14,19 @@ Region: TypeAlias = ir.Region
 
 class Pure: ...
 
+class Variadicity(Enum):
+    single = 0
+    optional = 1
+    variadic = 2
+
+class FieldDef:
+    name: str
+    variadicity: Variadicity
+
+class OperandDef(FieldDef): ...
+
 class Dialect:
     DIALECT_NAMESPACE: str
-
-    class Operation(ir.OpView):
-        OPERATION_NAME: str
-        def __init_subclass__(
-            cls, *, name: str | None = None, traits: Sequence[type] = ()
-        ) -> None: ...
 
     class Type(ir.Type):
         type_name: str
@@ -31,3 +37,14 @@ class Dialect:
     def __init_subclass__(cls, name: str) -> None: ...
     @classmethod
     def load(cls) -> None: ...
+
+class Operation(ir.OpView):
+    OPERATION_NAME: str
+    _fields: Sequence[FieldDef]
+    def __init_subclass__(
+        cls,
+        *,
+        name: str | None = None,
+        traits: Sequence[type] | None = None,
+        dialect: type[Dialect] | None = None,
+    ) -> None: ...

@@ -16,13 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.view import View
 
 
 class Snode(ext.Dialect, name="snode"):
     """Layout trees."""
 
 
-class RootOp(Snode.Operation, name="root", traits=[ir.NoTerminatorTrait]):
+class RootOp(View, dialect=Snode, name="root", traits=[ir.NoTerminatorTrait]):
     """One allocation. `"snode.root"() ({ ... }) {sym_name = "S0"} : () -> ()`"""
 
     sym_name: ir.StringAttr
@@ -32,7 +33,7 @@ class RootOp(Snode.Operation, name="root", traits=[ir.NoTerminatorTrait]):
         return _accept(self.operation)
 
 
-class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
+class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
     """A block of cells over some axes. `"snode.dense"() ({ ... }) {axes = [0], extents = [16]} : ()
     -> ()`"""
 
@@ -44,7 +45,7 @@ class DenseOp(Snode.Operation, name="dense", traits=[ir.NoTerminatorTrait]):
         return _accept(self.operation)
 
 
-class PlaceOp(Snode.Operation, name="place"):
+class PlaceOp(View, dialect=Snode, name="place"):
     """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for
     each tangent).
 

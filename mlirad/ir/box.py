@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import constant_integer
 
 
@@ -40,9 +41,9 @@ class Bounds(NamedTuple):
 def bounds_of(loop: ir.Operation) -> list[Bounds]:
     """The bounds of the indices of a `for` or a parallel loop; none for other ops."""
     operands = loop.operands
-    if loop.name == "scf.for":
+    if is_for(loop):
         return [Bounds(operands[0], operands[1], operands[2])]
-    rank = len(loop.regions[0].blocks[0].arguments) if loop.name == "scf.parallel" else 0
+    rank = len(loop.regions[0].blocks[0].arguments) if is_parallel(loop) else 0
     return [
         Bounds(operands[axis], operands[rank + axis], operands[2 * rank + axis])
         for axis in range(rank)
@@ -54,7 +55,7 @@ def bounds_of_index(value: ir.Value) -> Bounds | None:
     if not isinstance(value, ir.BlockArgument):
         return None
     loop, position = value.owner.owner.operation, value.arg_number
-    if loop.name == "scf.parallel" or (loop.name == "scf.for" and position == 0):
+    if is_parallel(loop) or (is_for(loop) and position == 0):
         return bounds_of(loop)[position]
     return None
 

@@ -1,9 +1,22 @@
 """One-line creation of the upstream ops that passes emit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from mlirad.bindings import ir
+from mlirad.ir.structured import (
+    CONDITION,
+    FOR,
+    IF,
+    PARALLEL,
+    REDUCE,
+    WHILE,
+    YIELD,
+    For,
+    If,
+    Parallel,
+    While,
+)
 
 
 @lru_cache(maxsize=1)
@@ -91,29 +104,63 @@ def block(op: ir.Operation, region: int, arguments: Sequence[ir.Type] = ()) -> i
 
 def for_loop(
     lower: ir.Value, upper: ir.Value, step: ir.Value, initial: Sequence[ir.Value] = ()
-) -> ir.Operation:
-    """`scf.for`; the caller fills its block and yields."""
-    op = ir.Operation.create(
-        "scf.for", [v.type for v in initial], [lower, upper, step, *initial], regions=1
-    )
-    block(op, 0, [index_type(), *(v.type for v in initial)])
-    return op
+) -> For:
+    """`scf.for`; the caller fills its body and yields."""
+    types = [v.type for v in initial]
+    op = ir.Operation.create(FOR, types, [lower, upper, step, *initial], regions=1)
+    block(op, 0, [index_type(), *types])
+    return For(op)
 
 
-def if_else(
-    condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True
-) -> ir.Operation:
+def while_loop(
+    initial: Sequence[ir.Value],
+    results: Sequence[ir.Type] = (),
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> While:
+    """`scf.while`; the caller fills its blocks."""
+    op = ir.Operation.create(WHILE, results, initial, attributes, regions=2)
+    block(op, 0, [v.type for v in initial])
+    block(op, 1, results)
+    return While(op)
+
+
+def if_else(condition: ir.Value, results: Sequence[ir.Type], with_else: bool = True) -> If:
     """`scf.if`; the caller fills its blocks and yields."""
-    op = ir.Operation.create("scf.if", list(results), [condition], regions=2)
+    op = ir.Operation.create(IF, list(results), [condition], regions=2)
     block(op, 0)
     if with_else:
         block(op, 1)
-    return op
+    return If(op)
+
+
+def parallel_loop(
+    lower: Sequence[ir.Value],
+    upper: Sequence[ir.Value],
+    steps: Sequence[ir.Value],
+    attributes: Mapping[str, ir.Attribute] | None = None,
+) -> Parallel:
+    """`scf.parallel`; the caller fills its body and ends it."""
+    rank = len(lower)
+    sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
+    given = {**(attributes or {}), "operandSegmentSizes": sizes}
+    op = ir.Operation.create(PARALLEL, [], [*lower, *upper, *steps], given, regions=1)
+    block(op, 0, [index_type()] * rank)
+    return Parallel(op)
 
 
 def yield_(values: Sequence[ir.Value] = ()) -> None:
     """`scf.yield`."""
-    effect("scf.yield", values)
+    effect(YIELD, values)
+
+
+def go_on_if(condition: ir.Value, passed: Sequence[ir.Value] = ()) -> None:
+    """`scf.condition`, the end of the first block of a while loop."""
+    effect(CONDITION, [condition, *passed])
+
+
+def end_parallel() -> None:
+    """`scf.reduce` of nothing, the end of the body of a parallel loop."""
+    effect(REDUCE, [])
 
 
 def slot(type_: ir.Type) -> ir.Value:

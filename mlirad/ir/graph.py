@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_array
+from mlirad.dialect.field import ARRAY_OPERAND, is_access, is_array
+from mlirad.dialect.grad import CustomOp
 from mlirad.ir.build import is_float
+from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import Array, array_root
-
-ACCESSES = {"field.load": 0, "field.store": 1, "field.atomic": 1}
 
 
 class Node:
@@ -29,17 +29,17 @@ class Node:
     @property
     def is_access(self) -> bool:
         """Whether this loads, stores or updates an element."""
-        return self.name in ACCESSES
+        return is_access(self)
 
     @property
     def indices(self) -> list[int]:
         """The index operands of an access."""
-        return self.operands[ACCESSES[self.name] + 1 :]
+        return self.operands[ARRAY_OPERAND[self.name] + 1 :]
 
     @property
     def array_value(self) -> int:
         """The array operand of an access."""
-        return self.operands[ACCESSES[self.name]]
+        return self.operands[ARRAY_OPERAND[self.name]]
 
     @property
     def owners(self) -> list[Node]:
@@ -64,9 +64,9 @@ class Node:
     @property
     def induction(self) -> list[int]:
         """The indices of a `for` or a parallel loop; none for other ops."""
-        if self.name == "scf.parallel":
+        if is_parallel(self):
             return self.blocks[0].arguments
-        return self.blocks[0].arguments[:1] if self.name == "scf.for" else []
+        return self.blocks[0].arguments[:1] if is_for(self) else []
 
     def walk(self) -> Iterator[Node]:
         """The nodes nested in this one, in order."""
@@ -128,12 +128,12 @@ class Graph:
             node = Node(op, result, position)
             node.operands = [self._use(v) for v in op.operands]
             for region in (
-                op.regions if node.name != "grad.custom" else ()
+                op.regions if not CustomOp.holds(node) else ()
             ):  # which has derivatives of its own
                 for inner in region.blocks:
                     node.blocks.append(self._read(inner, node, depth + 1))
             node.results = [self._number(v, node) for v in op.results]
-            if node.name in ACCESSES:
+            if is_access(node):
                 node.array = array_root(self.values[node.array_value])
             result.nodes.append(node)
         return result

@@ -10,23 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_array
+from mlirad.dialect.field import is_array, makes_array
+from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.location import nearest_location
+from mlirad.ir.structured import REDUCE, STRUCTURED, is_parallel
 from mlirad.ir.walk import block_operations, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
 
 DEEPEST = 100  # loops and branches: what an analysis asks of each grows with those around it
-_STRUCTURED = (
-    "scf.for",
-    "scf.if",
-    "scf.while",
-    "scf.parallel",
-    "scf.reduce",
-    "grad.custom",
-    "grad.jvp",
-)
+_HOLDERS = (*STRUCTURED, REDUCE, CustomOp.OPERATION_NAME, JvpOp.OPERATION_NAME)
 
 
 def structured(root: ir.Operation) -> None:
@@ -37,15 +31,13 @@ def structured(root: ir.Operation) -> None:
         if block_operations(function.regions[0].blocks[0])[-1].name != "func.return":
             refuse(function, "a function that does not end in 'func.return'")
         for op, depth in _with_depth(function):
-            if len(op.regions) and op.name not in _STRUCTURED:
+            if len(op.regions) and op.name not in _HOLDERS:
                 refuse(
                     op, f"'{op.name}' within a function, expected loops and branches of 'scf' only"
                 )
             if depth > DEEPEST:
                 refuse(op, f"loops and branches nest deeper than {DEEPEST}")
-            if op.name == "scf.parallel" and any(
-                owner.name == "scf.parallel" for owner in _owners(op)
-            ):
+            if is_parallel(op) and any(is_parallel(owner) for owner in _owners(op)):
                 refuse(op, "a parallel loop within another")
             _require_one_block(op)
 
@@ -79,7 +71,7 @@ def known_arrays(root: ir.Operation) -> None:
                 for block in region.blocks
                 for argument in block.arguments
             ]
-            made = [] if op.name in ("field.get", "field.alloca") else op.results
+            made = [] if makes_array(op) else op.results
             if any(is_array(value.type) for value in (*made, *inner)):
                 refuse(
                     op,
@@ -98,7 +90,7 @@ def well_marked(root: ir.Operation) -> None:
                     function,
                     f"'grad.redone' names {mark}, expected fields and numbers of arguments",
                 )
-        for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
+        for loop in [op for op in operations(function) if is_parallel(op)]:
             rank = len(loop.regions[0].blocks[0].arguments)
             if "field.axis" in loop.attributes and not _is_below(
                 loop.attributes["field.axis"], rank

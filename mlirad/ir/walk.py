@@ -5,12 +5,10 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect.field import GetOp, SpellOp, is_access, split_access
 
 # What tells arrays apart: a field's name, another array's value, a stack's kind and number.
 Array: TypeAlias = str | ir.Value | tuple[str, int]
-
-ACCESSES = ("field.load", "field.store", "field.atomic")
 
 
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
@@ -107,7 +105,7 @@ def captured(op: ir.Operation) -> list[ir.Value]:
 def array_root(array: ir.Value) -> Array:
     """What tells arrays apart: a field's name, else the value itself."""
     op = defining_op(array)
-    if op is not None and op.name == "field.get":
+    if op is not None and GetOp.holds(op):
         return ir.FlatSymbolRefAttr(op.attributes["field"]).value
     return array
 
@@ -116,7 +114,7 @@ def accesses(op: ir.Operation) -> Iterator[tuple[ir.Operation, Array, list[ir.Va
     """Every load, store and atomic nested in an operation, with the array it touches and its
     indices."""
     for inner in operations(op):
-        if inner.name in ACCESSES:
+        if is_access(inner):
             array, indices = split_access(inner)
             yield inner, array_root(array), indices
 
@@ -174,6 +172,6 @@ def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
 def erase_unused_words(module: ir.Operation) -> None:
     """Erase the words of texts that are gone."""
     for op in [
-        op for op in operations(module) if op.name == "field.spell" and not has_uses(op.results[0])
+        op for op in operations(module) if SpellOp.holds(op) and not has_uses(op.results[0])
     ]:
         op.erase()

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field import is_array
+from mlirad.dialect.field import is_array, is_load
 from mlirad.dialect.snode import roots
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation, SplitError, TaichiAssertionError, TaichiRuntimeError
@@ -119,7 +119,7 @@ class Variant:
         ]
         found: dict[int, SourceLocation | None] = {}
         for op, array, _ in accesses(function):
-            if op.name != "field.load" and array in arrays:
+            if not is_load(op) and array in arrays:
                 found.setdefault(arrays.index(array), source_location(op.location))
         self._written_arrays = found
         return found

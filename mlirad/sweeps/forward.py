@@ -15,13 +15,16 @@ from mlirad.analysis.finite import Finiteness
 from mlirad.analysis.rules.table import RULES
 from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
-from mlirad.dialect.grad import log_parts, log_type
+from mlirad.dialect import field, grad
+from mlirad.dialect.field import is_atomic
+from mlirad.dialect.grad import log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.custom import JVP, VJP, apply_region, is_given, unless_all_zero
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.rounding import round_like
+from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 from mlirad.ir.walk import Array, attributes_of, is_zero
 from mlirad.sweeps.recompute import Environment, parallel_like
 
@@ -165,22 +168,20 @@ class Forward:
 
     # Memory.
 
-    def _element(self, node: Node, array: ir.Value) -> list[ir.Value]:
-        return [array, *self.values(node.indices)]
+    def _element(self, node: Node, array: ir.Value) -> tuple[ir.Value, list[ir.Value]]:
+        return array, self.values(node.indices)
 
     def _load(self, node: Node) -> None:
         self._clone(node)
         if node.array in self.arrays and not is_stopped(node) and self._active(node.results):
-            type_ = self.graph.values[node.results[0]].type
             self.tangents[node.results[0]] = [
-                b.make("field.load", type_, self._element(node, array))
-                for array in self.arrays[node.array]
+                field.load(*self._element(node, array)) for array in self.arrays[node.array]
             ]
 
     def _store(self, node: Node) -> None:
         self._clone(node)
         for array, tangent in zip(self.arrays.get(node.array, []), self.of(node.operands[0])):
-            b.effect("field.store", [tangent, *self._element(node, array)])
+            field.store(tangent, *self._element(node, array))
 
     def _atomic(self, node: Node) -> None:
         """A sum's tangents are sums. Other updates choose between tangents, which is done where
@@ -188,7 +189,7 @@ class Forward:
         if node.array not in self.arrays:
             self._clone(node)
             return
-        kind = ir.StringAttr(node.op.attributes["kind"]).value
+        kind = field.AtomicOp(node.op).kind.value
         if kind != "add":
             self._combine(node, kind)
             return
@@ -196,30 +197,23 @@ class Forward:
         result, is_read = node.results[0], bool(self._active(node.results)) and not is_stopped(node)
         if node.operands[0] not in self.tangents and not is_read:
             return
-        type_ = self.graph.values[result].type
         found = [
-            b.make(
-                "field.atomic",
-                type_,
-                [tangent, *self._element(node, array)],
-                kind=ir.StringAttr.get("add"),
-            )
+            field.atomic(tangent, *self._element(node, array))
             for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0]))
         ]
         if is_read:
             self.tangents[result] = found
 
     def _combine(self, node: Node, kind: str) -> None:
-        type_ = self.graph.values[node.results[0]].type
         place = self._element(node, self.env[node.array_value])
-        old, value = b.make("field.load", type_, place), self.env[node.operands[0]]
-        b.effect("field.store", [round_like(b.combine(kind, old, value), node.op), *place])
+        old, value = field.load(*place), self.env[node.operands[0]]
+        field.store(round_like(b.combine(kind, old, value), node.op), *place)
         self.env[node.results[0]] = old
         found = []
         for array, tangent in zip(self.arrays[node.array], self.of(node.operands[0])):
             slot = self._element(node, array)
-            before = b.make("field.load", type_, slot)
-            b.effect("field.store", [_combined_tangent(kind, old, value, before, tangent), *slot])
+            before = field.load(*slot)
+            field.store(_combined_tangent(kind, old, value, before, tangent), *slot)
             found.append(before)
         if not is_stopped(node):
             self.tangents[node.results[0]] = found
@@ -236,54 +230,51 @@ class Forward:
         self._clone(node)
         stack = ("stack", node.results[0])
         if self.activity.is_active_local(stack):
-            trips, type_ = self.env[node.operands[0]], self.graph.values[node.results[0]].type
-            self.arrays[stack] = [b.make("grad.alloc", type_, [trips]) for _ in range(self.count)]
+            element = grad.stack_element(self.graph.values[node.results[0]].type)
+            trips = self.env[node.operands[0]]
+            self.arrays[stack] = [grad.alloc(element, trips) for _ in range(self.count)]
 
     def _push(self, node: Node) -> None:
         self._clone(node)
         for stack, tangent in zip(self.arrays.get(stack_of(node), []), self.of(node.operands[0])):
-            b.effect("grad.push", [tangent, stack, self.env[node.operands[2]]])
+            grad.push(tangent, stack, self.env[node.operands[2]])
 
     def _pop(self, node: Node) -> None:
         self._clone(node)
         if stack_of(node) in self.arrays and self._active(node.results):
-            type_ = self.graph.values[node.results[0]].type
             self.tangents[node.results[0]] = [
-                b.make("grad.pop", type_, [stack, self.env[node.operands[1]]])
-                for stack in self.arrays[stack_of(node)]
+                grad.pop(stack, self.env[node.operands[1]]) for stack in self.arrays[stack_of(node)]
             ]
 
     def _free(self, node: Node) -> None:
         self._clone(node)
         for stack in self.arrays.get(stack_of(node), []):
-            b.effect("grad.free", [stack])
+            grad.free(stack)
 
     def _open(self, node: Node) -> None:
         self._clone(node)
         if self.activity.logged.get(node.results[0]) in self.arrays:
-            type_ = log_type(*log_parts(self.graph.values[node.results[0]].type))
-            self.arrays["log", node.results[0]] = [
-                b.make("grad.open", type_, []) for _ in range(self.count)
-            ]
+            parts = log_parts(self.graph.values[node.results[0]].type)
+            self.arrays["log", node.results[0]] = [grad.open_(*parts) for _ in range(self.count)]
 
     def _record(self, node: Node) -> None:
         self._clone(node)
         for log, tangent in zip(
             self.arrays.get(("log", node.operands[1]), []), self.of(node.operands[0])
         ):
-            b.effect("grad.record", [tangent, log, *self.values(node.operands[2:])])
+            grad.record(tangent, log, self.values(node.operands[2:]))
 
     def _undo(self, node: Node) -> None:
         """Logs of tangents are as long as the log of their primal: its marks are theirs."""
         self._clone(node)
         logs = self.arrays.get(("log", node.operands[0]), [])
         for log, array in zip(logs, self.arrays.get(self.activity.logged[node.operands[0]], [])):
-            b.effect("grad.undo", [log, self.env[node.operands[1]], array])
+            grad.undo(log, self.env[node.operands[1]], array)
 
     def _close(self, node: Node) -> None:
         self._clone(node)
         for log in self.arrays.get(("log", node.operands[0]), []):
-            b.effect("grad.close", [log])
+            grad.close(log)
 
     # Structured control flow.
 
@@ -291,8 +282,8 @@ class Forward:
         active = self._active(node.results)
         types = [self.graph.values[v].type for v in node.results] + self._types(active)
         op = b.if_else(self.env[node.operands[0]], types, with_else=len(node.blocks) > 1)
-        for block, region in zip(node.blocks, op.regions):
-            with ir.InsertionPoint(region.blocks[0]):
+        for block, new in zip(node.blocks, op.blocks):
+            with ir.InsertionPoint(new):
                 self.block(block)
                 yielded = block.terminator.operands
                 b.yield_(
@@ -315,8 +306,8 @@ class Forward:
             self.values(initial) + self._all_of([initial[k] for k in where_active]),
         )
         for name, attribute in attributes_of(node.op).items():
-            op.attributes[name] = attribute
-        block = op.regions[0].blocks[0]
+            op.op.attributes[name] = attribute
+        block = op.body
         self._bind(body.arguments, list(block.arguments), active)
         with ir.InsertionPoint(block):
             self.block(body)
@@ -336,21 +327,14 @@ class Forward:
         passed = [after.arguments[k] for k in second]
         initial = self.values(node.operands) + self._all_of([node.operands[k] for k in where_first])
         types = [self.graph.values[v].type for v in node.results] + self._types(passed)
-        op = ir.Operation.create("scf.while", types, initial, attributes_of(node.op), regions=2)
-        opening = b.block(op, 0, [v.type for v in initial])
+        op = b.while_loop(initial, types, attributes_of(node.op))
+        opening, closing = op.before, op.after
         self._bind(before.arguments, list(opening.arguments), first)
         with ir.InsertionPoint(opening):
             self.block(before)
             condition, *given = before.terminator.operands
-            b.effect(
-                "scf.condition",
-                [
-                    self.env[condition],
-                    *self.values(given),
-                    *self._all_of([given[k] for k in second]),
-                ],
-            )
-        closing = b.block(op, 1, types)
+            passed_on = [*self.values(given), *self._all_of([given[k] for k in second])]
+            b.go_on_if(self.env[condition], passed_on)
         self._bind(after.arguments, list(closing.arguments), passed)
         with ir.InsertionPoint(closing):
             self.block(after)
@@ -363,19 +347,17 @@ class Forward:
         if self._needs_order(node):
             self._serial(node, body.arguments, 0)
             return
-        _, block = parallel_like(node, self.env)
-        self._bind(body.arguments, list(block.arguments), [])
-        with ir.InsertionPoint(block):
+        loop = parallel_like(node, self.env)
+        self._bind(body.arguments, loop.indices, [])
+        with ir.InsertionPoint(loop.body):
             self.block(body)
-            b.effect("scf.reduce", [])
+            b.end_parallel()
 
     def _needs_order(self, node: Node) -> bool:
         """Whether iterations race for which of them supplies an element, and its tangents with
         it."""
         return any(
-            n.name == "field.atomic"
-            and n.array in self.arrays
-            and ir.StringAttr(n.op.attributes["kind"]).value != "add"
+            is_atomic(n) and n.array in self.arrays and field.AtomicOp(n.op).kind.value != "add"
             for n in node.walk()
         )
 
@@ -387,7 +369,7 @@ class Forward:
         rank = len(indices)
         lower, upper, step = (self.env[node.operands[k * rank + axis]] for k in range(3))
         op = b.for_loop(lower, upper, step)
-        block = op.regions[0].blocks[0]
+        block = op.body
         self.env[indices[axis]] = block.arguments[0]
         with ir.InsertionPoint(block):
             self._serial(node, indices, axis + 1)
@@ -420,21 +402,21 @@ def _combined_tangent(
 
 
 _HANDLERS: dict[str, Callable[[Forward, Node], None]] = {
-    "field.load": Forward._load,
-    "field.store": Forward._store,
-    "field.atomic": Forward._atomic,
-    "field.alloca": Forward._alloca,
-    "grad.alloc": Forward._alloc,
-    "grad.push": Forward._push,
-    "grad.pop": Forward._pop,
-    "grad.free": Forward._free,
-    "grad.open": Forward._open,
-    "grad.record": Forward._record,
-    "grad.undo": Forward._undo,
-    "grad.close": Forward._close,
-    "scf.if": Forward._if,
-    "scf.for": Forward._for,
-    "scf.while": Forward._while,
-    "scf.parallel": Forward._parallel,
-    "grad.custom": Forward._custom,
+    field.LoadOp.OPERATION_NAME: Forward._load,
+    field.StoreOp.OPERATION_NAME: Forward._store,
+    field.AtomicOp.OPERATION_NAME: Forward._atomic,
+    field.AllocaOp.OPERATION_NAME: Forward._alloca,
+    grad.AllocOp.OPERATION_NAME: Forward._alloc,
+    grad.PushOp.OPERATION_NAME: Forward._push,
+    grad.PopOp.OPERATION_NAME: Forward._pop,
+    grad.FreeOp.OPERATION_NAME: Forward._free,
+    grad.OpenOp.OPERATION_NAME: Forward._open,
+    grad.RecordOp.OPERATION_NAME: Forward._record,
+    grad.UndoOp.OPERATION_NAME: Forward._undo,
+    grad.CloseOp.OPERATION_NAME: Forward._close,
+    IF: Forward._if,
+    FOR: Forward._for,
+    WHILE: Forward._while,
+    PARALLEL: Forward._parallel,
+    grad.CustomOp.OPERATION_NAME: Forward._custom,
 }

@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
-from mlirad.dialect.grad import stack_type
+from mlirad.dialect import grad
+from mlirad.dialect.field import makes_array
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
 from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.structured import Parallel, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import attributes_of
 from mlirad.sweeps.undo import Undo
 
 Environment = dict[int, ir.Value]
-_ARRAYS = ("field.get", "field.alloca")
 
 
 class Recompute:
@@ -33,7 +34,7 @@ class Recompute:
         """Emit what a block is needed for. `level` counts the blocks around its values that run
         reversed."""
         for node in block.nodes[:-1]:
-            if node.name in _ARRAYS:
+            if makes_array(node):
                 continue
             with node.op.location:
                 self._node(node, level, env)
@@ -47,7 +48,7 @@ class Recompute:
         replays = (level == 1 and node in self.needed.replayed) or redone
         if redone and runs_reversed and node.blocks:
             self.undo.before[node] = self.undo.marks()
-        if node.name == "scf.for":
+        if is_for(node):
             history = (
                 [a for a in node.blocks[0].arguments if a in self.needed.saved]
                 if runs_reversed
@@ -58,15 +59,15 @@ class Recompute:
             if history or replays or self._wants(node.results, level):
                 with_marks = redone and runs_reversed and node in self.needed.work
                 self._for(node, level, env, history, with_marks=with_marks)
-        elif node.name == "scf.while":
+        elif is_while(node):
             if runs_reversed and node in self.needed.work:
                 self._while_with_history(node, level, env)
             elif replays or self._wants(node.results, level):
                 self._while(node, level, env, with_count=False)
-        elif node.name == "scf.if":
+        elif is_branch(node):
             if replays or self._wants(node.results, level):
                 self._if(node, level, env)
-        elif node.name == "scf.parallel":
+        elif is_parallel(node):
             if replays:
                 self._parallel(node, level, env)
         elif redone:
@@ -82,13 +83,13 @@ class Recompute:
         op = b.if_else(
             env[node.operands[0]], [self.graph.values[node.results[k]].type for k in wanted]
         )
-        for block, region in zip(node.blocks, op.regions):
-            with ir.InsertionPoint(region.blocks[0]):
+        for block, new in zip(node.blocks, op.blocks):
+            with ir.InsertionPoint(new):
                 inner = dict(env)
                 self.block(block, level, inner)
                 b.yield_([inner[block.terminator.operands[k]] for k in wanted])
         if len(node.blocks) == 1:
-            with ir.InsertionPoint(op.regions[1].blocks[0]):
+            with ir.InsertionPoint(op.otherwise):
                 b.yield_()
         env.update(zip([node.results[k] for k in wanted], op.results))
 
@@ -113,7 +114,7 @@ class Recompute:
         if with_marks:
             self.undo.keep_marks(node, self.trips[node])
         op = b.for_loop(*bounds, [env[node.operands[3 + k]] for k in kept])
-        block = op.regions[0].blocks[0]
+        block = op.body
         inner = dict(env)
         inner.update(
             zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments)
@@ -124,23 +125,22 @@ class Recompute:
                 if with_marks:
                     self.undo.push_marks(node, trip)
                 for argument in history:
-                    b.effect("grad.push", [inner[argument], self.stacks[argument], trip])
+                    grad.push(inner[argument], self.stacks[argument], trip)
             self.block(body, level, inner)
             b.yield_([inner[body.terminator.operands[k]] for k in kept])
         env.update(zip([node.results[k] for k in kept], op.results))
 
     def _stack(self, argument: int, trips: ir.Value) -> ir.Value:
-        return b.make("grad.alloc", stack_type(self.graph.values[argument].type), [trips])
+        return grad.alloc(self.graph.values[argument].type, trips)
 
     def _parallel(self, node: Node, level: int, env: Environment) -> None:
         body = node.blocks[0]
-        op, block = parallel_like(node, env)
+        loop = parallel_like(node, env)
         inner = dict(env)
-        inner.update(zip(body.arguments, block.arguments))
-        with ir.InsertionPoint(block):
+        inner.update(zip(body.arguments, loop.indices))
+        with ir.InsertionPoint(loop.body):
             self.block(body, level, inner)
-            b.effect("scf.reduce", [])
-        del op
+            b.end_parallel()
 
     # Loops whose trips are counted by running them.
 
@@ -158,8 +158,8 @@ class Recompute:
         results = [self.graph.values[node.results[k]].type for k in passed] + (
             [b.index_type()] if with_count else []
         )
-        op = ir.Operation.create("scf.while", results, initial, regions=2)
-        first, second = b.block(op, 0, [v.type for v in initial]), b.block(op, 1, results)
+        op = b.while_loop(initial, results)
+        first, second = op.before, op.after
         inner = dict(env)
         inner.update(zip([before.arguments[k] for k in kept], first.arguments))
         with ir.InsertionPoint(first):
@@ -167,7 +167,7 @@ class Recompute:
             values = [inner[before.terminator.operands[1 + k]] for k in passed]
             condition = inner[before.terminator.operands[0]]
             number = first.arguments[len(kept) :]
-            b.effect("scf.condition", [condition, *values, *number])
+            b.go_on_if(condition, [*values, *number])
         inner = dict(env)
         inner.update(zip([after.arguments[k] for k in passed], second.arguments))
         with ir.InsertionPoint(second):
@@ -195,14 +195,14 @@ class Recompute:
         for argument in history:
             self.stacks[argument] = self._stack(argument, trips)
         op = b.for_loop(b.index(0), trips, b.index(1), [env[node.operands[k]] for k in kept])
-        block = op.regions[0].blocks[0]
+        block = op.body
         inner = dict(env)
         inner.update(zip([before.arguments[k] for k in kept], list(block.arguments)[1:]))
         with ir.InsertionPoint(block):
             if redone:
                 self.undo.push_marks(node, block.arguments[0])
             for argument in history:
-                b.effect("grad.push", [inner[argument], self.stacks[argument], block.arguments[0]])
+                grad.push(inner[argument], self.stacks[argument], block.arguments[0])
             self.block(before, level, inner)
             for argument, value in zip(after.arguments, before.terminator.operands[1:]):
                 if value in inner:
@@ -212,10 +212,8 @@ class Recompute:
         self.final[node] = dict(zip([before.arguments[k] for k in kept], op.results))
 
 
-def parallel_like(node: Node, env: Environment) -> tuple[ir.Operation, ir.Block]:
+def parallel_like(node: Node, env: Environment) -> Parallel:
     """An empty `scf.parallel` over the box of another."""
-    attributes = attributes_of(node.op)
-    op = ir.Operation.create(
-        "scf.parallel", [], [env[v] for v in node.operands], attributes, regions=1
-    )
-    return op, b.block(op, 0, [b.index_type()] * len(node.blocks[0].arguments))
+    rank, operands = len(node.blocks[0].arguments), [env[v] for v in node.operands]
+    lower, upper, steps = (operands[k * rank : (k + 1) * rank] for k in range(3))
+    return b.parallel_loop(lower, upper, steps, attributes_of(node.op))

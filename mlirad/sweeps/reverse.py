@@ -11,17 +11,20 @@ from mlirad.analysis.needed import Needed
 from mlirad.analysis.rules.table import RULES
 from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_type
+from mlirad.dialect import field, grad
+from mlirad.dialect.field import AtomicOp, array_type, is_write
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
 from mlirad.ir.custom import VJP, apply_region, unless_all_zero, vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
+from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE, is_branch
 from mlirad.ir.walk import Array
 from mlirad.sweeps.recompute import Environment, Recompute, parallel_like
 
 Adjoints = dict[int, ir.Value]
+Element = tuple[ir.Value, list[ir.Value]]
 
 
 class Reverse:
@@ -69,7 +72,7 @@ class Reverse:
         unwound already."""
         if not node.blocks:
             self.undo.undo_write(node, env)
-        elif node.name == "scf.if" or node not in self.needed.work:
+        elif is_branch(node) or node not in self.needed.work:
             self.undo.undo_to(self.undo.before[node])
 
     def _add(self, adj: Adjoints, value: int, part: ir.Value) -> None:
@@ -116,35 +119,29 @@ class Reverse:
 
     # Memory.
 
-    def _element(self, node: Node, env: Environment) -> list[ir.Value]:
-        return [self.arrays[node.array], *(env[i] for i in node.indices)]
+    def _element(self, node: Node, env: Environment) -> Element:
+        return self.arrays[node.array], [env[i] for i in node.indices]
 
     def _load(self, node: Node, env: Environment, adj: Adjoints) -> None:
         adjoint = adj.pop(node.results[0], None)
         if adjoint is not None and node.array in self.arrays:
-            b.make(
-                "field.atomic",
-                adjoint.type,
-                [adjoint, *self._element(node, env)],
-                kind=ir.StringAttr.get("add"),
-            )
+            field.atomic(adjoint, *self._element(node, env))
 
     def _store(self, node: Node, env: Environment, adj: Adjoints) -> None:
-        type_ = self.graph.values[node.operands[0]].type
         element = self._element(node, env)
         if node.operands[0] in self.activity.varied:
-            self._add(adj, node.operands[0], b.make("field.load", type_, element))
-        b.effect("field.store", [b.number(0.0, type_), *element])
+            self._add(adj, node.operands[0], field.load(*element))
+        field.store(self._zero(node.operands[0]), *element)
 
     def _atomic(self, node: Node, env: Environment, adj: Adjoints) -> None:
         """The update, then the value before it, which is a load."""
         type_ = self.graph.values[node.operands[0]].type
         element = self._element(node, env)
-        kind = ir.StringAttr(node.op.attributes["kind"]).value
+        kind = AtomicOp(node.op).kind.value
         is_active = node.operands[0] in self.activity.varied
         if kind == "add":
             if is_active:
-                self._add(adj, node.operands[0], b.make("field.load", type_, element))
+                self._add(adj, node.operands[0], field.load(*element))
         elif kind in ("min", "max") and node not in self.needed.redone:
             claimed = self._claim(node, env, type_, element)
             if is_active:
@@ -158,15 +155,13 @@ class Reverse:
             )
         old = adj.pop(node.results[0], None)
         if old is not None:
-            b.make("field.atomic", type_, [old, *element], kind=ir.StringAttr.get("add"))
+            field.atomic(old, *element)
 
-    def _claim(
-        self, node: Node, env: Environment, type_: ir.Type, element: list[ir.Value]
-    ) -> ir.Value:
+    def _claim(self, node: Node, env: Environment, type_: ir.Type, element: Element) -> ir.Value:
         """All of the adjoint for the one iteration that supplied the value in memory, nothing for
         the others."""
         zero = b.number(0.0, type_)
-        final = b.make("field.load", type_, [env[node.array_value], *element[1:]])
+        final = field.load(env[node.array_value], element[1])
         supplied = b.make(
             "arith.cmpf",
             b.integer_type(1),
@@ -174,20 +169,14 @@ class Reverse:
             predicate=b.predicate(b.OEQ),
         )
         claim = b.if_else(supplied, [type_])
-        with ir.InsertionPoint(claim.regions[0].blocks[0]):
-            b.yield_(
-                [
-                    b.make(
-                        "field.atomic", type_, [zero, *element], kind=ir.StringAttr.get("exchange")
-                    )
-                ]
-            )
-        with ir.InsertionPoint(claim.regions[1].blocks[0]):
+        with ir.InsertionPoint(claim.then):
+            b.yield_([field.atomic(zero, *element, kind="exchange")])
+        with ir.InsertionPoint(claim.otherwise):
             b.yield_([zero])
         return claim.results[0]
 
     def _combine(
-        self, node: Node, env: Environment, adj: Adjoints, kind: str, element: list[ir.Value]
+        self, node: Node, env: Environment, adj: Adjoints, kind: str, element: Element
     ) -> None:
         """An update whose value before is at hand: a product, or a choice whose tie goes to the new
         value."""
@@ -198,7 +187,7 @@ class Reverse:
                 source_location(node.op.location),
             )
         value, old = env[node.operands[0]], self.undo.old[node]
-        adjoint = b.make("field.load", value.type, element)
+        adjoint = field.load(*element)
         if kind == "mul":
             to_value, to_old = (
                 b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value)
@@ -215,7 +204,7 @@ class Reverse:
             to_old = b.make("arith.select", value.type, [keeps, adjoint, zero])
         if node.operands[0] in self.activity.varied:
             self._add(adj, node.operands[0], to_value)
-        b.effect("field.store", [to_old, *element])
+        field.store(to_old, *element)
 
     # Structured control flow.
 
@@ -235,9 +224,7 @@ class Reverse:
 
     def _has_memory_work(self, node: Node) -> bool:
         """Whether something inside passes adjoints out of arrays."""
-        return any(
-            n in self.needed.work and n.name in ("field.store", "field.atomic") for n in node.walk()
-        )
+        return any(n in self.needed.work and is_write(n) for n in node.walk())
 
     def _pop_results(self, node: Node, adj: Adjoints) -> list[ir.Value | None]:
         return [adj.pop(v, None) for v in node.results]
@@ -251,8 +238,8 @@ class Reverse:
             return
         outside = self._captured(node)
         op = b.if_else(env[node.operands[0]], [self.graph.values[v].type for v in outside])
-        for number, region in enumerate(op.regions):
-            with ir.InsertionPoint(region.blocks[0]):
+        for number, new in enumerate(op.blocks):
+            with ir.InsertionPoint(new):
                 inner: Adjoints = {}
                 if number < len(node.blocks):
                     block, scope = node.blocks[number], dict(env)
@@ -291,7 +278,7 @@ class Reverse:
         trips = self.recompute.trips[node]
         run = bounds if forwards else Bounds(b.index(0), trips, b.index(1))
         op = b.for_loop(*run, initial)
-        block = op.regions[0].blocks[0]
+        block = op.body
         with ir.InsertionPoint(block):
             counter = block.arguments[0]
             scope = dict(env)
@@ -326,8 +313,7 @@ class Reverse:
     def _pop_history(self, arguments: Sequence[int], trip: ir.Value, scope: Environment) -> None:
         for argument in arguments:
             if argument in self.needed.saved:
-                type_ = self.graph.values[argument].type
-                scope[argument] = b.make("grad.pop", type_, [self.recompute.stacks[argument], trip])
+                scope[argument] = grad.pop(self.recompute.stacks[argument], trip)
 
     def _skip(self, node: Node, arguments: Sequence[int]) -> None:
         """Take back a loop that has nothing to reverse after all."""
@@ -340,20 +326,18 @@ class Reverse:
             self.undo.free_marks(node)
         for argument in arguments:
             if argument in self.needed.saved:
-                b.effect("grad.free", [self.recompute.stacks[argument]])
+                grad.free(self.recompute.stacks[argument])
 
     def _parallel(self, node: Node, env: Environment, adj: Adjoints) -> None:
         if not self._has_memory_work(node):
             return
         body = node.blocks[0]
         outside = self._captured(node)
-        cells = [
-            b.make("field.alloca", array_type(self.graph.values[v].type, []), []) for v in outside
-        ]
-        _, block = parallel_like(node, env)
-        with ir.InsertionPoint(block):
+        cells = [field.alloca(array_type(self.graph.values[v].type, [])) for v in outside]
+        loop = parallel_like(node, env)
+        with ir.InsertionPoint(loop.body):
             scope = dict(env)
-            scope.update(zip(body.arguments, block.arguments))
+            scope.update(zip(body.arguments, loop.indices))
             inner: Adjoints = {}
             outer, self.undo.logs = self.undo.logs, {}
             self.undo.open(body, scope)
@@ -363,15 +347,10 @@ class Reverse:
             self.undo.logs = outer
             for value, cell in zip(outside, cells):
                 if value in inner:
-                    b.make(
-                        "field.atomic",
-                        inner[value].type,
-                        [inner[value], cell],
-                        kind=ir.StringAttr.get("add"),
-                    )
-            b.effect("scf.reduce", [])
+                    field.atomic(inner[value], cell)
+            b.end_parallel()
         for value, cell in zip(outside, cells):
-            self._add(adj, value, b.make("field.load", self.graph.values[value].type, [cell]))
+            self._add(adj, value, field.load(cell))
 
     def _while(self, node: Node, env: Environment, adj: Adjoints) -> None:
         results = self._pop_results(node, adj)
@@ -388,7 +367,7 @@ class Reverse:
         trips = self.recompute.trips[node]
         initial = [self._taken(last, v) for v in [*carried, *outside]]
         op = b.for_loop(b.index(0), trips, b.index(1), initial)
-        block = op.regions[0].blocks[0]
+        block = op.body
         with ir.InsertionPoint(block):
             trip = b.sub(b.sub(trips, b.index(1)), block.arguments[0])
             scope = dict(env)
@@ -422,12 +401,12 @@ class Reverse:
 
 
 _HANDLERS = {
-    "field.load": Reverse._load,
-    "field.store": Reverse._store,
-    "field.atomic": Reverse._atomic,
-    "scf.if": Reverse._if,
-    "scf.for": Reverse._for,
-    "scf.while": Reverse._while,
-    "scf.parallel": Reverse._parallel,
-    "grad.custom": Reverse._custom,
+    field.LoadOp.OPERATION_NAME: Reverse._load,
+    field.StoreOp.OPERATION_NAME: Reverse._store,
+    field.AtomicOp.OPERATION_NAME: Reverse._atomic,
+    IF: Reverse._if,
+    FOR: Reverse._for,
+    WHILE: Reverse._while,
+    PARALLEL: Reverse._parallel,
+    grad.CustomOp.OPERATION_NAME: Reverse._custom,
 }

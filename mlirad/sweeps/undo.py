@@ -16,8 +16,8 @@ from collections.abc import Sequence
 
 from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of
-from mlirad.dialect.grad import log_type, stack_type
+from mlirad.dialect import field, grad
+from mlirad.dialect.field import AtomicOp, array_of, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.rounding import round_like
@@ -52,63 +52,55 @@ class Undo:
             ):
                 array = env[node.array_value]
                 element, extents = array_of(array.type)
-                type_ = log_type(ir.Type.parse(element), len(extents))
-                self.logs[node.array] = (b.make("grad.open", type_, []), array)
+                log = grad.open_(ir.Type.parse(element), len(extents))
+                self.logs[node.array] = log, array
 
     def close(self) -> None:
         """End the block."""
         for log, _ in self.logs.values():
-            b.effect("grad.close", [log])
+            grad.close(log)
 
     def write(self, node: Node, env: Environment, *, runs_reversed: bool) -> None:
         """Do a write again, keeping what it overwrites."""
         value = env[node.operands[0]]
-        place = [env[node.array_value], *(env[i] for i in node.indices)]
-        old = b.make("field.load", value.type, place)
+        array, indices = env[node.array_value], [env[i] for i in node.indices]
+        old = field.load(array, indices)
         if runs_reversed:
             self.old[node] = old
         else:
-            b.effect("grad.record", [old, self.logs[node.array][0], *place[1:]])
-        if node.name == "field.atomic":
-            value = round_like(
-                b.combine(ir.StringAttr(node.op.attributes["kind"]).value, old, value), node.op
-            )
+            grad.record(old, self.logs[node.array][0], indices)
+        if is_atomic(node):
+            value = round_like(b.combine(AtomicOp(node.op).kind.value, old, value), node.op)
             env[node.results[0]] = old
-        b.effect("field.store", [value, *place])
+        field.store(value, array, indices)
 
     def undo_write(self, node: Node, env: Environment) -> None:
         """Give an element back what it held before a write of this block."""
-        b.effect(
-            "field.store", [self.old[node], env[node.array_value], *(env[i] for i in node.indices)]
-        )
+        field.store(self.old[node], env[node.array_value], [env[i] for i in node.indices])
 
     def marks(self) -> Marks:
         """Where the logs stand."""
-        return [b.make("grad.mark", b.index_type(), [log]) for log, _ in self.logs.values()]
+        return [grad.mark(log) for log, _ in self.logs.values()]
 
     def undo_to(self, marks: Sequence[ir.Value]) -> None:
         """Unwind the logs."""
         for (log, array), mark in zip(self.logs.values(), marks):
-            b.effect("grad.undo", [log, mark, array])
+            grad.undo(log, mark, array)
 
     def keep_marks(self, loop: Node, trips: ir.Value) -> None:
         """Make room for the marks of a loop's iterations."""
-        self.stacks[loop] = [
-            b.make("grad.alloc", stack_type(b.index_type()), [trips]) for _ in self.logs
-        ]
+        self.stacks[loop] = [grad.alloc(b.index_type(), trips) for _ in self.logs]
 
     def push_marks(self, loop: Node, trip: ir.Value) -> None:
         """Note where the logs stand at the start of an iteration."""
         for stack, mark in zip(self.stacks[loop], self.marks()):
-            b.effect("grad.push", [mark, stack, trip])
+            grad.push(mark, stack, trip)
 
     def undo_iteration(self, loop: Node, trip: ir.Value) -> None:
         """Unwind the logs to the start of an iteration."""
-        self.undo_to(
-            [b.make("grad.pop", b.index_type(), [stack, trip]) for stack in self.stacks[loop]]
-        )
+        self.undo_to([grad.pop(stack, trip) for stack in self.stacks[loop]])
 
     def free_marks(self, loop: Node) -> None:
         """The loop is reversed."""
         for stack in self.stacks[loop]:
-            b.effect("grad.free", [stack])
+            grad.free(stack)

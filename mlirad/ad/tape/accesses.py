@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field import is_array
+from mlirad.dialect.field import DimOp, is_array, is_atomic, is_load, is_store
 from mlirad.dialect.turn import in_turn
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
@@ -40,20 +40,20 @@ def accesses_of(variant: Variant) -> Accesses:
 
 def _note(op: ir.Operation, found: Accesses) -> None:
     arrays = [_name(operand) for operand in op.operands if is_array(operand.type)]
-    if not arrays or op.name == "field.dim":
+    if not arrays or DimOp.holds(op):
         return
     place = source_location(op.location)
     where = "" if place is None else str(place)
-    adds = op.name == "field.atomic" and ir.StringAttr(op.attributes["kind"]).value == "add"
+    adds = is_atomic(op) and ir.StringAttr(op.attributes["kind"]).value == "add"
     for array in arrays:
         if array is None:
             continue
         if adds and not has_uses(op.results[0]):
             found.added.setdefault(array, where)
             continue
-        if op.name != "field.store":
+        if not is_store(op):
             found.read.setdefault(array, where)
-        if op.name != "field.load":
+        if not is_load(op):
             found.stored.setdefault(array, where)
 
 

@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import GetOp
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.open_regions import Region, user_place
 from mlirad.types import DataType, f32, i32, i64
@@ -212,7 +213,7 @@ def _refuse_in_custom(name: str, operands: Sequence[ir.Value]) -> None:
     symbols = [
         v.owner.attributes["field"]
         for v in operands
-        if isinstance(v, ir.OpResult) and v.owner.name == "field.get"
+        if isinstance(v, ir.OpResult) and GetOp.holds(v.owner)
     ]
     named = f" '{ir.FlatSymbolRefAttr(symbols[0]).value}'" if symbols else ""
     raise TaichiCompilationError(

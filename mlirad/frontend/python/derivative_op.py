@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import AllocaOp, PrintOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import emit_effect, mlir_type
@@ -82,9 +83,9 @@ def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
     it."""
     own: set[ir.Value] = {slot for slot, _ in t.builder.streams}  # where random draws are counted
     for op in _operations(block):
-        if op.name in ("memref.alloca", "field.alloca"):
+        if op.name == "memref.alloca" or AllocaOp.holds(op):
             own.add(op.results[0])
-        effect = "prints" if op.name == "field.print" else ""
+        effect = "prints" if PrintOp.holds(op) else ""
         if op.name in _WRITES and op.operands[_WRITES[op.name]] not in own:
             effect = f"writes {_named(t, op.operands[_WRITES[op.name]])}"
         if effect:

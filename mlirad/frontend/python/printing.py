@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import word_type
+from mlirad.dialect import field
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import emit, emit_effect
+from mlirad.frontend.python.builder import emit_effect
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.text_format import escaped, flatten
 
@@ -16,7 +16,7 @@ def _words(values: list[Expr]) -> list[ir.Value]:
     """Values for a text: as they are where they have one type, else as words."""
     if len({v.dtype.mlir for v in values}) < 2:
         return [v.value for v in values]
-    return [emit("field.spell", word_type(), [v.value]) for v in values]
+    return [field.spell(v.value) for v in values]
 
 
 def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -> None:

@@ -6,8 +6,8 @@ and a store or an atomic that finds it set fails an assertion. Who runs the kern
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect import snode
-from mlirad.dialect.field import array_of, array_type, split_access
+from mlirad.dialect import field, snode
+from mlirad.dialect.field import array_of, array_type, is_load, split_access
 from mlirad.dialect.snode import places
 from mlirad.ir import build as b
 from mlirad.ir.signature import marked_as_checks
@@ -41,18 +41,16 @@ def _check(
     op: ir.Operation, root: str, extents: tuple[int, ...], indices: list[ir.Value], kernel: str
 ) -> None:
     i8 = b.integer_type(8)
-    bits = b.make(
-        "field.get", array_type(i8, list(extents)), [], field=ir.FlatSymbolRefAttr.get(CHECK + root)
-    )
-    if op.name == "field.load":
-        b.effect("field.store", [b.number(1, i8), bits, *indices])
+    bits = field.get(CHECK + root, array_type(i8, list(extents)))
+    if is_load(op):
+        field.store(b.number(1, i8), bits, indices)
         return
-    unread = b.compare(b.EQ, b.make("field.load", i8, [bits, *indices]), b.number(0, i8))
+    unread = b.compare(b.EQ, field.load(bits, indices), b.number(0, i8))
     message = (
         f"(kernel={kernel}) Breaks the global data access rule. Snode {root} is "
         f"overwritten unexpectedly."
     )
-    b.effect("field.assert", [unread], message=ir.StringAttr.get(message))
+    field.assert_(unread, message)
 
 
 def _declare(root: str, extents: tuple[int, ...]) -> None:

@@ -2,7 +2,8 @@
 instead, a write nothing."""
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of, split_access
+from mlirad.dialect import field
+from mlirad.dialect.field import array_of, is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.walk import (
     accesses,
@@ -32,16 +33,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     inside: ir.Value | None = None
     sizes: list[ir.Value] = []
     for axis, (index, extent) in enumerate(zip(indices, extents)):
-        size = (
-            b.index(extent)
-            if extent >= 0
-            else b.make(
-                "field.dim",
-                b.index_type(),
-                [array],
-                axis=ir.IntegerAttr.get(b.integer_type(64), axis),
-            )
-        )
+        size = b.index(extent) if extent >= 0 else field.dim(array, axis)
         sizes.append(size)
         test = b.make(
             "arith.andi",
@@ -56,8 +48,8 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     message = (
         f"(kernel={kernel}) Out of bound access: {what} of size ({holes}) with indices ({holes})"
     )
-    b.effect("field.assert", [inside, *sizes, *indices], message=ir.StringAttr.get(message))
-    if op.name != "field.load":
+    field.assert_(inside, message, [*sizes, *indices])
+    if not is_load(op):
         _guard(op, inside)
         return
     for axis, index in enumerate(indices):
@@ -70,10 +62,10 @@ def _guard(op: ir.Operation, inside: ir.Value) -> None:
     guard = b.if_else(inside, [result.type for result in used], with_else=bool(used))
     for old, new in zip(used, guard.results):
         old.replace_all_uses_with(new)
-    then = guard.regions[0].blocks[0]
+    then = guard.then
     with at_end(then, op.location):
         b.yield_(used)
     op.move_before(block_operations(then)[-1])
     if used:
-        with at_end(guard.regions[1].blocks[0], op.location):
+        with at_end(guard.otherwise, op.location):
             b.yield_([b.number(0, result.type) for result in used])

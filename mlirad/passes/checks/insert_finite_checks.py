@@ -4,7 +4,7 @@ The bits are looked at, since arithmetic may assume that there are neither NaNs 
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access, word_type
+from mlirad.dialect.field import AllocaOp, assert_, is_atomic, is_load, spell, split_access
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
 from mlirad.ir.walk import Array, accesses, array_root, before, functions
@@ -17,7 +17,7 @@ def insert_finite_checks(root: ir.Operation) -> None:
     for function in functions(root):
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for op, array, indices in list(accesses(function)):
-            if op.name != "field.load" and b.is_float(op.operands[0].type) and not _is_local(array):
+            if not is_load(op) and b.is_float(op.operands[0].type) and not _is_local(array):
                 _check(op, indices, name)
 
 
@@ -25,7 +25,7 @@ def _is_local(root: Array) -> bool:
     return (
         isinstance(root, ir.Value)
         and not isinstance(root, ir.BlockArgument)
-        and root.owner.operation.name == "field.alloca"
+        and AllocaOp.holds(root.owner.operation)
     )
 
 
@@ -35,7 +35,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     place = following[[o.operation for o in following].index(op) + 1].operation
     with before(place), op.location:
         value = op.operands[0]
-        if op.name == "field.atomic":
+        if is_atomic(op):
             value = round_like(
                 b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value), op
             )
@@ -43,8 +43,8 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
         what = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""
         message = f"(kernel={kernel}) {what}{holes} becomes {{g}}, which is not a finite number"
-        words = [b.make("field.spell", word_type(), [v]) for v in (*indices, value)]
-        b.effect("field.assert", [_is_finite(value), *words], message=ir.StringAttr.get(message))
+        words = [spell(v) for v in (*indices, value)]
+        assert_(_is_finite(value), message, words)
 
 
 def _is_finite(value: ir.Value) -> ir.Value:

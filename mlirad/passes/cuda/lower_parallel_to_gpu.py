@@ -16,6 +16,7 @@ from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import YIELD, is_parallel
 from mlirad.ir.walk import at_end, before, block_operations, constant_integer, entry_of, functions
 
 MAX_BLOCK = 1024
@@ -30,7 +31,7 @@ def lower_parallel_to_gpu(
     for function in functions(module):
         if "sym_visibility" in function.attributes:
             continue
-        loops = [op for op in block_operations(entry_of(function)) if op.name == "scf.parallel"]
+        loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
         name = re.sub(
             r"\W", "_", ir.StringAttr(function.attributes["sym_name"]).value, flags=re.ASCII
         )
@@ -69,10 +70,10 @@ def _launch(loop: ir.Operation, name: str, number: int, block_dim: int) -> None:
                 [],
                 with_else=False,
             )
-            inner = inside.regions[0].blocks[0]
+            inner = inside.then
     with at_end(inner, loop.location):
         indices = box_indices(loop, extents, here)
-        end = b.effect("gpu.terminator" if inner == body else "scf.yield", [])
+        end = b.effect("gpu.terminator" if inner == body else YIELD, [])
     if inner != body:
         with at_end(body, loop.location):
             b.effect("gpu.terminator", [])

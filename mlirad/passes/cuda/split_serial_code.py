@@ -12,14 +12,15 @@ to stride, no index can be shown to differ between iterations.
 from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect import snode
-from mlirad.dialect.field import array_of, array_type, is_array
+from mlirad.dialect import field, snode
+from mlirad.dialect.field import DimOp, GetOp, array_of, array_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.descriptor import memref_at, pointer_type
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -61,9 +62,7 @@ class _Tree:
         """The array of a further field, gotten at the insertion point."""
         name = f"{self.name}.{len(self.places)}"
         self.places.append((name, element, extents))
-        return b.make(
-            "field.get", array_type(element, extents), [], field=ir.FlatSymbolRefAttr.get(name)
-        )
+        return field.get(name, array_type(element, extents))
 
     def declare(self, module: ir.Operation) -> None:
         """Add the tree to a module, where it has fields."""
@@ -92,7 +91,7 @@ class _Split:
         terminator = block_operations(self.entry)[-1]
         with before(terminator):
             for value in terminator.operands:
-                b.effect("field.store", [value, self.results.place(value.type, [])])
+                field.store(value, self.results.place(value.type, []))
             ir.Operation.create("func.return", [], [])
         terminator.erase()
         inputs = [argument.type for argument in self.entry.arguments]
@@ -106,7 +105,7 @@ class _Split:
         serial: list[ir.Operation] = []
         for op in block_operations(self.entry):
             known = all(value in host for value in op.operands)
-            if op.name in ("scf.parallel", "func.return"):
+            if is_parallel(op) or op.name == "func.return":
                 if serial:
                     wrapped.append(_wrap(serial))
                 serial = []
@@ -167,10 +166,10 @@ class _Split:
             operands = list(user.operands)
             with before(user):
                 if user.name == "memref.load":
-                    loaded = b.make("field.load", type_.element_type, [shared, *operands[1:]])
+                    loaded = field.load(shared, operands[1:])
                     user.results[0].replace_all_uses_with(loaded)
                 elif user.name == "memref.store":
-                    b.effect("field.store", [operands[0], shared, *operands[2:]])
+                    field.store(operands[0], shared, operands[2:])
                 else:
                     raise _refused(
                         user, f"a buffer shared between launches cannot be used by '{user.name}'"
@@ -189,13 +188,11 @@ class _Split:
                 (size, "memref.dim", [memory, b.index(0)]),
             ):
                 known = b.make(name, b.index_type(), operands)
-                b.effect("field.store", [b.make("arith.index_cast", i64, [known]), cell])
+                field.store(b.make("arith.index_cast", i64, [known]), cell)
 
         def found_again() -> ir.Value:
-            pointer = b.make(
-                "llvm.inttoptr", pointer_type(), [b.make("field.load", i64, [address])]
-            )
-            extent = b.make("arith.index_cast", b.index_type(), [b.make("field.load", i64, [size])])
+            pointer = b.make("llvm.inttoptr", pointer_type(), [field.load(address)])
+            extent = b.make("arith.index_cast", b.index_type(), [field.load(size)])
             return memref_at(pointer, memory.type, [extent], [1])
 
         _make_in(users, op.location, found_again)
@@ -207,13 +204,11 @@ class _Split:
         with at_start(self.entry, op.location):
             cell = self.cells.place(element, [])
         with ir.InsertionPoint.after(op), op.location:
-            b.effect(
-                "field.store",
-                [b.make("arith.index_cast", element, [value]) if is_index else value, cell],
-            )
+            word = b.make("arith.index_cast", element, [value]) if is_index else value
+            field.store(word, cell)
 
         def loaded() -> ir.Value:
-            word = b.make("field.load", element, [cell])
+            word = field.load(cell)
             return b.make("arith.index_cast", value.type, [word]) if is_index else word
 
         _make_in(users, op.location, loaded)
@@ -224,11 +219,11 @@ def _clear(
 ) -> None:
     """Store a zero in every element, by a loop for each axis that has no index yet."""
     if len(indices) == len(extents):
-        b.effect("field.store", [zero, array, *indices])
+        field.store(zero, array, indices)
         return
     loop = b.for_loop(b.index(0), b.index(extents[len(indices)]), b.index(1))
-    with at_end(_body(loop), loop.location):
-        _clear(array, zero, extents, [*indices, _body(loop).arguments[0]])
+    with at_end(loop.body, loop.op.location):
+        _clear(array, zero, extents, [*indices, loop.induction])
         b.yield_()
 
 
@@ -249,7 +244,7 @@ def _identity() -> ir.Attribute:
 
 def _runs_on_host(op: ir.Operation) -> bool:
     return not op.regions and (
-        op.name.startswith(("arith.", "math.")) or op.name in ("field.get", "field.dim")
+        op.name.startswith(("arith.", "math.")) or GetOp.holds(op) or DimOp.holds(op)
     )
 
 
@@ -268,16 +263,10 @@ def _wrap(serial: list[ir.Operation]) -> ir.Operation:
 
 def _one_axis(count: ir.Value) -> ir.Operation:
     """A parallel loop from 0 to a count, empty."""
-    loop = ir.Operation.create(
-        "scf.parallel",
-        [],
-        [b.index(0), count, b.index(1)],
-        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
-        regions=1,
-    )
-    with at_end(b.block(loop, 0, [b.index_type()]), ir.Location.current):
-        b.effect("scf.reduce", [])
-    return loop
+    loop = b.parallel_loop([b.index(0)], [count], [b.index(1)])
+    with at_end(loop.body, ir.Location.current):
+        b.end_parallel()
+    return loop.op
 
 
 def _stride(loop: ir.Operation) -> None:
@@ -291,10 +280,10 @@ def _stride(loop: ir.Operation) -> None:
     with before(block_operations(_body(outer))[0]):
         extents, total = box_size(loop)
         inner = b.for_loop(_body(outer).arguments[0], total, threads)
-    with at_end(_body(inner), loop.location):
-        indices = box_indices(loop, extents, _body(inner).arguments[0])
+    with at_end(inner.body, loop.location):
+        indices = box_indices(loop, extents, inner.induction)
         b.yield_()
-    end = block_operations(_body(inner))[-1]
+    end = block_operations(inner.body)[-1]
     for op in block_operations(_body(loop))[:-1]:
         op.move_before(end)
     for old, new in zip(_body(loop).arguments, indices):

@@ -8,11 +8,13 @@ from math import prod
 
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect import field
+from mlirad.dialect.field import is_atomic, is_load, is_store, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import shown_array, shown_place
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
 from mlirad.passes.derivative._owners import HARMLESS, Owner, is_outside
 from mlirad.passes.derivative._stash import allocated, array_in, extents_of
@@ -77,7 +79,7 @@ class Marks:
                     for index, size in zip(self._element(op), self.sizes)
                 ]
                 branch = b.if_else(_all([*condition(accesses, node), *tests]), [], with_else=False)
-                with at_end(branch.regions[0].blocks[0], op.location):
+                with at_end(branch.then, op.location):
                     action(node, op)
                     b.yield_()
 
@@ -129,7 +131,7 @@ class Marks:
         other = b.if_else(
             b.compare(b.NE, b.read(self.first, self._element(op)), mine), [], with_else=False
         )
-        with at_end(other.regions[0].blocks[0], op.location):
+        with at_end(other.then, op.location):
             b.write(mine, self.second, self._element(op))
             b.yield_()
 
@@ -146,7 +148,7 @@ class Marks:
                 "arith.select", self.type, [self._is_another(found, mine), found, second]
             )
         branch = b.if_else(self._is_another(found, mine), [], with_else=False)
-        with at_end(branch.regions[0].blocks[0], op.location):
+        with at_end(branch.then, op.location):
             self._fail(node, op, found)
             b.yield_()
 
@@ -170,18 +172,14 @@ class Marks:
         number = b.sub(b.make("arith.index_cast", b.index_type(), [found]), b.index(1))
         mine, other = loop.regions[0].blocks[0].arguments, box_indices(loop, extents, number)
         words = [*split_access(op)[1], *mine, *other]
-        b.effect(
-            "field.assert",
-            [b.number(0, b.integer_type(1)), *words],
-            message=ir.StringAttr.get(self._message(node, len(mine))),
-        )
+        field.assert_(b.number(0, b.integer_type(1)), self._message(node, len(mine)), words)
 
     def _message(self, node: Node, rank: int) -> str:
         iteration = "{}" if rank == 1 else f"({', '.join(['{}'] * rank)})"
         index = f"[{', '.join(['{}'] * len(node.indices))}]" if node.indices else ""
         others = self.owner.markers
         lines = sorted({shown_place(one.op) for one in others if one is not node})
-        done = "touched" if len({one.name for one in others}) > 1 else _DONE[others[0].name]
+        done = "touched" if len({one.name for one in others}) > 1 else _done(others[0])
         behind = "" if node in others else f" at {' or '.join(lines)}"
         why = (
             "so the reverse, which does both again, cannot undo them"
@@ -189,19 +187,20 @@ class Marks:
             else "so the gradient is not defined"
         )
         return (
-            f"{shown_array(node.array)}{index} is {_DONE[node.name]} here in iteration "
+            f"{shown_array(node.array)}{index} is {_done(node)} here in iteration "
             f"{iteration} of a parallel loop, and "
             f"{done} in iteration {iteration}{behind}, {why}: {_CURE}"
         )
 
 
-_DONE = {"field.load": "read", "field.store": "written", "field.atomic": "updated"}
+def _done(node: Node) -> str:
+    return "read" if is_load(node) else "written" if is_store(node) else "updated"
 
 
 def _is_sum(node: Node) -> bool:
     """Whether an access adds, and nothing uses what was there before."""
     return (
-        node.name == "field.atomic"
+        is_atomic(node)
         and ir.StringAttr(node.op.attributes["kind"]).value == "add"
         and not has_uses(node.op.results[0])
     )
@@ -215,7 +214,7 @@ def _is_short(loop: ir.Operation) -> bool:
 
 
 def _parallel_loop(op: ir.Operation) -> ir.Operation:
-    while op.name != "scf.parallel":
+    while not is_parallel(op):
         op = enclosing(op)
     return op
 

@@ -15,6 +15,7 @@ from mlirad.analysis.collisions import Collisions, Pair
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
+from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import constant_integer
 
 # What may be computed where the program does not: a division might be by 0.
@@ -56,7 +57,7 @@ class Owners:
     def choose(self) -> list[Owner]:
         """The owners to note, each once: those of the components of a vector are the same."""
         for pair in self.pairs:
-            if any(owner.name in ("scf.for", "scf.while") for owner in pair.loop.owners):
+            if any(is_serial_loop(owner) for owner in pair.loop.owners):
                 raise TaichiCompilationError(
                     "a parallel loop within another loop", source_location(pair.loop.op.location)
                 )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of
+from mlirad.dialect import field
+from mlirad.dialect.field import AllocaOp, array_of
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import at_end
@@ -40,11 +41,11 @@ class Stash:
 
 
 def _keep(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
-    b.write(b.make("field.load", _element(array), [array, *at]), copy, at)
+    b.write(field.load(array, at), copy, at)
 
 
 def _restore(array: ir.Value, copy: ir.Value, at: list[ir.Value]) -> None:
-    b.effect("field.store", [b.read(copy, at), array, *at])
+    field.store(b.read(copy, at), array, at)
 
 
 def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
@@ -54,17 +55,10 @@ def _for_each(array: ir.Value, one: Callable[[list[ir.Value]], None]) -> None:
         one([])
         return
     rank = len(sizes)
-    loop = ir.Operation.create(
-        "scf.parallel",
-        [],
-        [*[b.index(0)] * rank, *sizes, *[b.index(1)] * rank],
-        {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])},
-        regions=1,
-    )
-    block = b.block(loop, 0, [b.index_type()] * rank)
-    with at_end(block, loop.location):
-        one(list(block.arguments))
-        b.effect("scf.reduce", [])
+    loop = b.parallel_loop([b.index(0)] * rank, sizes, [b.index(1)] * rank)
+    with at_end(loop.body, loop.op.location):
+        one([*loop.indices])
+        b.end_parallel()
 
 
 def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Value:
@@ -75,7 +69,7 @@ def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Valu
     """
     if isinstance(node.array, str):
         type_ = graph.values[node.array_value].type
-        return b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(node.array))
+        return field.get(node.array, type_)
     if is_local(graph, node):
         return graph.values[node.array_value]
     return arguments[ir.BlockArgument(graph.values[node.array_value]).arg_number]
@@ -84,12 +78,8 @@ def array_in(arguments: Sequence[ir.Value], graph: Graph, node: Node) -> ir.Valu
 def extents_of(array: ir.Value, axes: Iterable[int]) -> list[ir.Value]:
     """How long some axes of an array are."""
     extents = array_of(array.type)[1]
-    i64 = b.integer_type(64)
     return [
-        b.index(extents[axis])
-        if extents[axis] >= 0
-        else b.make("field.dim", b.index_type(), [array], axis=ir.IntegerAttr.get(i64, axis))
-        for axis in axes
+        b.index(extents[axis]) if extents[axis] >= 0 else field.dim(array, axis) for axis in axes
     ]
 
 
@@ -114,4 +104,4 @@ def _element(array: ir.Value) -> ir.Type:
 def is_local(graph: Graph, node: Node) -> bool:
     """Whether an access is to memory of one launch."""
     value = graph.values[node.array_value]
-    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+    return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)

@@ -18,12 +18,14 @@ from mlirad.analysis.footprint import named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Overwrites
 from mlirad.bindings import ir
+from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions
 
 Rules = Annotated[str, OneOf(("save", "refuse"))]
@@ -50,7 +52,7 @@ class _Check:
         self.collisions = Collisions(self.graph, self.activity)
         self.writes: dict[Array, list[Node]] = {}
         for node in self.graph.nodes():
-            if node.name in ("field.store", "field.atomic"):
+            if is_write(node):
                 self.writes.setdefault(node.array, []).append(node)
 
     def run(self, report: bool) -> None:
@@ -76,7 +78,7 @@ class _Check:
 
     def _report(self, values: set[int], redone: dict[Array, tuple[Node, Node]]) -> None:
         for node in self.graph.nodes():
-            if node.name != "field.load" or node.results[0] not in values or self._is_local(node):
+            if not is_load(node) or node.results[0] not in values or self._is_local(node):
                 continue
             places = sorted({shown_place(write.op) for write in self.writes.get(node.array, [])})
             if node.array in redone:
@@ -95,7 +97,7 @@ class _Check:
             if (
                 not read.is_access
                 or read.array in found
-                or (self._is_local(read) and read.block.depth == 0 and read.name == "field.load")
+                or (self._is_local(read) and read.block.depth == 0 and is_load(read))
             ):
                 continue  # a local of the launch is done again in order
             for write in self._later_writes(read, needed, values):
@@ -113,11 +115,9 @@ class _Check:
 
     def _later_writes(self, read: Node, needed: Needed, values: set[int]) -> list[Node]:
         """The writes that must not change what the reverse reads at an access."""
-        if read.name == "field.load":
+        if is_load(read):
             return self.writes.get(read.array, []) if read.results[0] in values else []
-        if read.name != "field.atomic" or (
-            read not in needed.work and read.results[0] not in values
-        ):
+        if not is_atomic(read) or (read not in needed.work and read.results[0] not in values):
             return []
         kind = _kind(read)
         if read.results[0] in values or (kind == "mul" and self.activity.is_differentiable(read)):
@@ -129,16 +129,12 @@ class _Check:
                 w for w in self.writes[read.array] if self.overwrites.meeting(read, w) == "another"
             ]
         if kind in ("min", "max"):
-            return [
-                w for w in self.writes[read.array] if w.name != "field.atomic" or _kind(w) != kind
-            ]
+            return [w for w in self.writes[read.array] if not is_atomic(w) or _kind(w) != kind]
         return []
 
     def _is_local(self, node: Node) -> bool:
         value = self.graph.values[node.array_value]
-        return (
-            not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
-        )
+        return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)
 
     def _judge(self, load: Node, write: Node, where: str) -> None:
         """Refuse what moving memory back cannot mend."""
@@ -185,7 +181,7 @@ def _kind(node: Node) -> str:
 
 
 def _parallel_loop(node: Node) -> Node | None:
-    return next((owner for owner in reversed(node.owners) if owner.name == "scf.parallel"), None)
+    return next((owner for owner in reversed(node.owners) if is_parallel(owner)), None)
 
 
 def _message(load: Node, write: Node) -> str:

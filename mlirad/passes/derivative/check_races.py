@@ -19,11 +19,13 @@ from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
+from mlirad.dialect.field import AllocaOp, is_load, is_store
 from mlirad.errors import TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import shown_array
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
@@ -38,7 +40,7 @@ def check_races(module: ir.Operation) -> None:
             graph = Graph(function)
             check = _Check(graph, Activity(module, function, graph))
             for loop in graph.nodes():
-                if loop.name == "scf.parallel":
+                if is_parallel(loop):
                     check.loop(loop)
 
 
@@ -54,11 +56,7 @@ class _Check:
         shared = [node for node in loop.walk() if node.is_access and self._is_shared(node, loop)]
         for node in shared:
             for write in shared:
-                if (
-                    node.array != write.array
-                    or write.name == "field.load"
-                    or not self._carries(node, write)
-                ):
+                if node.array != write.array or is_load(write) or not self._carries(node, write):
                     continue
                 where, is_decided = self.overwrites.judge(node, write)
                 if where == "another":
@@ -68,10 +66,10 @@ class _Check:
 
     def _carries(self, node: Node, write: Node) -> bool:
         """Whether a derivative passes where two accesses meet."""
-        if node.name == "field.load":
+        if is_load(node):
             return node.results[0] in self.activity.active
         return (
-            node.name == "field.store"
+            is_store(node)
             and self.activity.is_differentiable(node)
             and any(w.operands[0] in self.activity.varied for w in (node, write))
         )
@@ -81,7 +79,7 @@ class _Check:
         value = self.graph.values[node.array_value]
         return (
             isinstance(value, ir.BlockArgument)
-            or value.owner.operation.name != "field.alloca"
+            or not AllocaOp.holds(value.owner.operation)
             or self.graph.depth_of(node.array_value) <= loop.block.depth
         )
 
@@ -101,7 +99,7 @@ def _refuse(
     may = "" if is_certain else "may be "
     reason = (
         f"is read here and {may}written by another iteration of the same parallel loop"
-        if node.name == "field.load"
+        if is_load(node)
         else f"is written here without an atomic, and {may}by another iteration of the same "
         f"parallel loop as well"
     )

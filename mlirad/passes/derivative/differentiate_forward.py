@@ -11,6 +11,7 @@ from typing import Annotated
 
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
+from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
@@ -88,7 +89,4 @@ def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -
             )
         element, extents = array_of(graph.values[node.array_value].type)
         type_ = array_type(ir.Type.parse(element), extents)
-        forward.arrays[node.array] = [
-            b.make("field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name))
-            for name in names[:count]
-        ]
+        forward.arrays[node.array] = [field.get(name, type_) for name in names[:count]]

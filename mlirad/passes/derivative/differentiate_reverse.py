@@ -15,7 +15,8 @@ from mlirad.analysis.finite import infinite_arrays
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of, array_type
+from mlirad.dialect import field
+from mlirad.dialect.field import AllocaOp, GetOp, array_of, array_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
@@ -77,9 +78,9 @@ def _get_arrays(
 ) -> None:
     """Get every field, cell and adjoint that the function touches, at its start."""
     for node in graph.nodes():
-        if node.name == "field.get":
+        if GetOp.holds(node):
             environment[node.results[0]] = node.op.clone().results[0]
-        elif node.name == "field.alloca":
+        elif AllocaOp.holds(node):
             environment[node.results[0]] = node.op.clone().results[0]
             value = graph.values[node.results[0]]
             if value in activity.local:
@@ -89,6 +90,4 @@ def _get_arrays(
         if name is not None and node.array not in adjoints:
             element, extents = array_of(graph.values[node.array_value].type)
             type_ = array_type(ir.Type.parse(element), extents)
-            adjoints[node.array] = b.make(
-                "field.get", type_, [], field=ir.FlatSymbolRefAttr.get(name)
-            )
+            adjoints[node.array] = field.get(name, type_)

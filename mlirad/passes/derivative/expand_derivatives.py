@@ -7,6 +7,7 @@ Afterwards no `grad.jvp` is left, and what it stood for is differentiated like a
 
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
+from mlirad.dialect.grad import JvpOp
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import at_start, before, captured, operations
 from mlirad.sweeps.forward import Forward
@@ -15,7 +16,7 @@ from mlirad.sweeps.forward import Forward
 def expand_derivatives(module: ir.Operation) -> None:
     """Replace functions with derivatives by their code and that of their tangents, innermost
     first."""
-    for op in reversed([op for op in operations(module) if op.name == "grad.jvp"]):
+    for op in reversed([op for op in operations(module) if JvpOp.holds(op)]):
         _expand(op)
 
 

@@ -6,6 +6,7 @@ as they are where they are still one op.
 """
 
 from mlirad.bindings import ir
+from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.ir.custom import PRIMAL, move_out
 from mlirad.ir.rounding import mark_exact
 from mlirad.ir.walk import block_operations
@@ -21,12 +22,12 @@ def inline_custom_gradients(module: ir.Operation) -> None:
 def _inline(ops: list[ir.Operation]) -> None:
     """Replace calls among some ops, and in what they hold; a function may call others."""
     for op in ops:
-        if op.name == "grad.custom":
+        if CustomOp.holds(op):
             mark_exact(op.regions[PRIMAL])
             body = block_operations(op.regions[PRIMAL].blocks[0])[:-1]
             for result, value in zip(op.results, move_out(op, PRIMAL, list(op.operands))):
                 result.replace_all_uses_with(value)
             op.erase()
             _inline(body)
-        elif op.name != "grad.jvp" and len(op.regions):
+        elif not JvpOp.holds(op) and len(op.regions):
             inline_custom_gradients(op)

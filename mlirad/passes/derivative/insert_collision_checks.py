@@ -16,8 +16,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.analysis.collisions import find_open
-from mlirad.analysis.slice import WRITES, Slice
+from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_report, is_write
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
@@ -36,7 +37,6 @@ from mlirad.passes.derivative._stash import Stash
 
 REQUIRES = KERNELS
 
-_EFFECTS = (*WRITES, "field.print", "field.assert")
 _ACCESS, _KEPT = "grad.access", "grad.kept"
 
 
@@ -107,7 +107,7 @@ def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Seque
     its effects."""
     with ir.InsertionPoint(function):
         copy = function.clone()
-    effects = [op for op in operations(copy) if op.name in _EFFECTS or _ACCESS in op.attributes]
+    effects = [op for op in operations(copy) if _acts(op) or _ACCESS in op.attributes]
     accesses = {
         ir.IntegerAttr(op.attributes[_ACCESS]).value: op
         for op in effects
@@ -120,7 +120,7 @@ def _add_run(function: ir.Operation, check: ir.Operation, run: str, marks: Seque
             del op.attributes[_ACCESS]
         if _KEPT in op.attributes:
             del op.attributes[_KEPT]
-        elif op.name in _EFFECTS:
+        elif _acts(op):
             _drop(op)
     for old, new in zip(entry_of(copy).arguments, entry_of(check).arguments):
         old.replace_all_uses_with(new)
@@ -137,3 +137,8 @@ def _drop(op: ir.Operation) -> None:
             if has_uses(result):
                 result.replace_all_uses_with(b.number(0, result.type))
     op.erase()
+
+
+def _acts(op: ir.Operation) -> bool:
+    """Whether an op writes, prints or asserts."""
+    return is_write(op) or is_report(op)

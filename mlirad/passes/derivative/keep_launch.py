@@ -7,10 +7,12 @@ parts one by one, so that it can keep what each overwrites.
 from typing import Annotated
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_access, is_load, is_report, is_write
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS, refuse
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     Array,
     accesses,
@@ -22,8 +24,6 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
 )
-
-_EFFECTS = ("field.store", "field.atomic", "field.print", "field.assert")
 
 REQUIRES = KERNELS
 
@@ -57,13 +57,12 @@ def launches(function: ir.Operation) -> list[list[ir.Operation]]:
     parts: list[list[ir.Operation]] = []
     serial = False
     for op in block_operations(entry_of(function)):
-        if op.name not in _EFFECTS and not any(inner.name in _EFFECTS for inner in operations(op)):
+        if not _acts(op) and not any(_acts(inner) for inner in operations(op)):
             continue
-        is_parallel = op.name == "scf.parallel"
-        if is_parallel or not serial:
+        if is_parallel(op) or not serial:
             parts.append([])
         parts[-1].append(op)
-        serial = not is_parallel
+        serial = not is_parallel(op)
     return parts
 
 
@@ -98,7 +97,7 @@ def _check_loads(parts: list[list[ir.Operation]]) -> None:
     """Refuse where a value loaded at the top is used by a launch behind one that overwrites it."""
     order = block_operations(parts[0][0].block)
     place = {op: position for position, op in enumerate(order)}
-    for load in [op for op in order if op.name == "field.load"]:
+    for load in [op for op in order if is_load(op)]:
         users = _users(load)
         for number, part in enumerate(parts):
             if any(is_inside(user, op) for user in users for op in part):
@@ -124,7 +123,7 @@ def _users(op: ir.Operation) -> set[ir.Operation]:
 
 
 def _written(op: ir.Operation) -> set[Array]:
-    return {root for inner, root, _ in _all_accesses(op) if inner.name != "field.load"}
+    return {root for inner, root, _ in _all_accesses(op) if not is_load(inner)}
 
 
 def _touched(op: ir.Operation) -> set[Array]:
@@ -133,8 +132,8 @@ def _touched(op: ir.Operation) -> set[Array]:
 
 def _all_accesses(op: ir.Operation) -> list[tuple[ir.Operation, Array, list[ir.Value]]]:
     found = list(accesses(op))
-    if op.name in ("field.load", "field.store", "field.atomic"):
-        array = op.operands[0 if op.name == "field.load" else 1]
+    if is_access(op):
+        array = op.operands[0 if is_load(op) else 1]
         found.append((op, array_root(array), []))
     return found
 
@@ -145,3 +144,8 @@ def _refuse(op: ir.Operation) -> None:
         "computed here: put the loops into kernels of their own",
         source_location(op.location),
     )
+
+
+def _acts(op: ir.Operation) -> bool:
+    """Whether an op writes, prints or asserts."""
+    return is_write(op) or is_report(op)

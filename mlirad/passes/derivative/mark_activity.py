@@ -6,6 +6,7 @@ has several. A store gets it where the adjoint of what it stores is wanted.
 
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_load, is_store
 from mlirad.ir.graph import Graph
 from mlirad.ir.remarks import remark, shown_array
 from mlirad.ir.requirements import KERNELS
@@ -26,17 +27,17 @@ def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
 def _mark(graph: Graph, activity: Activity, report: bool) -> None:
     for node in graph.nodes():
         active = [k for k, value in enumerate(node.results) if value in activity.active]
-        is_store = (
-            node.name == "field.store"
+        writes_derivative = (
+            is_store(node)
             and activity.is_differentiable(node)
             and node.operands[0] in activity.varied
         )
-        if active or is_store:
+        if active or writes_derivative:
             several = len(node.results) > 1
             node.op.attributes["grad.active"] = (
                 ir.DenseI64ArrayAttr.get(active) if several else ir.UnitAttr.get()
             )
-        if report and node.name == "field.load":
+        if report and is_load(node):
             if active:
                 remark(
                     node.op,

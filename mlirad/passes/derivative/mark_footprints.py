@@ -15,6 +15,7 @@ from mlirad.analysis.footprint import Bound, footprint, named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
+from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
@@ -39,19 +40,19 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     for node in graph.nodes():
         if not node.is_access or node.array in activity.local or _is_local(graph, node):
             continue
-        if (node.name == "field.load" and node.results[0] in values) or (
+        if (is_load(node) and node.results[0] in values) or (
             node in needed.work and _is_choice(node)
         ):
             note = _note(graph, node, "needed")
             notes.setdefault(str(note), note)
         if (
-            node.name == "field.load"
+            is_load(node)
             and isinstance(node.array, ir.BlockArgument)
             and node.results[0] in activity.active
         ):
             note = _note(graph, node, "active")
             notes.setdefault(str(note), note)
-        if node.name in ("field.store", "field.atomic"):
+        if is_write(node):
             note = _note(graph, node, "written")
             notes.setdefault(str(note), note)
     return list(notes.values())
@@ -60,7 +61,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 def _is_choice(node: Node) -> bool:
     """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves
     it."""
-    return node.name == "field.atomic" and ir.StringAttr(node.op.attributes["kind"]).value in (
+    return is_atomic(node) and ir.StringAttr(node.op.attributes["kind"]).value in (
         "min",
         "max",
     )
@@ -68,7 +69,7 @@ def _is_choice(node: Node) -> bool:
 
 def _is_local(graph: Graph, node: Node) -> bool:
     value = graph.values[node.array_value]
-    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name == "field.alloca"
+    return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)
 
 
 def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:

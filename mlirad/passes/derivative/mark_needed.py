@@ -4,16 +4,18 @@ from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
-from mlirad.ir.graph import ACCESSES, Graph, Node
+from mlirad.dialect.field import is_access, is_load
+from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import remark, shown_array, shown_place
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 from mlirad.ir.walk import functions
 
 _ROLES = {
-    "scf.if": "a condition",
-    "scf.for": "the bounds of a loop",
-    "scf.parallel": "the bounds of a loop",
-    "scf.while": "the condition of a loop",
+    IF: "a condition",
+    FOR: "the bounds of a loop",
+    PARALLEL: "the bounds of a loop",
+    WHILE: "the condition of a loop",
 }
 
 REQUIRES = KERNELS
@@ -29,7 +31,7 @@ def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
             )
             values = {value for value, _ in needed.keys}
             for node in graph.nodes():
-                if node.name == "field.load" and node.results[0] in values:
+                if is_load(node) and node.results[0] in values:
                     why = _why(needed.reasons.get(node.results[0]))
                     node.op.attributes["grad.needed"] = ir.StringAttr.get(why)
                     if report:
@@ -43,8 +45,6 @@ def _why(reason: Node | None) -> str:
     if reason is None:
         return "its writes are done again"
     role = (
-        "an index"
-        if reason.name in ACCESSES
-        else _ROLES.get(reason.name, f"an operand of {reason.name}")
+        "an index" if is_access(reason) else _ROLES.get(reason.name, f"an operand of {reason.name}")
     )
     return f"{role} at {shown_place(reason.op)}"

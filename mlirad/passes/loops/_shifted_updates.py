@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect.field import RandomOp, is_atomic, is_load, split_access
 from mlirad.ir import build as b
+from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import (
     Array,
     accesses,
@@ -62,7 +63,7 @@ class ShiftedUpdates:
             return []
         inner = list(operations(self.loop))
         if len(inner) > LONGEST_BODY or any(
-            op.name in ("scf.for", "scf.while", "field.random") for op in inner
+            is_serial_loop(op) or RandomOp.holds(op) for op in inner
         ):
             return []
         return self._movable()
@@ -71,7 +72,7 @@ class ShiftedUpdates:
         groups: dict[Array, list[Update]] = {}
         for op, root, indices in accesses(self.loop):
             if (
-                op.name == "field.atomic"
+                is_atomic(op)
                 and not has_uses(op.results[0])
                 and ir.StringAttr(op.attributes["kind"]).value == "add"
             ):
@@ -124,12 +125,12 @@ class ShiftedUpdates:
                 if other != root and not (isinstance(root, str) or isinstance(other, str)):
                     return False
         slices = {op for update in moved for op in self.slice(update)}
-        if any(op.name == "field.atomic" for op in slices):
+        if any(is_atomic(op) for op in slices):
             return False
-        for load in [op for op in slices if op.name == "field.load"]:
+        for load in [op for op in slices if is_load(op)]:
             for op, other, _ in everything:
                 if (
-                    op.name != "field.load"
+                    not is_load(op)
                     and op not in ops
                     and other == array_root(load.operands[0])
                     and not _precedes(load, op, self.loop)

@@ -3,9 +3,10 @@ to be in bounds."""
 
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect.field import is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
     accesses,
     array_root,
@@ -23,18 +24,18 @@ REQUIRES = KERNELS
 def hoist_loads(root: ir.Operation) -> None:
     """Load once, before a loop, what the loop does not write."""
     for function in functions(root):
-        loops = [op for op in operations(function) if op.name == "scf.for"]
+        loops = [op for op in operations(function) if is_for(op)]
         for loop in reversed(loops):
             _hoist(loop)
 
 
 def _hoist(loop: ir.Operation) -> None:
-    written = {root for op, root, _ in accesses(loop) if op.name != "field.load"}
+    written = {root for op, root, _ in accesses(loop) if not is_load(op)}
     unknown_ndarray_written = any(not isinstance(root, str) for root in written)
     body = loop.regions[0].blocks[0]
     loads = []
     for op in block_operations(body):
-        if op.name != "field.load":
+        if not is_load(op):
             continue
         array, indices = split_access(op)
         root = array_root(array)
@@ -53,7 +54,7 @@ def _hoist(loop: ir.Operation) -> None:
         guard = b.if_else(runs, [op.results[0].type for op in loads])
     for op, result in zip(loads, guard.results):
         op.results[0].replace_all_uses_with(result)
-    then, otherwise = (region.blocks[0] for region in guard.regions)
+    then, otherwise = guard.then, guard.otherwise
     with at_end(then, loop.location):
         b.yield_([])
     terminator = block_operations(then)[-1]

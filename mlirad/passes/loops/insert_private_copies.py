@@ -11,14 +11,17 @@ from math import prod
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of, array_type, split_access
+from mlirad.dialect import field
+from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import (
     Array,
     accesses,
     before,
+    block_operations,
     enclosing,
     functions,
     has_uses,
@@ -37,7 +40,7 @@ def insert_private_copies(module: ir.Operation, *, threads: Threads = 1) -> None
     if threads == 1:
         return
     for function in functions(module):
-        for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
+        for loop in [op for op in operations(function) if is_parallel(op)]:
             _privatise(loop, threads)
 
 
@@ -52,11 +55,11 @@ def _privatise(loop: ir.Operation, threads: int) -> None:
 
 def _is_shared_sum(op: ir.Operation) -> bool:
     return (
-        op.name == "field.atomic"
+        is_atomic(op)
         and not has_uses(op.results[0])
         and "field.plain" not in op.attributes
         and "field.reduce" not in op.attributes
-        and ir.StringAttr(op.attributes["kind"]).value == "add"
+        and field.AtomicOp(op).kind.value == "add"
     )
 
 
@@ -75,25 +78,19 @@ def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> 
         axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving
     }
     with before(loop):
-        copies = b.make(
-            "field.alloca", array_type(type_, [threads, *(extents[a] for a in moving)]), []
-        )
+        copies = field.alloca(array_type(type_, [threads, *(extents[a] for a in moving)]))
         array, fixed = (
             _outside(array, loop),
             {axis: _outside(value, loop) for axis, value in fixed.items()},
         )
     for op in group:
         with before(op):
-            chunk = b.make("field.chunk", b.index_type(), [])
+            chunk = field.chunk()
             indices = split_access(op)[1]
-            ir.Operation.create(
-                "field.atomic",
-                [type_],
-                [op.operands[0], copies, chunk, *(indices[a] for a in moving)],
-                {"kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()},
-            )
+            at = [chunk, *(indices[a] for a in moving)]
+            field.atomic(op.operands[0], copies, at, marks={"field.plain": ir.UnitAttr.get()})
         op.erase()
-    _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads, type_)
+    _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads)
 
 
 def _outside(value: ir.Value, loop: ir.Operation) -> ir.Value:
@@ -124,7 +121,7 @@ def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
     for op in group:
         count, parent = trips, enclosing(op)
         while parent != loop:
-            if parent.name == "scf.for":
+            if is_for(parent):
                 count *= spans(parent)[0].expected_trips
             parent = enclosing(parent)
         total += count
@@ -139,45 +136,34 @@ def _add_up(
     moving: list[int],
     extents: list[int],
     threads: int,
-    type_: ir.Type,
 ) -> None:
     """A parallel loop behind the loop that adds the copies to the array, in the order of the
     threads."""
-    block = loop.block
-    following = False
-    anchor = None
-    for child in block.operations:
-        if following:
-            anchor = child.operation
-            break
-        following = child.operation == loop
-    assert anchor is not None
-    rank = len(moving)
-    with ir.InsertionPoint(anchor), loop.location:
+    with ir.InsertionPoint(_behind(loop)), loop.location:
         zero, one = b.index(0), b.index(1)
-        sizes = ir.DenseI32ArrayAttr.get([rank, rank, rank, 0])
-        total = ir.Operation.create(
-            "scf.parallel",
-            [],
-            [*[zero] * rank, *(b.index(e) for e in extents), *[one] * rank],
-            {"operandSegmentSizes": sizes, "field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)},
-            regions=1,
-        )
-        body = b.block(total, 0, [b.index_type()] * rank)
-        with ir.InsertionPoint(body):
-            at = list(body.arguments)
-            parts = [b.make("field.load", type_, [copies, b.index(k), *at]) for k in range(threads)]
-            value = parts[0]
-            for part in parts[1:]:
-                value = b.make(
-                    "arith.addf" if b.is_float(type_) else "arith.addi", type_, [value, part]
-                )
-            place = dict(zip(moving, at))
-            indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
-            ir.Operation.create(
-                "field.atomic",
-                [type_],
-                [value, array, *indices],
-                {"kind": ir.StringAttr.get("add"), "field.plain": ir.UnitAttr.get()},
+        rank = len(moving)
+        axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}
+        ends = [b.index(extent) for extent in extents]
+        total = b.parallel_loop([zero] * rank, ends, [one] * rank, axis)
+        with ir.InsertionPoint(total.body):
+            place = dict(zip(moving, total.indices))
+            value = _sum(
+                [field.load(copies, [b.index(k), *place.values()]) for k in range(threads)]
             )
-            b.effect("scf.reduce", [])
+            indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
+            field.atomic(value, array, indices, marks={"field.plain": ir.UnitAttr.get()})
+            b.end_parallel()
+
+
+def _behind(op: ir.Operation) -> ir.Operation:
+    """The next op of a block."""
+    following = block_operations(op.block)
+    return following[following.index(op) + 1]
+
+
+def _sum(parts: list[ir.Value]) -> ir.Value:
+    total = parts[0]
+    for part in parts[1:]:
+        name = "arith.addf" if b.is_float(part.type) else "arith.addi"
+        total = b.make(name, part.type, [total, part])
+    return total

@@ -11,10 +11,11 @@ the index must be one-to-one in all axes.
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect.field import is_atomic, is_load, split_access
 from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     Array,
     accesses,
@@ -35,11 +36,11 @@ def mark_private_updates(
     chunks."""
     unit = ir.UnitAttr.get()
     for function in functions(module):
-        loops = [op for op in operations(function) if op.name == "scf.parallel"]
+        loops = [op for op in operations(function) if is_parallel(op)]
         for loop in loops:
             _mark_loop(loop, threads, every_axis)
         for op in operations(function):
-            if op.name == "field.atomic" and not any(_inside(op, loop) for loop in loops):
+            if is_atomic(op) and not any(_inside(op, loop) for loop in loops):
                 op.attributes["field.plain"] = unit
 
 
@@ -63,14 +64,14 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     serial = threads == 1 and not every_axis
     unit = ir.UnitAttr.get()
     for group in by_array.values():
-        if all(op.name == "field.load" for op, _ in group):
+        if all(is_load(op) for op, _ in group):
             continue
         if _is_reduction(loop, group):
             for op, _ in group:
                 op.attributes["field.reduce"] = unit
         elif serial or all(_is_private(loop, iv, group) for iv in shared):
             for op, _ in group:
-                if op.name == "field.atomic":
+                if is_atomic(op):
                     op.attributes["field.plain"] = unit
 
 
@@ -86,7 +87,7 @@ def _chunk_axis(loop: ir.Operation, threads: int) -> int:
 
 def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Value]]]) -> bool:
     first, indices = group[0]
-    if first.name != "field.atomic":
+    if not is_atomic(first):
         return False
     kind = ir.StringAttr(first.attributes["kind"]).value
     if kind == "exchange":
@@ -94,7 +95,7 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
     forms = [linear_form(i) for i in indices]
     for op, other in group:
         if (
-            op.name != "field.atomic"
+            not is_atomic(op)
             or has_uses(op.results[0])
             or ir.StringAttr(op.attributes["kind"]).value != kind
         ):
@@ -116,7 +117,7 @@ def _is_private(
     forms: dict[tuple[Linear[ir.Value], ...], bool] = {}
     for op, indices in group:
         key = tuple(linear_form(i) for i in indices)
-        forms[key] = forms.get(key, False) or op.name != "field.load"
+        forms[key] = forms.get(key, False) or not is_load(op)
     found = list(forms)
     return all(_apart(loop, iv, left, right) for left in found if forms[left] for right in found)
 

@@ -8,11 +8,12 @@ from math import prod
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
+from mlirad.dialect.field import AtomicOp, ChunkOp, GetOp, atomic, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import EXACT, round_like, update_marks
+from mlirad.ir.structured import REDUCE, Parallel, is_for, is_parallel, is_serial_loop, is_while
 from mlirad.ir.walk import (
     Array,
     array_root,
@@ -23,6 +24,7 @@ from mlirad.ir.walk import (
     block_operations,
     captured,
     constant_integer,
+    defining_op,
     enclosing,
     functions,
     is_defined_in,
@@ -43,7 +45,7 @@ def split_parallel_loops(
     A loop of fewer operations than `worth` is not worth waking threads for.
     """
     for function in functions(module):
-        loops = [op for op in operations(function) if op.name == "scf.parallel"]
+        loops = [op for op in operations(function) if is_parallel(op)]
         for number, loop in enumerate(loops):
             name = f"{ir.StringAttr(function.attributes['sym_name']).value}.chunk{number}"
             _Split(module, function, loop, name, threads, worth).run()
@@ -107,27 +109,25 @@ class _Split:
             threads,
         )
         self.worth = worth
-        self.body = loop.regions[0].blocks[0]
-        self.rank = len(self.body.arguments)
+        box = Parallel(loop)
+        self.body, self.rank = box.body, box.rank
         self.axis = (
             ir.IntegerAttr(loop.attributes["field.axis"]).value
             if "field.axis" in loop.attributes
             else 0
         )
-        operands = list(loop.operands)
-        self.lower, self.upper = operands[: self.rank], operands[self.rank : 2 * self.rank]
-        self.steps = operands[2 * self.rank : 3 * self.rank]
+        self.lower, self.upper, self.steps = box.lower, box.upper, box.steps
         self.spans = spans(loop)
         self.reductions = self._find_reductions()
 
     def _find_reductions(self) -> list[_Reduction]:
         found: dict[Array, _Reduction] = {}
         for op in operations(self.loop):
-            if op.name == "field.atomic" and "field.reduce" in op.attributes:
+            if is_atomic(op) and "field.reduce" in op.attributes:
                 array, indices = split_access(op)
                 root = array_root(array)
                 if root not in found:
-                    kind = ir.StringAttr(op.attributes["kind"]).value
+                    kind = AtomicOp(op).kind.value
                     found[root] = _Reduction(kind, array, indices, op.operands[0].type)
                 found[root].updates.append(op)
         return list(found.values())
@@ -151,15 +151,12 @@ class _Split:
         with before(self.loop):
             totals = self._dispatch(arguments)
             for reduction, total in zip(self.reductions, totals):
-                ir.Operation.create(
-                    "field.atomic",
-                    [reduction.type],
-                    [total, self._visible(reduction.array), *map(self._visible, reduction.indices)],
-                    {
-                        "kind": ir.StringAttr.get(reduction.kind),
-                        "field.plain": ir.UnitAttr.get(),
-                        **update_marks(reduction.updates[0]),
-                    },
+                atomic(
+                    total,
+                    self._visible(reduction.array),
+                    [self._visible(index) for index in reduction.indices],
+                    reduction.kind,
+                    {"field.plain": ir.UnitAttr.get(), **update_marks(reduction.updates[0])},
                 )
         self.loop.erase()
 
@@ -202,7 +199,7 @@ class _Split:
         with at_end(entry, self.loop.location):
             low, high = entry.arguments[0], entry.arguments[1]
             for op in operations(self.loop):
-                if op.name == "field.chunk":
+                if ChunkOp.holds(op):
                     mapping[op.results[0]] = entry.arguments[2]
             sums = self._accumulators()
             self._nest(low, high, mapping, sums)
@@ -227,7 +224,7 @@ class _Split:
         step = mapping.get(self.steps[self.axis], self.steps[self.axis])
         if self.rank == 1 and self.reductions and constant_integer(self.steps[0]) == 1:
             blocks = b.for_loop(low, high, b.index(BLOCK))
-            start = blocks.regions[0].blocks[0]
+            start = blocks.body
             with at_end(start, self.loop.location):
                 inner = self._accumulators()
                 first = start.arguments[0]
@@ -249,7 +246,7 @@ class _Split:
         sums: list[ir.Value],
     ) -> None:
         loop = b.for_loop(low, high, step)
-        block = loop.regions[0].blocks[0]
+        block = loop.body
         axis = axes[position]
         mapping[self.body.arguments[axis]] = block.arguments[0]
         with at_end(block, self.loop.location):
@@ -278,7 +275,7 @@ class _Split:
             for op in reduction.updates
         }
         for op in block_operations(self.body):
-            if op.name not in ("scf.reduce", "field.chunk"):
+            if op.name != REDUCE and not ChunkOp.holds(op):
                 clone_with(op, mapping, slots)
 
     # The call.
@@ -294,8 +291,8 @@ class _Split:
             return self._in_parallel(low, high, arguments)
         enough = b.compare(b.SGE, b.sub(high, low), b.index(max(2, self.worth // cost)))
         choice = b.if_else(enough, types)
-        for region, way in zip(choice.regions, (self._in_parallel, self._serially)):
-            with at_end(region.blocks[0], self.loop.location):
+        for block, way in zip(choice.blocks, (self._in_parallel, self._serially)):
+            with at_end(block, self.loop.location):
                 b.yield_(way(low, high, arguments))
         return list(choice.results)
 
@@ -327,21 +324,14 @@ class _Split:
             for r in self.reductions
         ]
         length = b.sub(high, low)
-        loop = ir.Operation.create(
-            "scf.parallel",
-            [],
-            [zero, threads, one],
-            {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0])},
-            regions=1,
-        )
-        block = b.block(loop, 0, [b.index_type()])
-        with at_end(block, self.loop.location):
-            k = block.arguments[0]
+        loop = b.parallel_loop([zero], [threads], [one])
+        with at_end(loop.body, self.loop.location):
+            k = loop.indices[0]
             first = b.add(low, b.div(b.mul(length, k), threads))
             last = b.add(low, b.div(b.mul(length, b.add(k, one)), threads))
             for part, value in zip(parts, self._call(first, last, k, arguments)):
                 b.write(value, part, [k, zero])
-            b.effect("scf.reduce", [])
+            b.end_parallel()
         return [self._total(reduction, part) for reduction, part in zip(self.reductions, parts)]
 
     def _total(self, reduction: _Reduction, part: ir.Value) -> ir.Value:
@@ -364,9 +354,9 @@ def _block_cost(block: ir.Block) -> int:
     total = 0
     for op in block_operations(block):
         inner = sum(_block_cost(inner) for region in op.regions for inner in region.blocks)
-        if op.name == "scf.for":
+        if is_for(op):
             inner *= spans(op)[0].expected_trips
-        elif op.name == "scf.while":
+        elif is_while(op):
             inner *= UNKNOWN
         total += 1 + inner + (10 if op.name.startswith("math.") else 0)
     return min(total, 1 << 30)
@@ -374,16 +364,14 @@ def _block_cost(block: ir.Block) -> int:
 
 def _is_rematerialised(value: ir.Value) -> bool:
     """Whether a value is better made again in the chunk than passed to it."""
-    return not isinstance(value, ir.BlockArgument) and value.owner.operation.name in (
-        "arith.constant",
-        "field.get",
-    )
+    op = defining_op(value)
+    return op is not None and (op.name == "arith.constant" or GetOp.holds(op))
 
 
 def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
     parent = enclosing(op)
     while parent != outermost:
-        if parent.name in ("scf.for", "scf.while"):
+        if is_serial_loop(parent):
             return True
         parent = enclosing(parent)
     return False
@@ -401,7 +389,7 @@ def clone_with(
         with op.location:
             b.write(reduction.combine(b.read(slot), value), slot)
         return
-    if op.name == "field.chunk":
+    if ChunkOp.holds(op):
         return
     if not op.regions:
         copy = op.clone()

@@ -16,6 +16,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
     array_root,
     at_end,
@@ -33,7 +34,7 @@ REQUIRES = KERNELS
 def split_scatter_loops(module: ir.Operation) -> None:
     """Give each shifted update a loop of its own, over the rows it writes."""
     for function in functions(module):
-        for loop in [op for op in operations(function) if op.name == "scf.parallel"]:
+        for loop in [op for op in operations(function) if is_parallel(op)]:
             found = ShiftedUpdates(loop)
             moved = found.find()
             if moved:
@@ -64,26 +65,16 @@ class _Gather:
                 self._gather_last(group, {}, parallel=True)
             return
         first, last = (extreme(u.offsets[0] for u in moved) for extreme in (min, max))
-        rows, block = self._parallel(
+        rows = self._parallel(
             b.add(self.found.lower[0], b.index(first)), b.add(self.found.upper[0], b.index(last))
         )
-        with at_end(block, rows.location):
+        with at_end(rows.body, rows.op.location):
             for group in groups.values():
-                self._rows(group, [block.arguments[0]])
-            b.effect("scf.reduce", [])
+                self._rows(group, [rows.indices[0]])
+            b.end_parallel()
 
-    def _parallel(self, low: ir.Value, high: ir.Value) -> tuple[ir.Operation, ir.Block]:
-        loop = ir.Operation.create(
-            "scf.parallel",
-            [],
-            [low, high, b.index(1)],
-            {
-                **attributes_of(self.loop),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 1, 1, 0]),
-            },
-            regions=1,
-        )
-        return loop, b.block(loop, 0, [b.index_type()])
+    def _parallel(self, low: ir.Value, high: ir.Value) -> Parallel:
+        return b.parallel_loop([low], [high], [b.index(1)], attributes_of(self.loop))
 
     def _target(self, update: Update) -> object:
         """What updates of one element have in common: the array, and the indices without their
@@ -106,7 +97,7 @@ class _Gather:
                 b.add(self.found.upper[axis], b.index(last)),
             )
             loop = b.for_loop(low, high, b.index(1))
-            block = loop.regions[0].blocks[0]
+            block = loop.body
             with ir.InsertionPoint(block):
                 self._rows(group, [*target, block.arguments[0]])
                 b.yield_()
@@ -118,17 +109,17 @@ class _Gather:
                 self._if(test, partial(self._one, update, here[update]))
             return
         everywhere = b.if_else(_all(reached), [])
-        with ir.InsertionPoint(everywhere.regions[0].blocks[0]):
+        with ir.InsertionPoint(everywhere.then):
             self._gather_last(group, here, parallel=False)
             b.yield_()
-        with ir.InsertionPoint(everywhere.regions[1].blocks[0]):
+        with ir.InsertionPoint(everywhere.otherwise):
             for update, test in zip(group, reached):
                 self._if(test, partial(self._one, update, here[update]))
             b.yield_()
 
     def _if(self, test: ir.Value, body: Callable[[], None]) -> None:
         branch = b.if_else(test, [], with_else=False)
-        with ir.InsertionPoint(branch.regions[0].blocks[0]):
+        with ir.InsertionPoint(branch.then):
             body()
             b.yield_()
 
@@ -161,7 +152,7 @@ class _Gather:
         lows = [*bounds.lower, *([b.sub(low, offset)] if low is not None else [])]
         highs = [*bounds.upper, *([b.sub(high, offset)] if high is not None else [])]
         loop = b.for_loop(_extreme(lows, "arith.maxsi"), _extreme(highs, "arith.minsi"), b.index(1))
-        block = loop.regions[0].blocks[0]
+        block = loop.body
         with ir.InsertionPoint(block), update.op.location:
             self._update(update, {**here, self.found.ivs[-1]: block.arguments[0]})
             b.yield_()
@@ -181,14 +172,10 @@ class _Gather:
         for update in group:
             self._one(update, here.get(update, {}), high=low)
             self._one(update, here.get(update, {}), low=high)
-        if parallel:
-            loop, block = self._parallel(low, high)
-        else:
-            loop = b.for_loop(low, high, b.index(1))
-            block = loop.regions[0].blocks[0]
-        with ir.InsertionPoint(block):
-            self._sum(group, here, block.arguments[0])
-            b.effect("scf.reduce" if parallel else "scf.yield", [])
+        loop = self._parallel(low, high) if parallel else b.for_loop(low, high, b.index(1))
+        with ir.InsertionPoint(loop.body):
+            self._sum(group, here, loop.body.arguments[0])
+            (b.end_parallel if parallel else b.yield_)()
 
     def _sum(
         self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], target: ir.Value
@@ -239,7 +226,7 @@ class _Gather:
         if not taken:
             test = b.make("arith.xori", test.type, [test, b.number(-1, test.type)])
         branch = b.if_else(test, [], with_else=False)
-        with ir.InsertionPoint(branch.regions[0].blocks[0]):
+        with ir.InsertionPoint(branch.then):
             self._guarded(update, rest, inner, mapping)
             b.yield_()
 

@@ -1,6 +1,7 @@
 """Allocate the buffers of saved values once a chunk instead of once an iteration."""
 
 from mlirad.bindings import ir
+from mlirad.ir.structured import is_parallel, is_serial_loop
 from mlirad.ir.walk import (
     block_operations,
     enclosing,
@@ -22,7 +23,7 @@ def hoist_buffers(root: ir.Operation) -> None:
 def _in_loop(op: ir.Operation) -> bool:
     parent = enclosing(op)
     while parent.name != "func.func":
-        if parent.name in ("scf.for", "scf.while"):
+        if is_serial_loop(parent):
             return True
         parent = enclosing(parent)
     return False
@@ -33,9 +34,9 @@ def _hoist(op: ir.Operation) -> None:
     outermost = None
     parent = enclosing(op)
     while parent.name != "func.func":
-        if parent.name == "scf.parallel" or any(is_defined_in(v, parent) for v in op.operands):
+        if is_parallel(parent) or any(is_defined_in(v, parent) for v in op.operands):
             break
-        if parent.name in ("scf.for", "scf.while"):
+        if is_serial_loop(parent):
             outermost = parent
         parent = enclosing(parent)
     if outermost is None:

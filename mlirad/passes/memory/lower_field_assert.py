@@ -2,8 +2,8 @@
 values."""
 
 from mlirad.bindings import ir
-from mlirad.dialect import snode
-from mlirad.dialect.field import array_type, spelled
+from mlirad.dialect import field, snode
+from mlirad.dialect.field import AssertOp, array_type, spelled
 from mlirad.ir import build as b
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
@@ -17,7 +17,7 @@ _CLAIM = (
 
 def lower_field_assert(module: ir.Operation) -> None:
     """Record failures; the texts are left in the module's `field.messages`."""
-    found = [op for op in operations(module) if op.name == "field.assert"]
+    found = [op for op in operations(module) if AssertOp.holds(op)]
     if not found:
         return
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
@@ -39,23 +39,16 @@ def lower_field_assert(module: ir.Operation) -> None:
 def _record(op: ir.Operation, number: int) -> None:
     i64, i1 = b.integer_type(64), b.integer_type(1)
     failed = b.make("arith.xori", i1, [op.operands[0], b.number(-1, i1)])
-    record = b.make(
-        "field.get", array_type(i64, [RECORD_SIZE]), [], field=ir.FlatSymbolRefAttr.get(RECORD)
-    )
+    record = field.get(RECORD, array_type(i64, [RECORD_SIZE]))
     zero = b.index(0)
     branch = b.if_else(failed, [], with_else=False)
-    with at_end(branch.regions[0].blocks[0], op.location):
-        earlier = b.make(
-            "field.atomic",
-            i64,
-            [b.number(1, i64), record, b.index(_CLAIM)],
-            kind=ir.StringAttr.get("add"),
-        )
+    with at_end(branch.then, op.location):
+        earlier = field.atomic(b.number(1, i64), record, [b.index(_CLAIM)])
         first = b.if_else(b.compare(b.EQ, earlier, b.number(0, i64)), [], with_else=False)
-        with at_end(first.regions[0].blocks[0], op.location):
+        with at_end(first.then, op.location):
             for position, value in enumerate(list(op.operands)[1:_CLAIM]):
-                b.effect("field.store", [_as_word(spelled(value)), record, b.index(position + 1)])
-            b.effect("field.store", [b.number(number, i64), record, zero])
+                field.store(_as_word(spelled(value)), record, [b.index(position + 1)])
+            field.store(b.number(number, i64), record, [zero])
             b.yield_()
         b.yield_()
 

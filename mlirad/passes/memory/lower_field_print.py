@@ -3,7 +3,7 @@
 import re
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import spelled
+from mlirad.dialect.field import PrintOp, spelled
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import pointer_type
 from mlirad.ir.walk import before, erase_unused_words, operations
@@ -11,7 +11,7 @@ from mlirad.ir.walk import before, erase_unused_words, operations
 
 def lower_field_print(module: ir.Operation, *, gpu: bool = False) -> None:
     """Replace every print by a call of `printf` with a text of its own, or by `gpu.printf`."""
-    prints = [op for op in operations(module) if op.name == "field.print"]
+    prints = [op for op in operations(module) if PrintOp.holds(op)]
     if gpu:
         for op in prints:
             _print_on_gpu(op)

@@ -2,6 +2,7 @@
 and Flood 2014)."""
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import RandomOp
 from mlirad.ir import build as b
 from mlirad.ir.walk import before, operations
 
@@ -11,7 +12,7 @@ _WEYL, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB13311
 def lower_field_random(root: ir.Operation) -> None:
     """Replace every draw by a hash of its counters."""
     for op in list(operations(root)):
-        if op.name == "field.random":
+        if RandomOp.holds(op):
             with before(op):
                 bits = _word(0)
                 for counter in op.operands:

@@ -12,7 +12,8 @@ from math import prod
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import array_of, is_array, split_access
+from mlirad.dialect import field
+from mlirad.dialect.field import GetOp, array_of, is_array, makes_array, split_access
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
@@ -159,7 +160,7 @@ class _Lowering:
     def _add_fields(self) -> None:
         names: dict[str, None] = {}
         for op in operations(self.function):
-            if op.name == "field.get":
+            if GetOp.holds(op):
                 names.setdefault(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
             elif op.name == "func.call":
                 callee = self.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
@@ -173,18 +174,14 @@ class _Lowering:
 
     def _erase_arrays(self) -> None:
         arguments = [argument for argument in self.entry.arguments if is_array(argument.type)]
-        made = [
-            op.results[0]
-            for op in operations(self.function)
-            if op.name in ("field.get", "field.alloca")
-        ]
+        made = [op.results[0] for op in operations(self.function) if makes_array(op)]
         for use in (use for value in [*arguments, *made] for use in value.uses):
             op = use.owner.operation
             raise TaichiCompilationError(
                 f"'{op.name}' on an array has no lowering", source_location(op.location)
             )
         for op in reversed(list(operations(self.function))):
-            if op.name in ("field.get", "field.alloca"):
+            if makes_array(op):
                 op.erase()
         for position in reversed(range(len(self.entry.arguments))):
             if is_array(self.entry.arguments[position].type):
@@ -215,7 +212,7 @@ class _Lowering:
         """The lowered form of an array value."""
         if value not in self.arrays:
             op = owner_operation(value)
-            assert op.name == "field.get", op
+            assert GetOp.holds(op), op
             self.arrays[value] = self.fields[ir.FlatSymbolRefAttr(op.attributes["field"]).value]
         return self.arrays[value]
 
@@ -383,10 +380,10 @@ def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
 
 
 _HANDLERS = {
-    "field.load": _lower_load,
-    "field.store": _lower_store,
-    "field.atomic": _lower_atomic,
-    "field.alloca": _lower_alloca,
-    "field.dim": _lower_dim,
+    field.LoadOp.OPERATION_NAME: _lower_load,
+    field.StoreOp.OPERATION_NAME: _lower_store,
+    field.AtomicOp.OPERATION_NAME: _lower_atomic,
+    field.AllocaOp.OPERATION_NAME: _lower_alloca,
+    field.DimOp.OPERATION_NAME: _lower_dim,
     "func.call": _lower_call,
 }

@@ -2,6 +2,7 @@
 element."""
 
 from mlirad.bindings import ir
+from mlirad.dialect import field, grad
 from mlirad.dialect.grad import log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
@@ -80,7 +81,7 @@ def _record(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     header, words = headers[log], len(indices) + 1
     count = _read(header, _COUNT)
     full = b.if_else(b.compare(b.EQ, count, _read(header, _CAPACITY)), [], with_else=False)
-    with at_end(full.regions[0].blocks[0], op.location):
+    with at_end(full.then, op.location):
         capacity = b.add(b.mul(count, _word(2)), _word(FIRST_CAPACITY))
         old = b.make("llvm.inttoptr", pointer_type(), [_read(header, _ADDRESS)])
         new = _call("malloc", [pointer_type()], b.mul(capacity, _word(8 * words))).result
@@ -111,11 +112,10 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
     element, rank = log_parts(log.type)
     i64 = b.integer_type(64)
     mark = b.make("arith.index_cast", i64, [mark])
-    loop = ir.Operation.create("scf.while", [], [], regions=2)
-    test, body = b.block(loop, 0), b.block(loop, 1)
-    with at_end(test, op.location):
-        b.effect("scf.condition", [b.compare(b.SGT, _read(header, _COUNT), mark)])
-    with at_end(body, op.location):
+    loop = b.while_loop([])
+    with at_end(loop.before, op.location):
+        b.go_on_if(b.compare(b.SGT, _read(header, _COUNT), mark))
+    with at_end(loop.after, op.location):
         count = b.sub(_read(header, _COUNT), _word(1))
         b.write(count, header, [b.index(_COUNT)])
         places = _entry(header, count, rank + 1)
@@ -123,7 +123,7 @@ def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
             b.make("arith.index_cast", b.index_type(), [b.make("llvm.load", i64, [place])])
             for place in places[:-1]
         ]
-        b.effect("field.store", [b.make("llvm.load", element, [places[-1]]), array, *indices])
+        field.store(b.make("llvm.load", element, [places[-1]]), array, indices)
         b.yield_()
 
 
@@ -147,9 +147,9 @@ def _call(name: str, results: list[ir.Type], argument: ir.Value) -> ir.Operation
 
 
 _HANDLERS = {
-    "grad.open": _open,
-    "grad.record": _record,
-    "grad.mark": _mark,
-    "grad.undo": _undo,
-    "grad.close": _close,
+    grad.OpenOp.OPERATION_NAME: _open,
+    grad.RecordOp.OPERATION_NAME: _record,
+    grad.MarkOp.OPERATION_NAME: _mark,
+    grad.UndoOp.OPERATION_NAME: _undo,
+    grad.CloseOp.OPERATION_NAME: _close,
 }

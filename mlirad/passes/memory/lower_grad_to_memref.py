@@ -2,37 +2,38 @@
 heap elsewhere."""
 
 from mlirad.bindings import ir
-from mlirad.dialect.grad import stack_element
+from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp, stack_element
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import before, constant_integer, operations
 
 ON_STACK = 256  # slots
+_STACK_OPS = (AllocOp, PushOp, PopOp, FreeOp)
 
 
 def lower_grad_to_memref(module: ir.Operation) -> None:
     """Replace stacks of saved values by buffers."""
     buffers: dict[ir.Value, tuple[ir.Value, bool]] = {}
     for op in list(operations(module)):
-        if op.name == "grad.alloc":
+        if AllocOp.holds(op):
             with before(op):
                 buffers[op.results[0]] = _allocate(op)
-        elif op.name == "grad.push":
+        elif PushOp.holds(op):
             with before(op):
                 b.write(op.operands[0], _buffer(buffers, op, 1)[0], [op.operands[2]])
-        elif op.name == "grad.pop":
+        elif PopOp.holds(op):
             with before(op):
                 op.results[0].replace_all_uses_with(
                     b.read(_buffer(buffers, op, 0)[0], [op.operands[1]])
                 )
-        elif op.name == "grad.free":
+        elif FreeOp.holds(op):
             memory, on_heap = _buffer(buffers, op, 0)
             if on_heap:
                 with before(op):
                     b.effect("memref.dealloc", [memory])
-    stacks = ("grad.alloc", "grad.push", "grad.pop", "grad.free")
-    for op in reversed([op for op in operations(module) if op.name in stacks]):
+    of_stacks = [op for op in operations(module) if any(kind.holds(op) for kind in _STACK_OPS)]
+    for op in reversed(of_stacks):
         op.erase()
 
 

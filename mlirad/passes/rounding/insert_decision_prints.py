@@ -5,6 +5,8 @@ in the program's source, and has the bits of the floats that it is made of.
 """
 
 from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
 from mlirad.ir.rounding import DECISION
@@ -18,7 +20,7 @@ def insert_decision_prints(root: ir.Operation) -> None:
         place = source_location(op.location)
         where = "" if place is None else f" {place.line}:{place.column}"
         floats = [value for value in op.operands if isinstance(value.type, ir.FloatType)]
-        if op.name == "field.atomic":
+        if is_atomic(op):
             floats = floats[:1]
         text = f"decision {op.name}{where}" + " {u}" * len(floats) + "\n"
         with before(op):
@@ -26,4 +28,4 @@ def insert_decision_prints(root: ir.Operation) -> None:
                 b.make("arith.bitcast", b.integer_type(ir.FloatType(value.type).width), [value])
                 for value in floats
             ]
-            b.effect("field.print", bits, format=ir.StringAttr.get(text))
+            field.print_(text, bits)

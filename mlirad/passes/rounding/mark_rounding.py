@@ -15,10 +15,13 @@ from __future__ import annotations
 from mlirad.analysis.activity import flows
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic, is_write
+from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
+from mlirad.ir.structured import is_branch, is_for, is_parallel, is_serial_loop
 from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
@@ -37,11 +40,10 @@ _CHOOSE = frozenset(
         "math.round",
         "math.roundeven",
         "math.trunc",
-        "grad.custom",
+        CustomOp.OPERATION_NAME,
     }
 )
 _STEPS = {"arith.addf": "add", "arith.subf": "add", "arith.mulf": "mul"}
-_WRITES = ("field.store", "field.atomic")
 _FUSED_TYPES = ("f32", "f64")
 _SHORT, _SHORT_LANES = 8, 16  # trips
 
@@ -77,9 +79,9 @@ class _Marking:
                 node.op.attributes[DECISION] = unit
             if is_marked(node.op):
                 continue
-            if node.name == "field.atomic" and self.graph.floats[node.results[0]]:
+            if is_atomic(node) and self.graph.floats[node.results[0]]:
                 node.op.attributes[LOOSE if node in loose else EXACT] = unit
-            elif node.name == "grad.custom":
+            elif CustomOp.holds(node):
                 mark_exact(node.op.regions[PRIMAL])
             elif rounds(node.op):
                 node.op.attributes[
@@ -107,7 +109,7 @@ class _Marking:
 
     def _decides(self, node: Node) -> bool:
         """Whether what a node gives jumps where its floats pass some value."""
-        if node.name == "field.atomic":
+        if is_atomic(node):
             return ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
         if node.name in _CHOOSE:
             return True
@@ -118,7 +120,7 @@ class _Marking:
         )
 
     def _follow(self, node: Node) -> None:
-        if node.name in _WRITES and self._array(node) in self.arrays:
+        if is_write(node) and self._array(node) in self.arrays:
             self._decide(node.operands[:1])
         if node.blocks:
             for source, targets in flows(node):
@@ -142,7 +144,7 @@ class _Marking:
         """The steps of sums over loops, and the ops whose results go nowhere else."""
         found = {node for node in self.graph.nodes() if self._is_shared_sum(node)}
         for loop in self.graph.nodes():
-            if loop.name == "scf.for" and not self._is_short(loop):
+            if is_for(loop) and not self._is_short(loop):
                 for argument, last in zip(
                     loop.blocks[0].arguments[1:], loop.blocks[0].terminator.operands
                 ):
@@ -160,7 +162,7 @@ class _Marking:
         they have come to."""
         found = set()
         for loop in self.graph.nodes():
-            if loop.name != "scf.for" or self._is_short(loop, _SHORT_LANES):
+            if not is_for(loop) or self._is_short(loop, _SHORT_LANES):
                 continue
             body = loop.blocks[0]
             for argument, last in zip(body.arguments[1:], body.terminator.operands):
@@ -182,15 +184,15 @@ class _Marking:
         """Whether an update adds to an element that other iterations may add to as well, in no
         order."""
         if (
-            node.name != "field.atomic"
+            not is_atomic(node)
             or self._array(node) in self.arrays
             or self._decides(node)
             or not self.graph.floats[node.operands[0]]
         ):
             return False
-        loops = [owner for owner in node.owners if owner.name == "scf.parallel"]
+        loops = [owner for owner in node.owners if is_parallel(owner)]
         own = {v for loop in loops for v in loop.induction}
-        inner = [owner for owner in node.owners if owner.name in ("scf.for", "scf.while")]
+        inner = [owner for owner in node.owners if is_serial_loop(owner)]
         return bool(inner) or not own.issubset(node.indices)
 
     def _is_short(self, loop: Node, trips: int = _SHORT) -> bool:
@@ -234,7 +236,7 @@ class _Marking:
         owner = user if user.blocks else user.block.owner
         if (
             owner is None
-            or owner.name not in ("scf.for", "scf.if")
+            or not (is_for(owner) or is_branch(owner))
             or (user.blocks and value not in user.operands[3:])
         ):
             return None
@@ -277,7 +279,4 @@ class _Marking:
         blocks = [
             made for v in product.operands if isinstance(made := self.graph.defined[v], BlockNode)
         ]
-        return any(
-            block.owner is not None and block.owner.name in ("scf.for", "scf.while")
-            for block in blocks
-        )
+        return any(block.owner is not None and is_serial_loop(block.owner) for block in blocks)

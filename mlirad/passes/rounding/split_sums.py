@@ -14,6 +14,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.rounding import EXACT, LANES
+from mlirad.ir.structured import is_for
 from mlirad.ir.walk import (
     at_start,
     before,
@@ -34,7 +35,7 @@ _WIDTH = 16
 def split_sums(module: ir.Operation) -> None:
     """Add up marked sums in 16 lanes each."""
     for function in functions(module):
-        for loop in [op for op in operations(function) if op.name == "scf.for"]:
+        for loop in [op for op in operations(function) if is_for(op)]:
             steps = [(position, _step(loop, position)) for position in range(len(loop.results))]
             sums = [
                 _Sum(function, loop, position, step) for position, step in steps if step is not None
@@ -173,7 +174,7 @@ class _Lanes:
         low = bounds.lower
         last = b.add(low, b.mul(b.div(bounds.trips(), width), width))
         op = b.for_loop(low, last, width, [one.zeros() for one in self.sums])
-        block = op.regions[0].blocks[0]
+        block = op.body
         with ir.InsertionPoint(block):
             self.scalars[self.body.arguments[0]] = block.arguments[0]
             for one, carried in zip(self.sums, list(block.arguments)[1:]):

@@ -1,17 +1,10 @@
-"""What a kernel does to memory.
+"""Arrays, and what is done to their elements."""
 
-Arrays are values of `!field.array<element, [extents]>`: a field of the layout tree (`field.get`),
-an ndarray argument (extents -1 where only the launch knows them), or a cell local to one launch
-(`field.alloca`). Two different fields never overlap; two ndarray arguments may. Indices are values
-of type `index`, components last.
-"""
-
-import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlirad.bindings import I1, I64, ext, ir
+from mlirad.bindings import ext, ir
+from mlirad.dialect.field.arrays import Field, array_of, check_array, element_type
 from mlirad.dialect.snode import (
     element_and_shape,
     place_of,
@@ -19,25 +12,10 @@ from mlirad.dialect.snode import (
     tree_operations,
     trees_around,
 )
-from mlirad.errors import TaichiTypeError
+from mlirad.dialect.view import Named, View
 
 ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor", "exchange")
 _FLOAT_KINDS = ("add", "mul", "min", "max", "exchange")
-_ARRAY = re.compile(r"!field\.array<([^\[]*), \[((?:-?\d+(?:, )?)*)\]>")
-_HOLE = re.compile(r"\{[^}]*\}")
-_DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
-_RANKED_FIRST = {"field.load": 0, "field.dim": 0, "field.store": 1, "field.atomic": 1}
-
-
-class Field(ext.Dialect, name="field"):
-    """Kernels over fields."""
-
-
-class ArrayType(Field.Type, name="array"):
-    """`!field.array<f32, [16, 3]>`"""
-
-    element: ir.TypeAttr
-    extents: ir.ArrayAttr
 
 
 class _Reads(ir.MemoryEffectsOpInterface):
@@ -46,7 +24,7 @@ class _Reads(ir.MemoryEffectsOpInterface):
         effects.append(ir.MemoryEffect.Read)
 
 
-class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
+class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
     """The array of a field. `%x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>`"""
 
     field: ir.FlatSymbolRefAttr
@@ -57,19 +35,19 @@ class GetOp(Field.Operation, name="get", traits=[ext.Pure]):
         if not isinstance(op.attributes["field"], ir.FlatSymbolRefAttr):
             op.location.emit_error(f"{op.attributes['field']} is not the name of a field")
             return False
-        if not _check_array(op, op.results[0].type):
+        if not check_array(op, op.results[0].type):
             return False
         return _check_place(op, ir.FlatSymbolRefAttr(op.attributes["field"]).value)
 
 
-class AllocaOp(Field.Operation, name="alloca"):
+class AllocaOp(View, dialect=Field, name="alloca"):
     """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`"""
 
     array: ext.Result[Any]
 
     def verify_region_invariants(self) -> bool:
         op = self.operation
-        if not _check_array(op, op.results[0].type):
+        if not check_array(op, op.results[0].type):
             return False
         extents = array_of(op.results[0].type)[1]
         if min(extents, default=1) <= 0:
@@ -80,7 +58,7 @@ class AllocaOp(Field.Operation, name="alloca"):
         return True
 
 
-class LoadOp(Field.Operation, name="load", traits=[_Reads]):
+class LoadOp(View, dialect=Field, name="load", traits=[_Reads]):
     """`%v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32`"""
 
     array: ext.Operand[Any]
@@ -91,7 +69,7 @@ class LoadOp(Field.Operation, name="load", traits=[_Reads]):
         return _check_access(self.operation, self.operation.results[0].type)
 
 
-class StoreOp(Field.Operation, name="store"):
+class StoreOp(View, dialect=Field, name="store"):
     """`"field.store"(%v, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()`"""
 
     value: ext.Operand[Any]
@@ -102,7 +80,7 @@ class StoreOp(Field.Operation, name="store"):
         return _check_access(self.operation, self.operation.operands[0].type)
 
 
-class AtomicOp(Field.Operation, name="atomic"):
+class AtomicOp(View, dialect=Field, name="atomic"):
     """Update by a commutative kind, or `exchange`; gives what was there before.
 
     `%old = "field.atomic"(%v, %x, %i) {kind = "add"}
@@ -136,7 +114,7 @@ class AtomicOp(Field.Operation, name="atomic"):
         return True
 
 
-class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
+class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
     """An extent of an ndarray. `%n = "field.dim"(%a) {axis = 0} : (!field.array<f32, [-1]>) ->
     index`"""
 
@@ -146,7 +124,7 @@ class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
 
     def verify_region_invariants(self) -> bool:
         op = self.operation
-        if not _check_array(op, op.operands[0].type):
+        if not check_array(op, op.operands[0].type):
             return False
         axis, rank = (
             ir.IntegerAttr(op.attributes["axis"]).value,
@@ -158,128 +136,102 @@ class DimOp(Field.Operation, name="dim", traits=[ext.Pure]):
         return True
 
 
-class ChunkOp(Field.Operation, name="chunk", traits=[ext.Pure]):
-    """The number of the chunk of a parallel loop that runs. `%k = "field.chunk"() : () -> index`"""
-
-    number: ext.Result[ir.IndexType]
-
-
-class RandomOp(Field.Operation, name="random", traits=[ext.Pure]):
-    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can
-    be repeated.
-
-    `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
-    """
-
-    launch: ext.Operand[I64]
-    iteration: ext.Operand[I64]
-    draw: ext.Operand[I64]
-    value: ext.Result[Any]
-
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        if str(op.results[0].type) not in _DRAWN:
-            op.location.emit_error(
-                f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}"
-            )
-            return False
-        return True
+ARRAY_OPERAND = {
+    LoadOp.OPERATION_NAME: 0,
+    DimOp.OPERATION_NAME: 0,
+    StoreOp.OPERATION_NAME: 1,
+    AtomicOp.OPERATION_NAME: 1,
+}
+_LOAD, _STORE, _ATOMIC = LoadOp.OPERATION_NAME, StoreOp.OPERATION_NAME, AtomicOp.OPERATION_NAME
+_WRITES, _READS, _ACCESSES = (_STORE, _ATOMIC), (_LOAD, _ATOMIC), (_LOAD, _STORE, _ATOMIC)
 
 
-class WordType(Field.Type, name="word"):
-    """A number of any type, on its way into a text. `!field.word`"""
+def is_load(op: Named) -> bool:
+    """Whether an op reads an element, and no more."""
+    return op.name == _LOAD
 
 
-class SpellOp(Field.Operation, name="spell", traits=[ext.Pure]):
-    """A number as a word, so that values of several types can stand in one text.
-
-    `%w = "field.spell"(%v) : (f32) -> !field.word`
-    """
-
-    value: ext.Operand[Any]
-    word: ext.Result[Any]
-
-    def verify_region_invariants(self) -> bool:
-        return _check_numbers(self.operation)
+def is_store(op: Named) -> bool:
+    """Whether an op writes an element, whatever was there."""
+    return op.name == _STORE
 
 
-class PrintOp(Field.Operation, name="print"):
-    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
-    (f32) -> ()`"""
-
-    values: Sequence[ext.Operand[Any]]
-    format: ir.StringAttr
-
-    def verify_region_invariants(self) -> bool:
-        op = self.operation
-        holes, count = (
-            len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)),
-            len(op.operands),
-        )
-        if holes != count:
-            op.location.emit_error(f"format with {holes} places for {count} values")
-            return False
-        return _check_numbers(op)
+def is_atomic(op: Named) -> bool:
+    """Whether an op updates an element."""
+    return op.name == _ATOMIC
 
 
-class AssertOp(Field.Operation, name="assert"):
-    """Note the first failure of a launch; what follows still runs.
-
-    `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
-    """
-
-    condition: ext.Operand[I1]
-    values: Sequence[ext.Operand[Any]]
-    message: ir.StringAttr
-
-    def verify_region_invariants(self) -> bool:
-        return _check_numbers(self.operation)
+def is_write(op: Named) -> bool:
+    """Whether an op changes an element."""
+    return op.name in _WRITES
 
 
-@lru_cache(maxsize=4096)
-def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
-    """Element type (as text) and extents of an array type. Raises TaichiTypeError for any other."""
-    match = _ARRAY.fullmatch(str(type_))
-    if match is None:
-        raise TaichiTypeError(f"{type_} is not an array type")
-    return match.group(1), tuple(int(item) for item in match.group(2).split(",") if item)
+def is_read(op: Named) -> bool:
+    """Whether an op gives what an element holds."""
+    return op.name in _READS
 
 
-def is_array(type_: ir.Type) -> bool:
-    """Whether a type is `!field.array`."""
-    return str(type_).startswith("!field.array<")
+def is_access(op: Named) -> bool:
+    """Whether an op reads or changes an element."""
+    return op.name in _ACCESSES
 
 
-def spelled(value: ir.Value) -> ir.Value:
-    """The number behind a word; any other value as it is."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "field.spell":
-        return value
-    return value.owner.operation.operands[0]
+def makes_array(op: Named) -> bool:
+    """Whether an op gives a field's array or makes a local one."""
+    return GetOp.holds(op) or AllocaOp.holds(op)
 
 
-def word_type() -> ir.Type:
-    """The type of words."""
-    return WordType.get()
+def get(name: str, type_: ir.Type) -> ir.Value:
+    """`field.get`."""
+    attributes = {"field": ir.FlatSymbolRefAttr.get(name)}
+    return ir.Operation.create(GetOp.OPERATION_NAME, [type_], [], attributes).result
 
 
-def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
-    """The array type of an element type and extents."""
-    i64 = ir.IntegerType.get_signless(64)
-    return ArrayType.get(
-        ir.TypeAttr.get(element), ir.ArrayAttr.get([ir.IntegerAttr.get(i64, e) for e in extents])
-    )
+def alloca(type_: ir.Type) -> ir.Value:
+    """`field.alloca`."""
+    return ir.Operation.create(AllocaOp.OPERATION_NAME, [type_]).result
+
+
+def load(array: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
+    """`field.load`."""
+    return ir.Operation.create(_LOAD, [element_type(array.type)], [array, *indices]).result
+
+
+def store(value: ir.Value, array: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
+    """`field.store`."""
+    ir.Operation.create(_STORE, [], [value, array, *indices])
+
+
+def atomic(
+    value: ir.Value,
+    array: ir.Value,
+    indices: Sequence[ir.Value] = (),
+    kind: str = "add",
+    marks: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Value:
+    """`field.atomic`, which gives what was there before."""
+    attributes = {"kind": ir.StringAttr.get(kind), **(marks or {})}
+    return ir.Operation.create(_ATOMIC, [value.type], [value, array, *indices], attributes).result
+
+
+def dim(array: ir.Value, axis: int) -> ir.Value:
+    """`field.dim`."""
+    attributes = {"axis": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), axis)}
+    return ir.Operation.create(
+        DimOp.OPERATION_NAME, [ir.IndexType.get()], [array], attributes
+    ).result
 
 
 def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:
     """The array and the indices of a load, store or atomic."""
     operands = list(op.operands)
-    at = _RANKED_FIRST[op.name]
+    at = ARRAY_OPERAND[op.name]
     return operands[at], operands[at + 1 :]
 
 
 def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
     array, indices = split_access(op)
-    if not _check_array(op, array.type):
+    if not check_array(op, array.type):
         return False
     element, extents = array_of(array.type)
     if len(indices) != len(extents):
@@ -288,22 +240,6 @@ def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
     if str(value_type) != element:
         op.location.emit_error(f"value of type {value_type} for elements of type {element}")
         return False
-    return True
-
-
-def _check_array(op: ir.Operation, type_: ir.Type) -> bool:
-    if _ARRAY.fullmatch(str(type_)) is None:
-        op.location.emit_error(f"{type_} is not an array")
-        return False
-    return True
-
-
-def _check_numbers(op: ir.Operation) -> bool:
-    for value in op.operands:
-        is_number = isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType)
-        if not is_number and (op.name == "field.spell" or str(value.type) != "!field.word"):
-            op.location.emit_error(f"value of type {value.type}, expected a number")
-            return False
     return True
 
 

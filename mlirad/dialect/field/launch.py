@@ -1,0 +1,48 @@
+"""What a kernel asks of its launch: the chunk that runs, and random numbers."""
+
+from typing import Any
+
+from mlirad.bindings import I64, ext, ir
+from mlirad.dialect.field.arrays import Field
+from mlirad.dialect.view import View
+
+_DRAWN = ("f16", "f32", "f64", "i1", "i8", "i16", "i32", "i64")
+
+
+class ChunkOp(View, dialect=Field, name="chunk", traits=[ext.Pure]):
+    """The number of the chunk of a parallel loop that runs. `%k = "field.chunk"() : () -> index`"""
+
+    number: ext.Result[ir.IndexType]
+
+
+class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
+    """Uniform in [0, 1), or all bits of an integer: a function of its three counters, so a draw can
+    be repeated.
+
+    `%r = "field.random"(%launch, %iteration, %draw) : (i64, i64, i64) -> f32`
+    """
+
+    launch: ext.Operand[I64]
+    iteration: ext.Operand[I64]
+    draw: ext.Operand[I64]
+    value: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        if str(op.results[0].type) not in _DRAWN:
+            op.location.emit_error(
+                f"a random {op.results[0].type}, expected one of {', '.join(_DRAWN)}"
+            )
+            return False
+        return True
+
+
+def chunk() -> ir.Value:
+    """`field.chunk`."""
+    return ir.Operation.create(ChunkOp.OPERATION_NAME, [ir.IndexType.get()]).result
+
+
+def random(type_: ir.Type, launch: ir.Value, iteration: ir.Value, draw: ir.Value) -> ir.Value:
+    """`field.random`."""
+    operands = [launch, iteration, draw]
+    return ir.Operation.create(RandomOp.OPERATION_NAME, [type_], operands).result

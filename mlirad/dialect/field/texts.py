@@ -1,0 +1,99 @@
+"""Texts that a kernel writes, and what it asserts."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import I1, ext, ir
+from mlirad.dialect.field.arrays import Field
+from mlirad.dialect.view import Named, View
+
+_HOLE = re.compile(r"\{[^}]*\}")
+
+
+class WordType(Field.Type, name="word"):
+    """A number of any type, on its way into a text. `!field.word`"""
+
+
+class SpellOp(View, dialect=Field, name="spell", traits=[ext.Pure]):
+    """A number as a word, so that values of several types can stand in one text.
+
+    `%w = "field.spell"(%v) : (f32) -> !field.word`
+    """
+
+    value: ext.Operand[Any]
+    word: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_numbers(self.operation)
+
+
+class PrintOp(View, dialect=Field, name="print"):
+    """Write the values into a text with one `{}` for each. `"field.print"(%v) {format = "{}\\0A"} :
+    (f32) -> ()`"""
+
+    values: Sequence[ext.Operand[Any]]
+    format: ir.StringAttr
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        holes, count = (
+            len(_HOLE.findall(ir.StringAttr(op.attributes["format"]).value)),
+            len(op.operands),
+        )
+        if holes != count:
+            op.location.emit_error(f"format with {holes} places for {count} values")
+            return False
+        return _check_numbers(op)
+
+
+class AssertOp(View, dialect=Field, name="assert"):
+    """Note the first failure of a launch; what follows still runs.
+
+    `"field.assert"(%c, %i) {message = "index {} is out of bounds"} : (i1, index) -> ()`
+    """
+
+    condition: ext.Operand[I1]
+    values: Sequence[ext.Operand[Any]]
+    message: ir.StringAttr
+
+    def verify_region_invariants(self) -> bool:
+        return _check_numbers(self.operation)
+
+
+def is_report(op: Named) -> bool:
+    """Whether an op prints or asserts."""
+    return PrintOp.holds(op) or AssertOp.holds(op)
+
+
+def spell(value: ir.Value) -> ir.Value:
+    """`field.spell`."""
+    return ir.Operation.create(SpellOp.OPERATION_NAME, [WordType.get()], [value]).result
+
+
+def spelled(value: ir.Value) -> ir.Value:
+    """The number behind a word; any other value as it is."""
+    if isinstance(value, ir.BlockArgument) or not SpellOp.holds(value.owner):
+        return value
+    return value.owner.operands[0]
+
+
+def print_(format_: str, values: Sequence[ir.Value]) -> None:
+    """`field.print`."""
+    text = ir.StringAttr.get(format_)
+    ir.Operation.create(PrintOp.OPERATION_NAME, [], values, {"format": text})
+
+
+def assert_(condition: ir.Value, message: str, values: Sequence[ir.Value] = ()) -> None:
+    """`field.assert`."""
+    text = ir.StringAttr.get(message)
+    ir.Operation.create(AssertOp.OPERATION_NAME, [], [condition, *values], {"message": text})
+
+
+def _check_numbers(op: ir.Operation) -> bool:
+    for value in op.operands:
+        is_number = isinstance(value.type, ir.FloatType | ir.IntegerType | ir.IndexType)
+        if not is_number and (SpellOp.holds(op) or str(value.type) != "!field.word"):
+            op.location.emit_error(f"value of type {value.type}, expected a number")
+            return False
+    return True

@@ -1,0 +1,33 @@
+"""What differentiation leaves behind: values kept for the reverse sweep, until a pass decides where
+they live; and functions with derivatives."""
+
+from mlirad.dialect.grad.functions import CustomOp, JvpOp, YieldOp, yield_
+from mlirad.dialect.grad.logs import (
+    CloseOp,
+    LogType,
+    MarkOp,
+    OpenOp,
+    RecordOp,
+    UndoOp,
+    close,
+    log_parts,
+    log_type,
+    mark,
+    open_,
+    record,
+    undo,
+)
+from mlirad.dialect.grad.stacks import (
+    AllocOp,
+    FreeOp,
+    Grad,
+    PopOp,
+    PushOp,
+    StackType,
+    alloc,
+    free,
+    pop,
+    push,
+    stack_element,
+    stack_type,
+)

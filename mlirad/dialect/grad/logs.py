@@ -1,0 +1,134 @@
+"""Logs: the elements of an array that were overwritten, last first."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ext, ir
+from mlirad.dialect.field import array_of, is_array
+from mlirad.dialect.grad.stacks import Grad
+from mlirad.dialect.view import View
+
+
+class LogType(Grad.Type, name="log"):
+    """Overwritten elements of one array, last first: an element type and a rank. `!grad.log<f32,
+    2>`"""
+
+    element: ir.TypeAttr
+    rank: ir.IntegerAttr
+
+
+class OpenOp(View, dialect=Grad, name="open"):
+    """An empty log. `%l = "grad.open"() : () -> !grad.log<f32, 1>`"""
+
+    log: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.results[0].type)
+
+
+class RecordOp(View, dialect=Grad, name="record"):
+    """Note what an element holds before it is overwritten.
+
+    `"grad.record"(%old, %l, %i) : (f32, !grad.log<f32, 1>, index) -> ()`
+    """
+
+    value: ext.Operand[Any]
+    log: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+
+    def verify_region_invariants(self) -> bool:
+        operands = list(self.operation.operands)
+        expected = f"!grad.log<{operands[0].type}, {len(operands) - 2} : i64>"
+        if str(operands[1].type) != expected:
+            self.operation.location.emit_error(f"record in {operands[1].type}, expected {expected}")
+            return False
+        return True
+
+
+class MarkOp(View, dialect=Grad, name="mark"):
+    """How many elements a log holds now. `%m = "grad.mark"(%l) : (!grad.log<f32, 1>) -> index`"""
+
+    log: ext.Operand[Any]
+    count: ext.Result[ir.IndexType]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.operands[0].type)
+
+
+class UndoOp(View, dialect=Grad, name="undo"):
+    """Give an array back what was noted since a mark.
+
+    `"grad.undo"(%l, %m, %x) : (!grad.log<f32, 1>, index, !field.array<f32, [16]>) -> ()`
+    """
+
+    log: ext.Operand[Any]
+    count: ext.Operand[ir.IndexType]
+    array: ext.Operand[Any]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        log, _, array = (value.type for value in op.operands)
+        if not _check_log(op, log):
+            return False
+        if not is_array(array) or str(log) != _log_of(*array_of(array)):
+            op.location.emit_error(f"undo of {log} in {array}")
+            return False
+        return True
+
+
+class CloseOp(View, dialect=Grad, name="close"):
+    """The log is not used any more. `"grad.close"(%l) : (!grad.log<f32, 1>) -> ()`"""
+
+    log: ext.Operand[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_log(self.operation, self.operation.operands[0].type)
+
+
+def log_type(element: ir.Type, rank: int) -> ir.Type:
+    """The type of a log of elements of an array of some rank."""
+    return LogType.get(
+        ir.TypeAttr.get(element), ir.IntegerAttr.get(ir.IntegerType.get_signless(64), rank)
+    )
+
+
+def log_parts(type_: ir.Type) -> tuple[ir.Type, int]:
+    """The element type and the rank of a log."""
+    element, _, rank = str(type_)[len("!grad.log<") : -1].rpartition(", ")
+    return ir.Type.parse(element), int(rank.split(" ")[0])
+
+
+def _log_of(element: str, extents: tuple[int, ...]) -> str:
+    return f"!grad.log<{element}, {len(extents)} : i64>"
+
+
+def _check_log(op: ir.Operation, type_: ir.Type) -> bool:
+    if not str(type_).startswith("!grad.log<"):
+        op.location.emit_error(f"{type_} is not a log")
+        return False
+    return True
+
+
+def open_(element: ir.Type, rank: int) -> ir.Value:
+    """`grad.open`: a log of elements of an array of some rank."""
+    return ir.Operation.create(OpenOp.OPERATION_NAME, [log_type(element, rank)]).result
+
+
+def record(value: ir.Value, log: ir.Value, indices: Sequence[ir.Value]) -> None:
+    """`grad.record`."""
+    ir.Operation.create(RecordOp.OPERATION_NAME, [], [value, log, *indices])
+
+
+def mark(log: ir.Value) -> ir.Value:
+    """`grad.mark`."""
+    return ir.Operation.create(MarkOp.OPERATION_NAME, [ir.IndexType.get()], [log]).result
+
+
+def undo(log: ir.Value, count: ir.Value, array: ir.Value) -> None:
+    """`grad.undo`."""
+    ir.Operation.create(UndoOp.OPERATION_NAME, [], [log, count, array])
+
+
+def close(log: ir.Value) -> None:
+    """`grad.close`."""
+    ir.Operation.create(CloseOp.OPERATION_NAME, [], [log])

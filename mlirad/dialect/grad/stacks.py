@@ -1,0 +1,109 @@
+"""Histories: one value for each iteration of a loop."""
+
+from typing import Any
+
+from mlirad.bindings import ext, ir
+from mlirad.dialect.view import View
+
+
+class Grad(ext.Dialect, name="grad"):
+    """Values saved for the reverse sweep."""
+
+
+class StackType(Grad.Type, name="stack"):
+    """Slots for one value an iteration. `!grad.stack<f32>`"""
+
+    element: ir.TypeAttr
+
+
+class AllocOp(View, dialect=Grad, name="alloc"):
+    """As many slots as a loop has iterations. `%s = "grad.alloc"(%trips) : (index) ->
+    !grad.stack<f32>`"""
+
+    trips: ext.Operand[ir.IndexType]
+    stack: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_stack(self.operation, self.operation.results[0].type)
+
+
+class PushOp(View, dialect=Grad, name="push"):
+    """Keep the value of iteration `trip`. `"grad.push"(%v, %s, %k) : (f32, !grad.stack<f32>, index)
+    -> ()`"""
+
+    value: ext.Operand[Any]
+    stack: ext.Operand[Any]
+    trip: ext.Operand[ir.IndexType]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_element(
+            self.operation, self.operation.operands[0].type, self.operation.operands[1].type
+        )
+
+
+class PopOp(View, dialect=Grad, name="pop"):
+    """Give back the value of iteration `trip`. `%v = "grad.pop"(%s, %k) : (!grad.stack<f32>, index)
+    -> f32`"""
+
+    stack: ext.Operand[Any]
+    trip: ext.Operand[ir.IndexType]
+    value: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_element(
+            self.operation, self.operation.results[0].type, self.operation.operands[0].type
+        )
+
+
+class FreeOp(View, dialect=Grad, name="free"):
+    """The reverse sweep is past the loop. `"grad.free"(%s) : (!grad.stack<f32>) -> ()`"""
+
+    stack: ext.Operand[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check_stack(self.operation, self.operation.operands[0].type)
+
+
+def stack_type(element: ir.Type) -> ir.Type:
+    """The type of a stack of one element type."""
+    return StackType.get(ir.TypeAttr.get(element))
+
+
+def stack_element(type_: ir.Type) -> ir.Type:
+    """The element type of a stack."""
+    return ir.Type.parse(str(type_)[len("!grad.stack<") : -1])
+
+
+def _check_stack(op: ir.Operation, type_: ir.Type) -> bool:
+    if not str(type_).startswith("!grad.stack<"):
+        op.location.emit_error(f"{type_} is not a stack")
+        return False
+    return True
+
+
+def _check_element(op: ir.Operation, value: ir.Type, stack: ir.Type) -> bool:
+    if str(stack) != f"!grad.stack<{value}>":
+        op.location.emit_error(f"value of type {value} in {stack}")
+        return False
+    return True
+
+
+def alloc(element: ir.Type, trips: ir.Value) -> ir.Value:
+    """`grad.alloc`: a stack of values of one type."""
+    return ir.Operation.create(AllocOp.OPERATION_NAME, [stack_type(element)], [trips]).result
+
+
+def push(value: ir.Value, stack: ir.Value, trip: ir.Value) -> None:
+    """`grad.push`."""
+    ir.Operation.create(PushOp.OPERATION_NAME, [], [value, stack, trip])
+
+
+def pop(stack: ir.Value, trip: ir.Value) -> ir.Value:
+    """`grad.pop`."""
+    type_ = stack_element(stack.type)
+    return ir.Operation.create(PopOp.OPERATION_NAME, [type_], [stack, trip]).result
+
+
+def free(stack: ir.Value) -> None:
+    """`grad.free`."""
+    ir.Operation.create(FreeOp.OPERATION_NAME, [], [stack])

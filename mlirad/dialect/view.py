@@ -1,0 +1,49 @@
+"""Ops that are seen through their class: `AtomicOp(op).kind`, `AtomicOp.holds(op)`."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from mlirad.bindings import ext, ir
+
+
+class Named(Protocol):
+    """An operation, or what stands for one in an analysis."""
+
+    @property
+    def name(self) -> str:
+        """The name of the operation."""
+
+
+class View(ext.Operation):
+    """The class of an op, which takes one that there is. Builders are functions beside it.
+
+    Upstream finds operands by an attribute with the sizes of their groups; ours have none, because
+    only their last group has a size of its own.
+    """
+
+    def __init_subclass__(cls, name: str, **options: Any) -> None:
+        super().__init_subclass__(name=name, **options)
+        cls.__init__ = _see  # type: ignore[method-assign, assignment]  # upstream's makes an op
+        groups = [field for field in cls._fields if isinstance(field, ext.OperandDef)]
+        if sum(group.variadicity is not ext.Variadicity.single for group in groups) < 2:
+            for position, group in enumerate(groups):
+                is_one = group.variadicity is ext.Variadicity.single
+                setattr(cls, group.name, _operand(position) if is_one else _operands(position))
+
+    @classmethod
+    def holds(cls, op: Named) -> bool:
+        """Whether an op is one of these."""
+        return op.name == cls.OPERATION_NAME
+
+
+def _see(self: ir.OpView, op: ir.Operation | ir.OpView) -> None:
+    ir.OpView.__init__(self, op)
+
+
+def _operand(position: int) -> property:
+    return property(lambda self: self.operands[position])
+
+
+def _operands(first: int) -> property:
+    return property(lambda self: self.operands[first:])

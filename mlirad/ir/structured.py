@@ -1,0 +1,167 @@
+"""The structured ops of `scf`, seen through classes: what they hold. `build` makes them."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.view import Named
+
+FOR, WHILE, IF, PARALLEL = "scf.for", "scf.while", "scf.if", "scf.parallel"
+YIELD, CONDITION, REDUCE = "scf.yield", "scf.condition", "scf.reduce"
+_LOOPS = (FOR, WHILE)
+STRUCTURED = (FOR, WHILE, IF, PARALLEL)
+
+
+def is_for(op: Named) -> bool:
+    """Whether an op is a loop whose trips are known before it runs, one after another."""
+    return op.name == FOR
+
+
+def is_while(op: Named) -> bool:
+    """Whether an op is a loop that runs as long as a condition holds."""
+    return op.name == WHILE
+
+
+def is_branch(op: Named) -> bool:
+    """Whether an op runs one of its regions, or none."""
+    return op.name == IF
+
+
+def is_parallel(op: Named) -> bool:
+    """Whether an op is a loop whose iterations run in any order."""
+    return op.name == PARALLEL
+
+
+def is_serial_loop(op: Named) -> bool:
+    """Whether an op is a loop whose iterations run one after another."""
+    return op.name in _LOOPS
+
+
+class Structured:
+    """An op whose regions are part of the function around it."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+
+    @property
+    def blocks(self) -> list[ir.Block]:
+        """The blocks of its regions."""
+        return [region.blocks[0] for region in self.op.regions if len(region.blocks)]
+
+    @property
+    def results(self) -> list[ir.OpResult]:
+        """What it gives."""
+        return list(self.op.results)
+
+
+class For(Structured):
+    """`scf.for`."""
+
+    __slots__ = ()
+
+    @property
+    def bounds(self) -> tuple[ir.Value, ir.Value, ir.Value]:
+        """The lower and the upper bound, and the step."""
+        operands = self.op.operands
+        return operands[0], operands[1], operands[2]
+
+    @property
+    def initial(self) -> list[ir.Value]:
+        """What the carried values are before the first iteration."""
+        return list(self.op.operands)[3:]
+
+    @property
+    def body(self) -> ir.Block:
+        """An iteration."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def induction(self) -> ir.BlockArgument:
+        """The loop's index."""
+        return self.body.arguments[0]
+
+    @property
+    def carried(self) -> list[ir.BlockArgument]:
+        """The carried values in an iteration."""
+        return list(self.body.arguments)[1:]
+
+    @property
+    def yielded(self) -> list[ir.Value]:
+        """The carried values of the next iteration."""
+        return list(terminator(self.body).operands)
+
+
+class While(Structured):
+    """`scf.while`: its first block gives a condition, and what its second block, or the result,
+    gets."""
+
+    __slots__ = ()
+
+    @property
+    def before(self) -> ir.Block:
+        """The block of the condition."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def after(self) -> ir.Block:
+        """What runs where the condition holds."""
+        return self.op.regions[1].blocks[0]
+
+
+class If(Structured):
+    """`scf.if`."""
+
+    __slots__ = ()
+
+    @property
+    def condition(self) -> ir.Value:
+        """What decides which block runs."""
+        return self.op.operands[0]
+
+    @property
+    def then(self) -> ir.Block:
+        """What runs where the condition holds."""
+        return self.op.regions[0].blocks[0]
+
+    @property
+    def otherwise(self) -> ir.Block:
+        """What runs where it does not."""
+        return self.op.regions[1].blocks[0]
+
+
+class Parallel(Structured):
+    """`scf.parallel`, without reductions: a box."""
+
+    __slots__ = ("body", "rank")
+
+    def __init__(self, op: ir.Operation) -> None:
+        super().__init__(op)
+        self.body: ir.Block = op.regions[0].blocks[0]
+        self.rank = len(self.body.arguments)
+
+    @property
+    def lower(self) -> list[ir.Value]:
+        """Where each axis begins."""
+        return list(self.op.operands)[: self.rank]
+
+    @property
+    def upper(self) -> list[ir.Value]:
+        """Where each axis ends."""
+        return list(self.op.operands)[self.rank : 2 * self.rank]
+
+    @property
+    def steps(self) -> list[ir.Value]:
+        """The steps along each axis."""
+        return list(self.op.operands)[2 * self.rank : 3 * self.rank]
+
+    @property
+    def indices(self) -> list[ir.BlockArgument]:
+        """The loop's indices."""
+        return list(self.body.arguments)
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last op of a block."""
+    operations = block.operations
+    return operations[len(operations) - 1].operation
