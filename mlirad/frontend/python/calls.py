@@ -16,9 +16,9 @@ from mlirad.frontend.python.builder import Anchor
 from mlirad.frontend.python.conversions import convert
 from mlirad.frontend.python.counterparts import refuse_counterpart
 from mlirad.frontend.python.custom_functions import call_custom
+from mlirad.frontend.python.domains import make_range
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.jumps import returns_early
-from mlirad.frontend.python.loops import make_range
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.parameters import Bindings, bind_parameters
 from mlirad.frontend.python.places import Place

@@ -5,26 +5,17 @@ from __future__ import annotations
 import ast
 import operator
 import re
-from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
-from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.matrix import Matrix, Value
-from mlirad.frontend.python.open_regions import Region
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place, ValuePlace, array_ref
 from mlirad.frontend.python.python_objects import is_of_program
-from mlirad.frontend.python.regions import if_op
-from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.text_format import FormattedText, format_percent
 from mlirad.frontend.python.translator import Translator, handles
-from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
-from mlirad.ir.walk import owner_operation
-from mlirad.types import promote, u1
 
-Evaluate = Callable[[], Any]
 BINARY = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -160,113 +151,6 @@ def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:
     return left & right
 
 
-@handles(ast.BoolOp)
-def _bool_op(t: Translator, node: ast.BoolOp) -> Any:
-    """`and` and `or`: the value of the operand that decides, as in Python; elementwise, as 0 and 1,
-    on vectors."""
-    conjunction = isinstance(node.op, ast.And)
-    result = t.visit_value(node.values[0])
-    for operand in node.values[1:]:
-        if isinstance(result, Matrix):
-            right = t.visit_value(operand)
-            result = (fn.logical_and if conjunction else fn.logical_or)(result, right)
-        elif not isinstance(result, Expr):
-            if bool(ex.truth(result)) != conjunction:
-                return result
-            result = t.visit_value(operand)
-        elif _is_cheap(operand):
-            result = _combine(result, t.visit_value(operand), conjunction)
-        else:
-            result = _short_circuit(t, result, operand, conjunction)
-    return result
-
-
-def _combine(left: Expr, right: Value, conjunction: bool) -> Any:
-    if isinstance(right, Matrix):
-        return right.map_with(fn.logical_and if conjunction else fn.logical_or, left, right)
-    if left.dtype == u1 and isinstance(right, bool):
-        return left if right == conjunction else right
-    if left.dtype == u1 and isinstance(right, Expr) and right.dtype == u1:
-        return left & right if conjunction else left | right
-    return ex.select(left, right, left) if conjunction else ex.select(left, left, right)
-
-
-def _short_circuit(t: Translator, left: Expr, operand: ast.expr, conjunction: bool) -> Any:
-    def evaluate() -> Any:
-        right = t.visit_value(operand)
-        if isinstance(right, Matrix):
-            raise TaichiTypeError(
-                "'and' and 'or' of a scalar and a vector: use ti.select, or compare entries"
-            )
-        return right
-
-    first: list[Any] = [evaluate, lambda: left] if conjunction else [lambda: left, evaluate]
-    return choose(t, ex.truth(left), *first)
-
-
-def _is_cheap(node: ast.expr) -> bool:
-    """Whether evaluating a node early touches no memory and calls nothing."""
-    return not any(
-        isinstance(n, ast.Subscript | ast.Call | ast.Div | ast.FloorDiv | ast.Mod)
-        for n in ast.walk(node)
-    )
-
-
-@handles(ast.IfExp)
-def _if_exp(t: Translator, node: ast.IfExp) -> Any:
-    test = t.visit_value(node.test)
-    if isinstance(test, Matrix):
-        raise TaichiSyntaxError(
-            "The condition of a conditional expression must be a scalar. "
-            'Please use "ti.select" instead.'
-        )
-    condition = ex.truth(test)
-    if isinstance(condition, bool):
-        return t.visit_value(node.body if condition else node.orelse)
-    return choose(
-        t, condition, lambda: t.visit_value(node.body), lambda: t.visit_value(node.orelse)
-    )
-
-
-def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) -> Any:
-    """The value of one of two branches, of which only the one taken runs."""
-    anchor = owner_operation(make_slot(u1))
-    values: list[Any] = []
-    branches: list[Region] = []
-
-    def branch(evaluate: Evaluate) -> Callable[[], None]:
-        def run() -> None:
-            with t.at_run_time():
-                branches.append(t.builder.region)
-                values.append(evaluate())
-
-        return run
-
-    op = if_op(condition.value, branch(then), branch(otherwise))
-    values = [Matrix(v) if isinstance(v, list | tuple) else v for v in values]
-    shapes = {v.shape for v in values if isinstance(v, Matrix)}
-    if len(shapes) > 1:
-        raise TaichiTypeError(
-            f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}"
-        )
-    count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
-    lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
-    with branches[0].reopened(), branches[1].reopened():
-        results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
-    return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
-
-
-def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> Expr:
-    from_types = [ex.dtype_of(v) for v in values]
-    dtype = promote(*from_types)
-    with ir.InsertionPoint(anchor):
-        slot = make_slot(dtype)
-    for region, value in zip(op.regions, values):
-        with ir.InsertionPoint(region.blocks[0].operations[len(region.blocks[0].operations) - 1]):
-            write_slot(slot, ex.cast(value, dtype).value)
-    return read_slot(slot, dtype)
-
-
 @handles(ast.Attribute)
 def _attribute(t: Translator, node: ast.Attribute) -> Any:
     base = t.visit_base(node.value)
@@ -332,47 +216,3 @@ def _slice(t: Translator, node: ast.Slice) -> Any:
             "Taichi does not support variables in slice now, please use constant instead of it."
         )
     return slice(*parts)
-
-
-@handles(ast.ListComp, ast.GeneratorExp)
-def _list_comp(t: Translator, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
-    results: list[Any] = []
-    _expand(t, node.generators, lambda: results.append(t.visit_value(node.elt)))
-    return t.made.note(results, t.builder.region)
-
-
-@handles(ast.DictComp)
-def _dict_comp(t: Translator, node: ast.DictComp) -> dict[Any, Any]:
-    results: dict[Any, Any] = {}
-    _expand(
-        t,
-        node.generators,
-        lambda: results.update({t.visit_value(node.key): t.visit_value(node.value)}),
-    )
-    return t.made.note(results, t.builder.region)
-
-
-def _expand(t: Translator, generators: list[ast.comprehension], note: Callable[[], None]) -> None:
-    if not generators:
-        note()
-        return
-    generator = generators[0]
-    for item in t.visit_value(generator.iter):
-        with t.frame.scope():
-            bind_target(t, generator.target, item)
-            if all(t.visit_value(test) for test in generator.ifs):
-                _expand(t, generators[1:], note)
-
-
-def bind_target(t: Translator, target: ast.expr, value: Any) -> None:
-    """Bind the names of a loop target to the parts of a value."""
-    if isinstance(target, ast.Name):
-        t.frame.define(target.id, value)
-        return
-    if not isinstance(target, ast.Tuple | ast.List):
-        raise TaichiSyntaxError("a loop target must be a name or a tuple of names")
-    parts = list(value)
-    if len(parts) != len(target.elts):
-        raise TaichiSyntaxError(f"{len(target.elts)} names for {len(parts)} values")
-    for element, part in zip(target.elts, parts):
-        bind_target(t, element, part)

@@ -10,9 +10,13 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend.python import (
-    calls,  # noqa: F401 - registers the node handlers
-    statements,  # noqa: F401 - registers the node handlers
+from mlirad.frontend.python import (  # noqa: F401 - they register the node handlers
+    calls,
+    choices,
+    comprehensions,
+    expressions,
+    loops,
+    statements,
 )
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
-from mlirad.frontend.python.loops import Grouped, NdRange
+from mlirad.frontend.python.domains import Grouped, NdRange
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef, array_ref
 from mlirad.frontend.python.printing import emit_print
