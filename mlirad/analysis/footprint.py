@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
@@ -21,9 +22,36 @@ class Axis:
     high: Bound | None
 
 
-def footprint(indices: list[ir.Value]) -> list[Axis]:
+Axes = tuple[Axis, ...]
+
+
+def footprint(indices: list[ir.Value]) -> Axes:
     """The box of an access with these indices."""
-    return [_axis(linear_form(index)) for index in indices]
+    return tuple([_axis(linear_form(index)) for index in indices])
+
+
+def box_attribute(axes: Axes) -> ir.Attribute:
+    """A box to be kept in IR: for each axis the low and the high bound as `[constant, argument,
+    factor, ...]`; an empty bound is not known."""
+    return ir.ArrayAttr.get(
+        [ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)]) for axis in axes]
+    )
+
+
+def read_box(attribute: ir.Attribute) -> Axes:
+    """The box that was kept in IR."""
+    pairs = map(ir.ArrayAttr, ir.ArrayAttr(attribute))
+    return tuple([Axis(_decoded(pair[0]), _decoded(pair[1])) for pair in pairs])
+
+
+def _encoded(bound: Bound | None) -> ir.Attribute:
+    words = [] if bound is None else [bound.constant, *chain(*sorted(bound.terms))]
+    return ir.DenseI64ArrayAttr.get(words)
+
+
+def _decoded(attribute: ir.Attribute) -> Bound | None:
+    words = list(ir.DenseI64ArrayAttr(attribute))
+    return Linear(frozenset(zip(words[1::2], words[2::2])), words[0]) if words else None
 
 
 def _axis(form: Linear[ir.Value]) -> Axis:

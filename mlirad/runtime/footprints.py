@@ -7,24 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
+from mlirad.analysis.linear import evaluated
 from mlirad.bindings import ir
 from mlirad.ir.location import source_location
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
-Bound = tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class Footprint:
-    """One access: its array (a field's name, or the number of an argument) and the bounds of its
-    box."""
+    """One access: its array (a field's name, or the number of an argument), and `box`, which gives
+    the box for the arguments of a launch, by their number in the kernel."""
 
-    array: str | int
-    place: str
-    bounds: tuple[tuple[Bound, Bound], ...]
-    box: Callable[
-        [Sequence[Any]], Box
-    ]  # for the arguments of a launch, by their number in the kernel
+    def __init__(self, array: str | int, place: str, axes: Axes) -> None:
+        self.array, self.place, self.axes = array, place, axes
+        self.box = _box(axes)
 
 
 @dataclass(frozen=True)
@@ -71,19 +68,52 @@ class Footprints:
     flows: Flows  # between arrays, and to results
 
 
-def _footprint(array: str | int, place: str, bounds: tuple[tuple[Bound, Bound], ...]) -> Footprint:
-    """A footprint whose box is evaluated by code of its own: a tape does so at every launch."""
-    axes = "".join(f"({_code(low)}, {_code(high)}), " for low, high in bounds)
-    return Footprint(array, place, bounds, eval(f"lambda a: ({axes})"))
+def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
+    """A box for the arguments of a launch. A tape asks at every launch: what is the same for all is
+    computed now."""
+    fixed = tuple([(_known(axis.low), _known(axis.high)) for axis in axes])
+    moving = [k for k, axis in enumerate(axes) if _moves(axis.low) or _moves(axis.high)]
+    if not moving:
+        return lambda _: fixed
+    if len(moving) == 1 and (shifted := _shifted(fixed, moving[0], axes[moving[0]])) is not None:
+        return shifted
+    ends = [(_at(axis.low), _at(axis.high)) for axis in axes]
+    return lambda arguments: tuple([(low(arguments), high(arguments)) for low, high in ends])
 
 
-def _code(bound: Bound) -> str:
-    """A bound as Python of integers and arguments `a[n]`."""
-    if not bound:
-        return "None"
-    return " + ".join(
-        [str(bound[0]), *(f"{factor} * a[{n}]" for n, factor in zip(bound[1::2], bound[2::2]))]
-    )
+def _moves(bound: Bound | None) -> bool:
+    return bound is not None and bool(bound.terms)
+
+
+def _known(bound: Bound | None) -> int | None:
+    return None if bound is None else bound.constant
+
+
+def _shifted(fixed: Box, position: int, axis: Axis) -> Callable[[Sequence[Any]], Box] | None:
+    """A box that one argument shifts along one axis; None where it is not such a box."""
+    low, high = axis.low, axis.high
+    if low is None or high is None or low.terms != high.terms or len(low.terms) > 1:
+        return None
+    ((argument, factor),) = low.terms
+    constant, length = low.constant, high.constant - low.constant
+    before, after = fixed[:position], fixed[position + 1 :]
+
+    def box(arguments: Sequence[Any]) -> Box:
+        first = constant + factor * arguments[argument]
+        return before + ((first, first + length),) + after
+
+    return box
+
+
+def _at(bound: Bound | None) -> Callable[[Sequence[Any]], int | None]:
+    """A bound for the arguments of a launch."""
+    if bound is None or not bound.terms:
+        known = _known(bound)
+        return lambda _: known
+    if len(bound.terms) > 1:
+        return lambda arguments: evaluated(bound, arguments)
+    constant, ((argument, factor),) = bound.constant, bound.terms
+    return lambda arguments: constant + factor * arguments[argument]
 
 
 def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
@@ -92,29 +122,32 @@ def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
     merged: list[Footprint] = []
     for new in found:
         for position, old in enumerate(merged):
-            bounds = _union(old.bounds, new.bounds) if old.array == new.array else None
-            if bounds is not None:
-                merged[position] = _footprint(old.array, old.place, bounds)
+            axes = _union(old.axes, new.axes) if old.array == new.array else None
+            if axes is not None:
+                merged[position] = Footprint(old.array, old.place, axes)
                 break
         else:
             merged.append(new)
     return tuple(merged)
 
 
-def _union(
-    left: tuple[tuple[Bound, Bound], ...], right: tuple[tuple[Bound, Bound], ...]
-) -> tuple[tuple[Bound, Bound], ...] | None:
-    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
+def _union(left: Axes, right: Axes) -> Axes | None:
+    different = [k for k, (a, c) in enumerate(zip(left, right)) if a != c]
     if not different:
         return left
-    axis = different[0]
-    ends = [*left[axis], *right[axis]]
-    if len(different) > 1 or any(len(bound) != 1 for bound in ends):
+    k = different[0]
+    (low, high), (first, last) = ((axis.low, axis.high) for axis in (left[k], right[k]))
+    if len(different) > 1 or low is None or high is None or first is None or last is None:
         return None
-    (low, high), (first, last) = [(a[0], c[0]) for a, c in (left[axis], right[axis])]
-    if first > high + 1 or low > last + 1:
+    if any(bound.terms for bound in (low, high, first, last)):
         return None
-    return (*left[:axis], ((min(low, first),), (max(high, last),)), *left[axis + 1 :])
+    if first.constant > high.constant + 1 or low.constant > last.constant + 1:
+        return None
+    axis = Axis(
+        low if low.constant < first.constant else first,
+        high if high.constant > last.constant else last,
+    )
+    return (*left[:k], axis, *left[k + 1 :])
 
 
 def read_footprints(module: ir.Module, name: str) -> Footprints:
@@ -127,12 +160,9 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
     ):
         entry = ir.DictAttr(note)
         array = _array(entry["array"])
-        bounds = tuple(
-            (tuple(ir.DenseI64ArrayAttr(pair[0])), tuple(ir.DenseI64ArrayAttr(pair[1])))
-            for pair in map(ir.ArrayAttr, ir.ArrayAttr(entry["box"]))
-        )
-        text = ir.StringAttr(entry["place"]).value
-        found[ir.StringAttr(entry["access"]).value].append(_footprint(array, _place(text), bounds))
+        place = _place(ir.StringAttr(entry["place"]).value)
+        one = Footprint(array, place, read_box(entry["box"]))
+        found[ir.StringAttr(entry["access"]).value].append(one)
     redone: set[str | int] = set()
     verdicts: list[str] = []
     for op in module.body.operations:

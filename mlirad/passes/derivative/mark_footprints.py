@@ -7,11 +7,9 @@ derivative), the place in the source, and `box`, for each axis the low and the h
 arguments of each launch (docs/gradients.md, 5).
 """
 
-from itertools import chain
-
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
-from mlirad.analysis.footprint import Bound, footprint, named_array
+from mlirad.analysis.footprint import box_attribute, footprint, named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
@@ -73,20 +71,11 @@ def _is_local(graph: Graph, node: Node) -> bool:
 
 
 def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
-    box = [
-        ir.ArrayAttr.get([_encoded(axis.low), _encoded(axis.high)])
-        for axis in footprint([graph.values[i] for i in node.indices])
-    ]
     return ir.DictAttr.get(
         {
             "array": named_array(node.array),
             "access": ir.StringAttr.get(kind),
-            "box": ir.ArrayAttr.get(box),
+            "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
             "place": ir.StringAttr.get(str(node.op.location)),
         }
     )
-
-
-def _encoded(bound: Bound | None) -> ir.Attribute:
-    words = [] if bound is None else [bound.constant, *chain(*sorted(bound.terms))]
-    return ir.DenseI64ArrayAttr.get(words)
