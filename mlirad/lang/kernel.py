@@ -31,9 +31,10 @@ from mlirad.lang.results import shaped
 from mlirad.lang.watched import Read, watch
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.executor.executor import Code
-from mlirad.runtime.explanation import Explanation
+from mlirad.runtime.explanation import Explanation, explained
+from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program, program
-from mlirad.runtime.variant import RECORDED, Variant, declare_trees
+from mlirad.runtime.variant import RECORDED, Variant
 
 
 class _Variants:
@@ -171,12 +172,12 @@ class Kernel:
         numbers = [p for p in self.parameters if p.kind == arg.SCALAR]
         others = len(self.parameters) - len(numbers) - (self.owner is not None)
         with compiling:  # in which nothing becomes stale
-            code = variant.compiled.get(PRIMAL)
+            code = variant.codes.compiled.get(PRIMAL)
             if others or variant.kernel.uses_seed or code is None or code.messages:
                 return
             ranges = [arg.plain_range(arg.scalar_dtype(p, variant.program.config)) for p in numbers]
             self._ready = _Ready(variant.program, variant, code, ranges)
-            variant.when_stale.append(self._forget_ready)
+            variant.codes.when_stale.append(self._forget_ready)
 
     def _forget_ready(self) -> None:
         self._ready = None
@@ -262,12 +263,11 @@ class Kernel:
             else:
                 found = variant.launch(PRIMAL, values, buffers)
             for position, buffer in enumerate(buffers):
-                if buffer.back is not None and position in variant.written_arrays():
+                if buffer.back is not None and position in variant.notes.written_arrays():
                     buffer.back()
             if self._ready is None:
                 self._note_ready(variant)
             return shaped(variant.kernel, found)
-        variant.check_unwritten(values, buffers)
         variant.launch_reverse_alone(values, buffers)
         variant.launched_at = RECORDED
         return None
@@ -307,7 +307,7 @@ class Kernel:
         if same:
             key = (*key, *same.items())
         variant = variants.by_key.get(key)
-        if variant is None or variant.is_stale:
+        if variant is None or variant.codes.is_stale:
             variant = self._variant(
                 variants, key, lambda: self._build(current, parameters, given, same)
             )
@@ -360,7 +360,7 @@ class Kernel:
     @in_turn
     def _variant(self, variants: _Variants, key: Any, build: Callable[[], Variant]) -> Variant:
         found = variants.by_key.get(key)
-        if found is None or found.is_stale:
+        if found is None or found.codes.is_stale:
             found = variants.by_key[key] = build()
         return found
 
@@ -401,7 +401,7 @@ class Kernel:
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""
         variant, _, _ = self.prepare(program(), args, {})
-        return variant.dump(stage, parse_mode(mode))
+        return variant.stages.dump(stage, parse_mode(mode))
 
     def def_vjp(self, rule: Any) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
@@ -417,12 +417,15 @@ class Kernel:
         `ti.ad.Tape.explain` for bytes."""
         variant, _, _ = self.prepare(program(), args, {})
         variant.refresh()
-        return variant.explain()
+        parts = variant.parts()
+        for part in parts:
+            part.codes.code(REVERSE)  # which there may not be
+        return explained([part.notes.footprints() for part in parts])
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""
         variant, _, _ = self.prepare(program(), args, {})
-        return variant.ptx(parse_mode(mode), chip)
+        return variant.stages.ptx(parse_mode(mode), chip)
 
 
 def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:

@@ -15,8 +15,8 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
     reverse to a gradient."""
     for position, buffer in enumerate(buffers):
         kernel, grad = variant.kernel.name, buffer.grad
-        if buffer.is_read_only and position in variant.written_arrays():
-            place = variant.written_arrays()[position]
+        if buffer.is_read_only and position in variant.notes.written_arrays():
+            place = variant.notes.written_arrays()[position]
             reason = (
                 f"argument {buffer.name} of kernel '{kernel}' is a read-only array, and the "
                 f"kernel writes to it: pass a "

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+
+from mlirad.runtime.footprints import Footprints
 
 
 @dataclass(frozen=True)
@@ -43,3 +45,18 @@ class Explanation:
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
             for line in lines
         )
+
+
+def explained(parts: Iterable[Footprints]) -> Explanation:
+    """The reads that reverses do again, with what becomes of them."""
+    rows = []
+    for footprints in parts:
+        for need in footprints.needed:
+            writes = [
+                written.place for written in footprints.written if written.array == need.array
+            ]
+            is_redone = need.array in footprints.redone
+            place = writes[0] if is_redone and writes else ""
+            verdict = "redone" if is_redone else "safe"
+            rows.append(Row(str(need.array), need.place, place, verdict, 0))
+    return Explanation(rows)

@@ -61,13 +61,13 @@ class Recorded(StepLog):
         """Which arrays pass derivatives to which."""
         found = dict(self.named)
         for piece in self.pieces:
-            found.update(dict.fromkeys(piece.footprints().flows.between))
+            found.update(dict.fromkeys(piece.notes.footprints().flows.between))
         return found
 
     def note_piece(self, piece: Variant, named: Sequence[KnownArray]) -> None:
         """Steps launch one of the pieces of a kernel; `named` stands for its array arguments."""
         if named:
-            flows = named_flows(piece.footprints().flows.between, piece, named)
+            flows = named_flows(piece.notes.footprints().flows.between, piece, named)
             self.named.update(dict.fromkeys(flows))
         else:
             self.pieces[piece] = None

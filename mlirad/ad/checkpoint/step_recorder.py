@@ -192,7 +192,7 @@ class StepRecorder(Recorder):
         self, piece: Variant, values: Sequence[Any], named: Sequence[KnownArray]
     ) -> None:
         """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
-        footprints = piece.footprints()
+        footprints = piece.notes.footprints()
         self.ledger.carriers.follow(self.ledger.entries)
         self.ledger.carriers.launched(
             named_flows(footprints.flows.between, piece, named),

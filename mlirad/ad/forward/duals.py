@@ -44,10 +44,10 @@ class Duals:
         """Give duals to the fields of a kernel that is launched, through which derivatives pass
         unless it `is_constant`."""
         if self._versions.get(variant) != self.program.tangent_version:
-            self._give_all(variant, () if is_constant else variant.flows().between)
+            self._give_all(variant, () if is_constant else variant.notes.flows().between)
             self._versions[variant] = self.program.tangent_version
         if not is_constant:
-            self._flows[variant] = variant.flows().between
+            self._flows[variant] = variant.notes.flows().between
 
     def look_again(self) -> None:
         """What was constant is not any more, or the other way round."""

@@ -64,7 +64,7 @@ class TangentRecorder(Recorder):
             [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
         )
         self.calls.append(kernel)
-        variant.check(variant.collision_check(self._mode), values, buffers)
+        variant.check(variant.codes.collision_check(self._mode), values, buffers)
         return variant.launch(self._mode, values, buffers)
 
     def replaced(
@@ -94,7 +94,7 @@ class TangentRecorder(Recorder):
     ) -> None:
         """Warn, once a line, where the result of a launch carries a derivative and is used in
         Python."""
-        sources = () if self.is_replacing else variant.flows().results
+        sources = () if self.is_replacing else variant.notes.flows().results
         if any(self.duals.carries(variant, source) for source in sources):
             warn_of_result(self.program, kernel, "forward mode")
 

@@ -66,7 +66,7 @@ class ArrayGradients:
             if variant.array_needs_grad[position] or position in mine
         }
         missing: dict[int, str] = {}
-        flows = list(variant.flows().between)
+        flows = list(variant.notes.flows().between)
         while flow := next(
             (flow for flow in flows if any(s in carries or s in adjoints for s in flow.sources)),
             None,

@@ -89,7 +89,7 @@ class Ledger:
         return {
             flow.target: flow.place
             for piece in self._parts(variant)
-            for flow in piece.footprints().flows.between
+            for flow in piece.notes.footprints().flows.between
             if isinstance(flow.target, str)
             and flow.target not in adjoints
             and flow.target in self.program.give_derivative

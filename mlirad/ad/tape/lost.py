@@ -121,7 +121,7 @@ def warn_of_carried_result(
     )
     if any(
         ledger.carriers.has_gradient(names.get(source, source))
-        for source in variant.flows().results
+        for source in variant.notes.flows().results
     ):
         warn_of_result(ledger.program, kernel, "tape")
 

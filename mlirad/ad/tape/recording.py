@@ -24,8 +24,9 @@ from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.runtime.codes import Derivative
 from mlirad.runtime.program import Program
-from mlirad.runtime.variant import Derivative, Variant
+from mlirad.runtime.variant import Variant
 
 
 class Recording(Recorder):
@@ -94,7 +95,11 @@ class Recording(Recorder):
                 [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
             )
             variant, buffers = ledger.arrays.gradients.with_gradients(variant, buffers)
-        for piece in ledger.pieces(variant):
+        pieces = ledger.pieces(variant)
+        if len(pieces) > 1:
+            for piece in pieces:  # what has no reverse is refused before anything runs
+                piece.codes.derivative(self.order.reverse_mode)
+        for piece in pieces:
             found = self.record(kernel, piece, values, buffers)
         return found
 
@@ -107,7 +112,7 @@ class Recording(Recorder):
     ) -> Any:
         """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read;
         what it returns."""
-        derivative = piece.derivative(self.order.reverse_mode)
+        derivative = piece.codes.derivative(self.order.reverse_mode)
         if buffers:
             return self._record_with_arrays(kernel, piece, values, buffers, derivative)
         versions = self.ledger.versions
@@ -144,7 +149,7 @@ class Recording(Recorder):
         mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
         found = piece.launch(mode, values, buffers)
         for position, buffer in enumerate(buffers):
-            if buffer.back is not None and position in piece.written_arrays():
+            if buffer.back is not None and position in piece.notes.written_arrays():
                 buffer.back()
         return found
 

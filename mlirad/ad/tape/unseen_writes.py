@@ -104,7 +104,7 @@ class UnseenWrites:
         """The accesses of a kernel to its array arguments, and whether each is a write."""
         found = self._accesses.get(piece)
         if found is None:
-            footprints, positions = piece.footprints(), piece.array_positions
+            footprints, positions = piece.notes.footprints(), piece.array_positions
             found = self._accesses[piece] = [
                 (positions[access.array], access, is_written)
                 for accesses, is_written in (

@@ -143,7 +143,7 @@ class Versions:
 
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
-        footprints = variant.footprints()
+        footprints = variant.notes.footprints()
         if not self.needed and not footprints.redone:
             return []
         written: dict[Key, tuple[Footprint, str, np.ndarray[Any, Any], Region]] = {}
@@ -183,7 +183,7 @@ class Versions:
         self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
     ) -> None:
         """Note what the reverse of a launch will read."""
-        for footprint in variant.footprints().needed:
+        for footprint in variant.notes.footprints().needed:
             key = self._key(footprint, variant, buffers)
             places = self.needed.get(key)
             if places is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.pipeline.mode import Check, Mode
 from mlirad.pipeline.stages.stage import Stage
 
+MARKED = "marked"  # where all reverses of a kernel are the same
 NORMALISE = (
     "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
     "mark-rounding,mark-poles"
@@ -38,8 +39,8 @@ def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
     forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
     if mode.is_reverse:
         backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
-        derived = [_ACCESSES, backward, *forward, _STORE, *finite]
-        return [Stage("normal", NORMALISE), Stage("derived", ",".join(derived))]
+        derived = ",".join([backward, *forward, _STORE, *finite])
+        return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
     inline = ["inline-custom-gradients"] * (
         mode.tangents == 0
     )  # nothing to differentiate: the values are enough

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STAGES = ("field", "normal", "derived", "memref", "target")
+STAGES = ("field", "normal", "marked", "derived", "memref", "target")
 
 
 @dataclass(frozen=True)
@@ -20,3 +20,13 @@ class Stage:
 def join(stages: Sequence[Stage]) -> str:
     """One pipeline of several stages."""
     return f"builtin.module({','.join(stage.passes for stage in stages)})"
+
+
+def up_to(name: str, stages: Sequence[Stage]) -> list[Stage]:
+    """The stages to one of a name, which is included."""
+    return [*stages[: [stage.name for stage in stages].index(name) + 1]]
+
+
+def behind(name: str, stages: Sequence[Stage]) -> list[Stage]:
+    """The stages after one of a name."""
+    return [*stages[[stage.name for stage in stages].index(name) + 1 :]]
