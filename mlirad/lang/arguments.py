@@ -98,17 +98,21 @@ class ArrayBuffer:
         return array_buffer(self.owner.tangent(number), "", False)
 
     def array(self) -> np.ndarray[Any, Any]:
-        """The elements, as a view."""
-        if isinstance(self.owner, Ndarray):
-            return self.owner.values
+        """The array that is passed, of the user's or a copy of it."""
         values: np.ndarray[Any, Any] = (
             self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
         )
         return values
 
-    def program_memory(self) -> np.ndarray[Any, Any]:
-        """The elements where the program has them, which may not be contiguous."""
+    def theirs(self) -> np.ndarray[Any, Any]:
+        """The array that was given, which is not ours, and may not be contiguous."""
         return self.array() if self.given is None else self.given
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is passed."""
+        owner = self.owner
+        return owner.elements.nbytes if isinstance(owner, Ndarray) else self.array().nbytes
 
     @property
     def is_ours(self) -> bool:
@@ -233,7 +237,7 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
         for other, first, last, owner in earlier:
             if start < last and first < end:
                 if not _is_same(buffer, owner):
-                    if not overlap(buffer.program_memory(), owner.program_memory()):
+                    if not (buffer.is_ours or owner.is_ours or overlap(buffer, owner)):
                         continue
                     raise TaichiRuntimeTypeError(
                         f"Arguments {other} and {name} overlap in memory and are not the same "
@@ -249,7 +253,7 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
 def extent(buffer: ArrayBuffer) -> tuple[int, int]:
     """The first byte of an array in the program's memory, and the one behind its last."""
     if buffer.given is None:
-        return buffer.address, buffer.address + buffer.array().nbytes
+        return buffer.address, buffer.address + buffer.nbytes
     start, view = buffer.given.__array_interface__["data"][0], buffer.given
     if not view.size:
         return start, start
@@ -261,12 +265,14 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     if left.given is None and right.given is None:
-        return (left.address, left.dims, left.array().nbytes) == (
+        return (left.address, left.dims, left.nbytes) == (
             right.address,
             right.dims,
-            right.array().nbytes,
+            right.nbytes,
         )
-    one, other = left.program_memory(), right.program_memory()
+    if left.is_ours or right.is_ours:
+        return False
+    one, other = left.theirs(), right.theirs()
     return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == (
         other.__array_interface__["data"],
         other.shape,
@@ -275,11 +281,11 @@ def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     )
 
 
-def overlap(left: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> bool:
-    """Whether two arrays have an element in common, or may have: that can be too hard to find
-    out."""
+def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:
+    """Whether two arrays that are not ours have an element in common, or may have: that can be too
+    hard to find out."""
     try:
-        return np.shares_memory(left, right, max_work=10_000)  # type: ignore[arg-type]
+        return np.shares_memory(left.theirs(), right.theirs(), max_work=10_000)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
         return True
 

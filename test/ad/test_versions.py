@@ -11,8 +11,8 @@ import pytest
 from gradients import State, check, scalar, scatter, variable
 
 import mlirad as ti
-from mlirad.ad.tape.arena import Arena
 from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.memory.host import HostKept, HostMemory
 
 pytestmark = pytest.mark.usefixtures("f64")
 N, STEPS = 6, 8
@@ -490,7 +490,8 @@ def test_parts_that_overlap(boxes: list[tuple[int, int]]) -> None:
 
 
 def test_copies_of_many_sizes_lie_in_one_arena() -> None:
-    arena, random = Arena(Capacity()), np.random.default_rng(5)
+    memory, random = HostMemory(), np.random.default_rng(5)
+    arena = memory.arena(Capacity())
     arrays = [
         random.standard_normal(shape)
         for shape in [(3,), (), (100, 7), (5000,), (200_000,), (1, 2, 3)] * 3
@@ -500,10 +501,13 @@ def test_copies_of_many_sizes_lie_in_one_arena() -> None:
         np.zeros((0, 3)),
         np.arange(9, dtype=np.int8),
     ]
-    copies = [arena.copy(array, "x") for array in arrays]
+    copies = [arena.keep(memory.given(array), None, "x") for array in arrays]
     expected = [array.copy() for array in arrays]
     for array in arrays:
         array.fill(0)
-    for copy, array in zip(copies, expected):
-        assert copy.dtype == array.dtype and copy.flags.aligned
-        np.testing.assert_array_equal(copy, array)
+    for copy, values in zip(copies, expected):
+        assert isinstance(copy, HostKept) and copy.nbytes == values.nbytes
+        assert copy._copy.dtype == values.dtype and copy._copy.flags.aligned
+        copy.restore()
+    for array, values in zip(arrays, expected):
+        np.testing.assert_array_equal(array, values)

@@ -5,7 +5,6 @@ An action is done again (`replay`), or done again and recorded by a tape (`recor
 
 from __future__ import annotations
 
-import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ import numpy as np
 
 from mlirad.ad.tape.entries import box_of, memory_of
 from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.versions import part
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -87,7 +85,7 @@ def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
     """Checksums of the arrays that are not ours: of NumPy's and torch's."""
     return tuple(
         [
-            zlib.crc32(buffer.array().reshape(-1).view(np.uint8).data)
+            buffer.elements().checksum()
             for buffer in buffers
             if not isinstance(buffer.owner, Ndarray)
         ]
@@ -123,8 +121,12 @@ class WriteAgain(Action):
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Write it."""
-        view = memory_of(self.target)[1]
-        part(view, box_of(view, self._index(arguments)))[...] = arguments[-1]
+        elements, written = memory_of(self.target)[1], arguments[-1]
+        box = box_of(elements, self._index(arguments))
+        if isinstance(written, np.ndarray):
+            elements.write(written, box)
+        else:
+            elements.fill(written, box)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Write it as a tape does."""

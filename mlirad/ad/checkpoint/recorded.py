@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.tape.entries import named_flows
@@ -16,6 +13,7 @@ from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 from mlirad.runtime.footprints import Flow
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
 
 
@@ -50,8 +48,8 @@ class Recorded(StepLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sums: dict[Key, np.ndarray[Any, Any]] = {}  # only added to
-        self.constants: dict[Key, np.ndarray[Any, Any]] = {}  # only read
+        self.sums: dict[Key, Elements] = {}  # only added to
+        self.constants: dict[Key, Elements] = {}  # only read
         self.pieces: dict[Variant, None] = {}
         self.named: dict[Flow, None] = {}  # of copies, and of launches on arrays
         self.arrays: dict[int, ArrayBuffer] = {}

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.checkpoint.actions import Action, Step
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
 from mlirad.ad.checkpoint.schedule import Reversal, placements, reversals
@@ -23,6 +21,7 @@ from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow
+from mlirad.runtime.memory.memory import Elements
 
 
 class Loop(Entry):
@@ -44,10 +43,10 @@ class Loop(Entry):
             [memory_of(target)[1] for target in declared.state], tape.program.capacity
         )
         self.statistics.state_bytes = self.states.state_bytes
-        for key, view in self._written():
-            self.note_written(key, view)
+        for key, elements in self._written():
+            self.note_written(key, elements)
 
-    def _written(self) -> list[tuple[Key, np.ndarray[Any, Any]]]:
+    def _written(self) -> list[tuple[Key, Elements]]:
         """What the steps write."""
         return [
             *(memory_of(target)[:2] for target in (*self.declared.state, *self.declared.scratch)),
@@ -63,13 +62,12 @@ class Loop(Entry):
 
     # While steps are done the first time.
 
-    def note_written(self, key: Key, view: np.ndarray[Any, Any]) -> None:
+    def note_written(self, key: Key, elements: Elements) -> None:
         """Keep what earlier reverses need of an array that steps write."""
-        rank = (
-            len(self.tape.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
-        )
+        layout = self.tape.program.fields[key].layout if isinstance(key, str) else elements
+        rank = len(layout.shape)
         self.saved += self.tape.ledger.versions.before_write(
-            key, view, ((None, None),) * rank, self.declared.place
+            key, elements, ((None, None),) * rank, self.declared.place
         )
 
     def keep(self, state: int, forget: Sequence[int] = ()) -> None:
@@ -85,13 +83,13 @@ class Loop(Entry):
         behind = entries[entries.index(self) + 1 :]
         self.taped_bytes = sum(version.copy.nbytes for entry in behind for version in entry.saved)
         tape, place = self.tape, self.declared.place
-        for key, view in self.log.constants.items():
-            tape.ledger.versions.need(key, view, place)
+        for key, elements in self.log.constants.items():
+            tape.ledger.versions.need(key, elements, place)
         if self.calls_gradient():
             written = dict(self._written())
             for symbol, memory in tape.program.fields.items():
                 if symbol not in tape.program.gradients and symbol not in written:
-                    tape.ledger.versions.need(symbol, memory.view, place)
+                    tape.ledger.versions.need(symbol, memory.elements, place)
 
     # In reverse.
 
@@ -99,7 +97,7 @@ class Loop(Entry):
         """Come to each step, last first, from the nearest snapshot, record it, and run its
         reverses."""
         tape = self.tape
-        left = States([view for _, view in self._written()], tape.program.capacity)
+        left = States([elements for _, elements in self._written()], tape.program.capacity)
         self.states.forget([state for state in self.states.kept if state >= self.steps])
         left.keep(0)
         try:
@@ -190,8 +188,8 @@ class Loop(Entry):
     def rows(self) -> Sequence[Row]:
         """The snapshots, by what is copied."""
         return [
-            Row(str(key), "", self.declared.place, "snapshot", self.states.copies * view.nbytes)
-            for key, view, _ in map(memory_of, self.declared.state)
+            Row(str(key), "", self.declared.place, "snapshot", self.states.copies * elements.nbytes)
+            for key, elements, _ in map(memory_of, self.declared.state)
         ]
 
     def __str__(self) -> str:

@@ -21,8 +21,7 @@ def check_scratch(declared: Declared, step: int) -> None:
     if not declared.scratch:
         return
     for target in declared.state:
-        view = memory_of(target)[1]
-        if target.dtype.is_float and np.isnan(view).any():
+        if target.dtype.is_float and np.isnan(memory_of(target)[1].read()).any():
             names = ", ".join(f"'{one.symbol}'" for one in declared.scratch)
             raise TaichiRuntimeError(
                 f"ti.ad.checkpointed() at {declared.place}: step {step} leaves NaN in its state, "

@@ -16,11 +16,11 @@ class Snapshot:
         program.watch(self)
         self.others_changes = program.others_changes()
         kept = program.fields if with_gradients else program.primals()
-        self.copies = {name: memory.view.copy() for name, memory in list(kept.items())}
+        self.copies = {name: memory.elements.copy() for name, memory in list(kept.items())}
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
         self.program.check_alone_since(self.others_changes)
         self.program.launches = self.launches
-        for name, copy in self.copies.items():
-            self.program.fields[name].view[...] = copy
+        for copy in self.copies.values():
+            copy.restore()

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import numpy as np
 
 from mlirad.runtime.capacity import Capacity
-
-Array = np.ndarray[Any, Any]
+from mlirad.runtime.memory.memory import Elements, Kept
 
 
 class States:
     """Copies of some arrays, by the number of the state; what is forgotten gives its memory to the
     next."""
 
-    def __init__(self, views: Sequence[Array], capacity: Capacity) -> None:
+    def __init__(self, arrays: Sequence[Elements], capacity: Capacity) -> None:
         self._capacity = capacity
-        self.views = list(views)
-        self.state_bytes = sum(view.nbytes for view in self.views)  # of one copy
-        self.kept: dict[int, list[Array]] = {}
-        self.spare: list[list[Array]] = []
+        self.arrays = list(arrays)
+        self.state_bytes = sum(elements.nbytes for elements in self.arrays)  # of one copy
+        self.kept: dict[int, list[Kept]] = {}
+        self.spare: list[list[Kept]] = []
 
     @property
     def copies(self) -> int:
@@ -31,13 +27,13 @@ class States:
     def keep(self, state: int) -> None:
         """Copy memory, which is in a state. Raises TaichiMemoryError where there is no room for
         it."""
-        buffers = self.spare.pop() if self.spare else [self._room(view) for view in self.views]
-        for buffer, view in zip(buffers, self.views):
-            np.copyto(buffer, view)
-        self.kept[state] = buffers
+        copies = self.spare.pop() if self.spare else [self._room(one) for one in self.arrays]
+        for copy in copies:
+            copy.renew()
+        self.kept[state] = copies
 
-    def _room(self, view: Array) -> Array:
-        room: Array = np.empty(view.shape, view.dtype)
+    def _room(self, elements: Elements) -> Kept:
+        room = elements.room()
         self._capacity.lend(
             room, f"a snapshot of the state of a checkpointed loop, beside {len(self.kept)} others,"
         )
@@ -45,8 +41,8 @@ class States:
 
     def restore(self, state: int) -> None:
         """Make memory what it was in a kept state."""
-        for buffer, view in zip(self.kept[state], self.views):
-            np.copyto(view, buffer)
+        for copy in self.kept[state]:
+            copy.restore()
 
     def forget(self, states: Iterable[int]) -> None:
         """Let go of states."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.checkpoint.actions import (
     Action,
     CallAgain,
@@ -25,16 +23,15 @@ from mlirad.ad.tape.entries import box_of, memory_of, named_flows, touched_box, 
 from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.lost import warn_of_write
 from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.versions import Key, part
+from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.footprints import Flow
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
-
-Array = np.ndarray[Any, Any]
 
 
 class StepRecorder(Recorder):
@@ -83,9 +80,9 @@ class StepRecorder(Recorder):
         )
         self.tape.program.recorder = self
 
-    def _note_sum(self, key: Key, view: Array) -> None:
+    def _note_sum(self, key: Key, elements: Elements) -> None:
         if self.loop is not None:
-            self.loop.note_written(key, view)
+            self.loop.note_written(key, elements)
 
     # Steps.
 
@@ -294,9 +291,9 @@ class StepRecorder(Recorder):
         if self._pending is None:
             return
         (target, index), self._pending = self._pending, None
-        view = memory_of(target)[1]
-        data = part(view, box_of(view, index))
-        value = data.item() if data.size == 1 else data.copy()
+        elements = memory_of(target)[1]
+        data = elements.read(box_of(elements, index))
+        value = data.item() if data.size == 1 else data
         self.step.append(
             (WriteAgain(target, None if index is None else len(index)), (*(index or ()), value))
         )

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.checkpoint.recorded import Declared, Recorded
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.accesses import Accesses, accesses_of
@@ -16,10 +14,9 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-
-Array = np.ndarray[Any, Any]
 
 
 class Touched:
@@ -32,7 +29,7 @@ class Touched:
         declared: Declared,
         log: Recorded,
         outer: Touched | None,
-        note_sum: Callable[[Key, Array], None],
+        note_sum: Callable[[Key, Elements], None],
     ) -> None:
         self.program, self.log, self.outer, self.note_sum = program, log, outer, note_sum
         self.place = declared.place
@@ -77,7 +74,7 @@ class Touched:
         ):
             for array, place in accesses.items():
                 if isinstance(array, str):
-                    note(array, current.fields[array].view, f"field '{array}'", who, place)
+                    note(array, current.fields[array].elements, f"field '{array}'", who, place)
 
     def _note_arrays(
         self, who: str, found: Accesses, piece: Variant, buffers: Sequence[ArrayBuffer]
@@ -104,19 +101,19 @@ class Touched:
                     )
                 note(
                     buffer.address,
-                    buffer.array(),
+                    buffer.elements(),
                     f"an array argument of shape {buffer.dims}",
                     who,
                     place,
                 )
 
-    def _note_stored(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+    def _note_stored(self, key: Key, elements: Elements, name: str, who: str, place: str) -> None:
         if key not in self.allowed:
             raise self.error(
                 f"{who} writes to {name} at {place}, which is neither in state= nor in scratch="
             )
 
-    def _note_added(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+    def _note_added(self, key: Key, elements: Elements, name: str, who: str, place: str) -> None:
         if key in self.allowed or key in self.log.sums:
             return
         if key in self.read:
@@ -130,10 +127,10 @@ class Touched:
                 f"it: put it "
                 "into state="
             )
-        self.log.sums[key] = view
-        self.note_sum(key, view)
+        self.log.sums[key] = elements
+        self.note_sum(key, elements)
 
-    def _note_read(self, key: Key, view: Array, name: str, who: str, place: str) -> None:
+    def _note_read(self, key: Key, elements: Elements, name: str, who: str, place: str) -> None:
         if key in self.allowed or key in self.read:
             return
         if key in self.log.sums:
@@ -141,14 +138,16 @@ class Touched:
                 f"{who} reads {name} at {place}, to which steps add: put it into state="
             )
         self.read[key] = place
-        self.log.constants[key] = view
+        self.log.constants[key] = elements
 
     def note_target(self, target: Target, who: str, place: str, *, is_written: bool) -> None:
         """The same for what Python reads or writes."""
-        key, view, _ = memory_of(target)
+        key, elements, _ = memory_of(target)
         note = self._note_stored if is_written else self._note_read
-        name = f"field '{key}'" if isinstance(key, str) else f"a ti.ndarray of shape {view.shape}"
-        note(key, view, name, who, place)
+        name = (
+            f"field '{key}'" if isinstance(key, str) else f"a ti.ndarray of shape {elements.shape}"
+        )
+        note(key, elements, name, who, place)
         if self.outer is not None:
             self.outer.note_target(target, who, place, is_written=is_written)
 

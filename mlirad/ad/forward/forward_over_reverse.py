@@ -18,6 +18,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
@@ -98,13 +99,14 @@ class ForwardOverReverse(Order):
             if isinstance(buffer.owner, Ndarray):
                 self._arrays[buffer.address] = buffer.owner
 
-    def beside(self, key: Key) -> Sequence[Array]:
+    def beside(self, key: Key) -> Sequence[Elements]:
         """The tangents of an array."""
         if isinstance(key, int):
             array = self._arrays.get(key)
-            return [] if array is None else [one.values for one in array.tangents[: self.count]]
+            return [] if array is None else [one.elements for one in array.tangents[: self.count]]
         return [
-            self.program.fields[name].view for name in self.program.duals.get(key, ())[: self.count]
+            self.program.fields[name].elements
+            for name in self.program.duals.get(key, ())[: self.count]
         ]
 
     def check_call(self, function: GivenGradient) -> None:
@@ -117,18 +119,18 @@ class ForwardOverReverse(Order):
 
     def host_write(
         self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
-    ) -> Sequence[Array]:
+    ) -> Sequence[Elements]:
         """What Python writes is constant: its tangents are 0, and in reverse those of its
         adjoint."""
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else hidden
-            tangents = [one.values for one in target.tangents]
-            beside = [] if adjoint is None else [one.values for one in adjoint.tangents]
+            tangents = [one.elements for one in target.tangents]
+            beside = [] if adjoint is None else [one.elements for one in adjoint.tangents]
         else:
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.adjoints.get(target.symbol, "")))
-        for view in tangents:
-            view[... if index is None else index] = 0
+        for elements in tangents:
+            elements.put(() if index is None else index, 0)
         return beside
 
     def prepare_copy(self, target: Field, source: Field) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.forward.duals import Duals
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
@@ -19,10 +17,9 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-
-Array = np.ndarray[Any, Any]
 
 
 class TangentRecorder(Recorder):
@@ -101,7 +98,9 @@ class TangentRecorder(Recorder):
     def host_read(self, target: Target) -> None:
         """Warn, once a line, where a value that carries a derivative leaves the differentiated
         program."""
-        if caller() not in self.program.warned and any(view.any() for view in self._views(target)):
+        if caller() not in self.program.warned and any(
+            elements.any() for elements in self._tangents(target)
+        ):
             name = (
                 f"'{target.symbol}'"
                 if isinstance(target, Field)
@@ -111,22 +110,20 @@ class TangentRecorder(Recorder):
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """What Python writes has the tangent 0."""
-        for view in self._views(target):
-            view[... if index is None else index] = 0
+        for elements in self._tangents(target):
+            elements.put(() if index is None else index, 0)
 
-    def _views(self, target: Target) -> list[Array]:
+    def _tangents(self, target: Target) -> list[Elements]:
         if isinstance(target, Ndarray):
-            return [one.values for one in target.tangents]
-        own = target.located().view
-        views = [
-            self.program.fields[name].view for name in self.program.duals.get(target.symbol, ())
-        ]
-        if any(view.shape != own.shape for view in views):
+            return [one.elements for one in target.tangents]
+        own, names = target.located().elements, self.program.duals.get(target.symbol, ())
+        found = [self.program.fields[name].elements for name in names]
+        if any(elements.shape != own.shape for elements in found):
             raise TaichiRuntimeError(
                 f"a dual of field '{target.symbol}' is laid out unlike it: it cannot be written in "
                 "Python within a forward mode"
             )
-        return views
+        return found
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""

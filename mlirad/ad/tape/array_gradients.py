@@ -93,26 +93,26 @@ class ArrayGradients:
         """Set hidden gradients to 0."""
         for one in self.hidden():
             assert one.hidden is not None
-            one.hidden.values.fill(0)
+            one.hidden.elements.fill(0)
             one.hidden.clear_tangents()
 
     @contextmanager
     def added_up(self) -> Iterator[None]:
         """What tensors of torch have as gradients is 0 within, and what they had before is added
         afterwards."""
-        views = [
-            one.gradient.array()
+        gradients = [
+            one.gradient.elements()
             for one in self.known.all()
             if one.gradient is not None and not isinstance(one.gradient.owner, Ndarray)
         ]
-        before = [view.copy() for view in views]
-        for view in views:
-            view[...] = 0
+        before = [elements.copy() for elements in gradients]
+        for elements in gradients:
+            elements.fill(0)
         try:
             yield
         finally:
-            for view, copy in zip(views, before):
-                view += copy
+            for kept in before:
+                kept.add()
 
 
 def _check_apart(one: KnownArray) -> None:
@@ -121,7 +121,7 @@ def _check_apart(one: KnownArray) -> None:
     for other in one.overlaps:
         if one.gradient is not None or other.gradient is not None:
             raise TaichiRuntimeError(
-                f"{one.describe()}, of shape {one.theirs.shape}, and {other.describe()}, of shape "
-                f"{other.theirs.shape}, share memory and are not the same array, and a derivative "
+                f"{one.describe()}, of shape {one.shape}, and {other.describe()}, of shape "
+                f"{other.shape}, share memory and are not the same array, and a derivative "
                 "passes through it: pass one array and an index, or a ti.ndarray"
             )

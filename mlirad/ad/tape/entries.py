@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mlirad.ad.functions.custom_gradients import nothing
-from mlirad.ad.tape.versions import Version, part
+from mlirad.ad.tape.versions import Key, Version
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -21,6 +19,8 @@ from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Box, Flow, Footprints
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.variant import Variant
 
 
@@ -126,13 +126,11 @@ class Launch(Entry):
 class HostWrite(Entry):
     """A write from Python: a store of constants."""
 
-    view: np.ndarray[Any, Any]
-    adjoints: Sequence[
-        np.ndarray[Any, Any]
-    ]  # and what else is about the elements that were written over
+    elements: Elements
+    adjoints: Sequence[Elements]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
-    written: np.ndarray[Any, Any] | None = None  # once it is done, where the tape is asked for it
+    written: Values | None = None  # once it is done, where the tape is asked for it
 
     def flows(self) -> tuple[Flow, ...]:
         """Constants pass no derivatives."""
@@ -141,12 +139,12 @@ class HostWrite(Entry):
     def reverse(self) -> None:
         """What was there before has no influence any more."""
         for adjoint in self.adjoints:
-            part(adjoint, self.box)[...] = 0
+            adjoint.fill(0, self.box)
 
     def note_written(self) -> None:
         """Keep what was written."""
         if self.written is None:
-            self.written = part(self.view, self.box).copy()
+            self.written = self.elements.read(self.box)
 
     def __str__(self) -> str:
         return "a write from Python"
@@ -154,7 +152,7 @@ class HostWrite(Entry):
     def repeat(self) -> None:
         """Write the same again."""
         assert self.written is not None
-        part(self.view, self.box)[...] = self.written
+        self.elements.write(self.written, self.box)
 
 
 @dataclass
@@ -257,24 +255,20 @@ def written_boxes(
     ]
 
 
-def memory_of(
-    target: Target,
-) -> tuple[str | int, np.ndarray[Any, Any], np.ndarray[Any, Any] | None]:
-    """The key, the memory and the adjoint's memory of a field or an ndarray."""
+def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
+    """The key, the elements and the adjoint's elements of a field or an ndarray."""
     if isinstance(target, Ndarray):
-        return target.address, target.values, None if target.grad is None else target.grad.values
+        grad = target.grad
+        return target.address, target.elements, None if grad is None else grad.elements
     adjoint = target.existing(ADJOINT)
-    return (
-        target.symbol,
-        target.located().view,
-        None if adjoint is None or adjoint.memory is None else adjoint.memory.view,
-    )
+    memory = None if adjoint is None else adjoint.memory
+    return target.symbol, target.located().elements, None if memory is None else memory.elements
 
 
-def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) -> Box:
-    """The box of an element (`index` into a view, its first axes; a slice stands for all of an
-    axis), or of all."""
-    whole: Box = ((None, None),) * view.ndim
+def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
+    """The box of an element (`index` gives its first axes; a slice stands for all of an axis), or
+    of all."""
+    whole: Box = ((None, None),) * len(elements.shape)
     if index is None:
         return whole
     return (
@@ -285,8 +279,8 @@ def box_of(view: np.ndarray[Any, Any], index: tuple[int | slice, ...] | None) ->
 
 def touched_box(target: Target, index: tuple[int | slice, ...] | None) -> Box:
     """The box of a write in the axes of a field or an ndarray; of a field in nested blocks, all."""
-    view, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
-    return box_of(view, index) if view.ndim == rank else ((None, None),) * rank
+    elements, rank = memory_of(target)[1], len(target.shape) + len(target.element_shape)
+    return box_of(elements, index) if len(elements.shape) == rank else ((None, None),) * rank
 
 
 __all__ = [

@@ -10,6 +10,7 @@ from mlirad.ad.tape.mirror import Mirror
 from mlirad.lang.arguments import ArrayBuffer, array_buffer, extent, overlap
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Box
+from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
 
 
@@ -18,11 +19,10 @@ class KnownArray:
 
     def __init__(self, buffer: ArrayBuffer, kernel: str) -> None:
         self.name, self.kernel = buffer.name, kernel
-        self.theirs = buffer.program_memory()  # kept alive, so that its address means this array
-        self.is_ours = buffer.is_ours
-        self.mirror: Mirror | None = (
-            None if self.is_ours else Mirror(self.theirs)
-        )  # takes memory when it is written to
+        self.buffer = buffer  # kept alive, so that its address means this array
+        self.is_ours, self.shape = buffer.is_ours, buffer.dims
+        # takes memory when it is written to
+        self.mirror = None if self.is_ours else Mirror(buffer.theirs())
         self.is_watched = False  # whether the mirror holds something
         self.is_whole = False  # and all of it
         self.hidden: Ndarray | None = None
@@ -37,7 +37,11 @@ class KnownArray:
     @property
     def whole(self) -> Box:
         """The box of all elements."""
-        return ((None, None),) * self.theirs.ndim
+        return ((None, None),) * len(self.shape)
+
+    def theirs(self) -> Values:
+        """The array that was given, which is not ours."""
+        return self.buffer.theirs()
 
     def describe(self) -> str:
         """What to call it in messages."""
@@ -45,7 +49,7 @@ class KnownArray:
 
     def hide_gradient(self, place: str, dtype: DataType) -> None:
         """Give it a hidden gradient, because of a derivative that reaches it at a place."""
-        self.hidden, self.place = Ndarray(dtype, self.theirs.shape, (), False), place
+        self.hidden, self.place = Ndarray(dtype, self.shape, (), False), place
         self.hidden.is_gradient = True
 
     def of_launch(self, buffer: ArrayBuffer, needs_grad: bool) -> ArrayBuffer:
@@ -110,7 +114,7 @@ class KnownArrays:
         ]:
             if first >= end:
                 break
-            if last > start and overlap(old.theirs, new.theirs):
+            if last > start and overlap(old.buffer, new.buffer):
                 old.overlaps.append(new)
                 new.overlaps.append(old)
         insort(self._extents, (start, end, len(self._extents), new))
@@ -121,7 +125,7 @@ def _key(buffer: ArrayBuffer) -> Hashable:
     """What tells an array from others on a tape."""
     if isinstance(buffer.owner, Ndarray):
         return buffer.address
-    view = buffer.program_memory()
+    view = buffer.theirs()
     if buffer.given is None:
         return buffer.address, buffer.dims, view.dtype.char
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char

@@ -5,20 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from mlirad.ad.tape.entries import Entry
-from mlirad.ad.tape.versions import Version, part
+from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.memory.values import Values, part
 from mlirad.types import from_numpy
-
-Array = np.ndarray[Any, Any]
-_BLOCK, _SMALL = 1 << 16, 1 << 12
 
 
 class Mirror:
@@ -29,17 +24,17 @@ class Mirror:
     launch looks, Python has written it since.
     """
 
-    def __init__(self, theirs: Array) -> None:
+    def __init__(self, theirs: Values) -> None:
         self.theirs = theirs
         self.own = Ndarray(from_numpy(theirs.dtype), theirs.shape, (), False)
 
     def take(self, box: Box) -> None:
         """Hold the elements of a box as a launch left them."""
-        part(self.own.values, box)[...] = part(self.theirs, box)
+        self.own.elements.write(part(self.theirs, box), box)
 
     def differs(self, box: Box) -> bool:
         """Whether the program's array holds something else in a box."""
-        return not same_bits(part(self.theirs, box), part(self.own.values, box))
+        return not self.own.elements.equals(part(self.theirs, box), box)
 
     def look(
         self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
@@ -50,12 +45,12 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, own, saved = part(self.theirs, box), part(self.own.values, box), keep()
-        changed = None if adjoint is None else bits(theirs) != bits(own)
-        own[...] = theirs
+        theirs, own, saved = part(self.theirs, box), self.own.elements, keep()
+        changed = None if adjoint is None else own.differing(theirs, box)
+        own.write(theirs, box)
         if changed is not None:
             for tangent in self.own.tangents:
-                part(tangent.values, box)[changed] = 0
+                tangent.elements.fill(0, box, changed)
         return UnseenWrite(saved, box, changed, adjoint)
 
 
@@ -66,7 +61,7 @@ class UnseenWrite(Entry):
 
     saved: list[Version]
     box: Box
-    changed: Array | None
+    changed: Values | None
     adjoint: ArrayBuffer | None
 
     @property
@@ -83,9 +78,9 @@ class UnseenWrite(Entry):
         if self.changed is None or self.adjoint is None:
             return
         owner = self.adjoint.owner
-        beside = [one.values for one in owner.tangents] if isinstance(owner, Ndarray) else []
-        for view in (self.adjoint.array(), *beside):
-            part(view, self.box)[self.changed] = 0
+        beside = [one.elements for one in owner.tangents] if isinstance(owner, Ndarray) else []
+        for elements in (self.adjoint.elements(), *beside):
+            elements.fill(0, self.box, self.changed)
 
     def repeat(self) -> None:
         """Raise TaichiRuntimeError: what was written into the program's own array is not kept."""
@@ -97,20 +92,3 @@ class UnseenWrite(Entry):
 
     def __str__(self) -> str:
         return "a write from Python to an array argument"
-
-
-def same_bits(left: Array, right: Array) -> bool:
-    """Whether two arrays of one type and shape hold the same bits."""
-    if left.nbytes <= _SMALL:
-        return left.tobytes() == right.tobytes()
-    if not (left.flags.c_contiguous and right.flags.c_contiguous):
-        return not (bits(left) != bits(right)).any()
-    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
-    return not any(
-        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
-    )
-
-
-def bits(values: Array) -> Array:
-    """Elements as integers."""
-    return values.view(np.dtype(f"u{values.itemsize}"))

@@ -5,9 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.versions import Key
@@ -25,9 +22,8 @@ from mlirad.pipeline.mode import (
     Mode,
 )
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
-
-Array = np.ndarray[Any, Any]
 
 
 class Order(ABC):
@@ -62,7 +58,7 @@ class Order(ABC):
         """A launch was recorded, with these arrays for its reverse."""
 
     @abstractmethod
-    def beside(self, key: Key) -> Sequence[Array]:
+    def beside(self, key: Key) -> Sequence[Elements]:
         """The memory that lies beside an array's, and is kept with it."""
 
     @abstractmethod
@@ -72,7 +68,7 @@ class Order(ABC):
     @abstractmethod
     def host_write(
         self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
-    ) -> Sequence[Array]:
+    ) -> Sequence[Elements]:
         """Python writes over elements: the memory beside that of their adjoint, which is cleared
         in reverse; `hidden` is a gradient that the tape gave."""
 
@@ -119,7 +115,7 @@ class FirstOrder(Order):
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Nothing."""
 
-    def beside(self, key: Key) -> Sequence[Array]:
+    def beside(self, key: Key) -> Sequence[Elements]:
         """Nothing."""
         return ()
 
@@ -128,7 +124,7 @@ class FirstOrder(Order):
 
     def host_write(
         self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
-    ) -> Sequence[Array]:
+    ) -> Sequence[Elements]:
         """Nothing."""
         return ()
 

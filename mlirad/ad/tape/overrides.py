@@ -87,5 +87,5 @@ def _may_write(entry: Entry, field: Field) -> bool:
     if isinstance(entry, HostCopy):
         return entry.target is field
     if isinstance(entry, HostWrite):
-        return np.shares_memory(entry.view, field.located().view)
+        return entry.elements.overlaps(field.located().elements)
     return not isinstance(entry, Override)

@@ -215,16 +215,16 @@ class Recording(Recorder):
         if self.is_replacing:
             self.order.host_write(target, index, hidden)
             return
-        key, view, adjoint = memory_of(target)
-        adjoint = adjoint if hidden is None else hidden.values
-        box, touched = box_of(view, index), touched_box(target, index)
+        key, elements, adjoint = memory_of(target)
+        adjoint = adjoint if hidden is None else hidden.elements
+        box, touched = box_of(elements, index), touched_box(target, index)
         place = caller()
         if self.is_recording:  # else a step of a checkpointed loop is done again
             warn_of_write(ledger, target, touched, place)
-        saved = ledger.versions.before_write(key, view, touched, place)
+        saved = ledger.versions.before_write(key, elements, touched, place)
         beside = self.order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
-        ledger.entries.append(HostWrite(view, adjoints, box, saved))
+        ledger.entries.append(HostWrite(elements, adjoints, box, saved))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative

@@ -54,7 +54,7 @@ def reverse_present(ledger: Ledger) -> None:
     """Run the reverses from the adjoints that lie in the gradient fields."""
     program = ledger.program
     adjoints = list(program.adjoints.items())
-    reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].view.any()])
+    reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])
 
 
 def reverse_seeds(
@@ -70,15 +70,15 @@ def reverse_seeds(
     outputs = [output for output, _ in given]
     ledger.claims.use([output.symbol for output in outputs if isinstance(output, Field)])
     adjoints = Adjoints(ledger.program, ledger.entries, outputs, ledger.claims)
-    before = None if clear_gradients else adjoints.copies()
+    before = [] if clear_gradients else adjoints.copies()
     adjoints.clear()
     for output, seed in given:
         assert output.grad is not None
         output.grad.from_numpy(seed)
     with ledger.arrays.gradients.added_up():
         reverse(ledger, [ledger.name_of(output) for output in outputs])
-    if before is not None:
-        adjoints.add(before)
+    for kept in before:
+        kept.add()
 
 
 def contents(ledger: Ledger) -> list[int] | None:

@@ -3,8 +3,8 @@ memory alone."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
 
 Array = np.ndarray[Any, Any]
@@ -32,7 +33,7 @@ def check_loss(loss: Any) -> None:
                 "for all fields that are required by autodiff."
             )
     elif isinstance(loss, Ndarray):
-        if loss.values.size != 1:
+        if prod(loss.dims) != 1:
             raise TaichiRuntimeError("The loss of `Tape` must be an ndarray with only one element")
         if loss.grad is None:
             raise TaichiRuntimeError(
@@ -113,44 +114,37 @@ class Adjoints:
     def __init__(
         self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims
     ) -> None:
-        arrays: dict[int, Array] = {}
+        arrays: dict[int, Elements] = {}
         for output in outputs:
             if isinstance(output, Ndarray) and output.grad is not None:
-                arrays[output.grad.address] = output.grad.values
+                arrays[output.grad.address] = output.grad.elements
         for entry in entries:
             for buffer in entry.arrays():
                 if buffer.grad is not None and isinstance(buffer.grad.owner, Ndarray):
-                    arrays[buffer.grad.address] = buffer.grad.array()
+                    arrays[buffer.grad.address] = buffer.grad.elements()
         gradients = [
-            memory.view
+            memory.elements
             for name, memory in list(current.gradients.items())
             if claims.may_clear(name)
         ]
-        self.views = [*gradients, *arrays.values()]
+        self.elements = [*gradients, *arrays.values()]
 
-    def copies(self) -> list[Array]:
+    def copies(self) -> list[Kept]:
         """What they hold."""
-        return [view.copy() for view in self.views]
+        return [elements.copy() for elements in self.elements]
 
     def clear(self) -> None:
         """Set all to 0."""
-        for view in self.views:
-            view[...] = 0
-
-    def add(self, copies: Sequence[Array]) -> None:
-        """Add what they once held."""
-        for view, copy in zip(self.views, copies):
-            view += copy
+        for elements in self.elements:
+            elements.fill(0)
 
 
 def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     """A number for the contents of every primal field and of every recorded array argument."""
-    views = [
-        memory.view
+    primals = [
+        memory.elements
         for name, memory in list(current.fields.items())
         if name not in current.gradients
     ]
-    views += [buffer.array() for entry in entries for buffer in entry.arrays()]
-    return [
-        zlib.crc32(np.ascontiguousarray(view).reshape(-1).view(np.uint8).data) for view in views
-    ]
+    arrays = [buffer.elements() for entry in entries for buffer in entry.arrays()]
+    return [elements.checksum() for elements in (*primals, *arrays)]

@@ -122,8 +122,8 @@ class Tape:
         current.materialize()
         if self.loss is not None:
             check_loss(self.loss)
-        if self.grad_check is not None:
-            check_loss_type(self.loss)
+            if self.grad_check is not None:
+                check_loss_type(self.loss)
         self.entered, self.recording = True, self._recording()
         self._clear()
         if self.grad_check:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
-from mlirad.ad.tape.mirror import Array, UnseenWrite, same_bits
+from mlirad.ad.tape.mirror import UnseenWrite
 from mlirad.ad.tape.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.runtime.footprints import Box, Footprint
+from mlirad.runtime.memory.values import Values, same_bits
 from mlirad.runtime.variant import Variant
 
 
@@ -23,7 +24,7 @@ class UnseenWrites:
         self._accesses: dict[Variant, list[tuple[int, Footprint, bool]]] = {}
         self._called: dict[KnownArray, None] = {}  # by a function that is running
         # that gradients given for functions may read, and a copy
-        self._given: dict[KnownArray, tuple[str, Array]] = {}
+        self._given: dict[KnownArray, tuple[str, Values]] = {}
 
     def look(
         self,
@@ -52,7 +53,8 @@ class UnseenWrites:
             if (
                 is_written and buffer.address in versions.needed
             ):  # by a loop, or by a gradient that was given
-                saved += versions.before_write(buffer.address, one.theirs, box, footprint.place)
+                elements = buffer.elements()
+                saved += versions.before_write(buffer.address, elements, box, footprint.place)
             if one.is_watched or not is_written:
                 unseen += self.look_at(one, versions, box)
         return [one.of_reverse(buffer) for one, buffer in zip(known, buffers)], unseen, saved
@@ -67,7 +69,12 @@ class UnseenWrites:
         found = mirror.look(
             at,
             lambda: versions.before_change(
-                mirror.own.address, mirror.own.values, at, mirror.differs, one.describe(), caller()
+                mirror.own.address,
+                mirror.own.elements,
+                at,
+                mirror.differs,
+                one.describe(),
+                caller(),
             ),
             one.gradient if one.is_whole else None,
         )
@@ -96,7 +103,7 @@ class UnseenWrites:
             if is_written:
                 one = known[position]
                 if one in self._given:
-                    self._given[one] = self._given[one][0], one.theirs.copy()
+                    self._given[one] = self._given[one][0], one.theirs().copy()
                 if one.mirror is not None and one.is_watched and not buffers[position].is_mirror:
                     one.mirror.take(footprint.box(values))
 
@@ -131,14 +138,14 @@ class UnseenWrites:
     def hold_given(self, function: str) -> None:
         """A function was called whose gradient, which runs on the program's own arrays, may read
         what there is now."""
-        self._given.update({one: (function, one.theirs.copy()) for one in self._called})
+        self._given.update({one: (function, one.theirs().copy()) for one in self._called})
         self._called.clear()
 
     def check_given(self) -> None:
         """Raise TaichiRuntimeError where Python has changed what a gradient given for a function
         may read."""
         for one, (function, copy) in self._given.items():
-            if not same_bits(one.theirs, copy):
+            if not same_bits(one.theirs(), copy):
                 raise TaichiRuntimeError(
                     f"{one.describe()}, launched by function '{function}', was changed in Python "
                     f"since: "

@@ -8,15 +8,13 @@ before, so that every primal field holds what the forward program left there (do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
-from mlirad.ad.tape.arena import Arena
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments import ArrayBuffer
 from mlirad.runtime.footprints import Box, Footprint, Region, hull, meet
+from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
@@ -30,51 +28,36 @@ class Version:
     it. What lies beside them, such as their tangents, goes with them.
     """
 
-    __slots__ = ("beside", "copy", "key", "read", "redone", "view", "written")
+    __slots__ = ("beside", "copy", "key", "read", "redone", "written")
 
     def __init__(
         self,
-        arena: Arena,
-        view: np.ndarray[Any, Any],
+        copy: Kept,
         key: Key,
         read: str,
         written: str,
         redone: bool,
-        beside: Sequence[np.ndarray[Any, Any]] = (),
+        beside: Sequence[Kept] = (),
     ) -> None:
-        self.view, self.key, self.read, self.written = view, key, read, written
-        self.redone = redone
-        self.copy = arena.copy(view, f"'{key}'" if isinstance(key, str) else "an array argument")
-        self.beside = [Version(arena, one, key, read, written, redone) for one in beside]
-
-    @property
-    def place(self) -> tuple[Any, ...]:
-        """Which elements these are."""
-        return self.view.__array_interface__["data"][0], self.view.shape, self.view.strides
+        self.copy, self.key, self.read, self.written = copy, key, read, written
+        self.redone, self.beside = redone, beside
 
     def present(self, arena: Arena) -> Version:
         """The same elements as they are now."""
-        return Version(
-            arena,
-            self.view,
-            self.key,
-            self.read,
-            self.written,
-            self.redone,
-            [one.view for one in self.beside],
-        )
+        name = _name(self.key)
+        beside = [one.present(arena, name) for one in self.beside]
+        copy = self.copy.present(arena, name)
+        return Version(copy, self.key, self.read, self.written, self.redone, beside)
 
     def give_back(self) -> None:
         """Let memory hold the kept elements."""
-        self.view[...] = self.copy
+        self.copy.restore()
         for one in self.beside:
-            one.give_back()
+            one.restore()
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
-        memory = self.view.copy()
-        self.view[...] = self.copy
-        self.copy[...] = memory
+        self.copy.exchange()
         for one in self.beside:
             one.exchange()
 
@@ -87,13 +70,13 @@ class WayBack:
     """
 
     def __init__(self, versions: Iterable[Version], program: Program) -> None:
-        self._arena = Arena(program.capacity)
+        self._arena = program.executor.memory.arena(program.capacity)
         self._undo: list[Callable[[], None]] = []
-        self._copied: set[tuple[Any, ...]] = set()
-        places: dict[Key, dict[tuple[Any, ...], int]] = {}
+        self._copied: set[Hashable] = set()
+        places: dict[Key, dict[Hashable, int]] = {}
         total: dict[Key, int] = {}
         for version in versions:
-            places.setdefault(version.key, {})[version.place] = version.copy.nbytes
+            places.setdefault(version.key, {})[version.copy.place] = version.copy.nbytes
             total[version.key] = total.get(version.key, 0) + version.copy.nbytes
         self._again = {
             key for key, found in places.items() if 2 * sum(found.values()) <= total[key]
@@ -105,8 +88,8 @@ class WayBack:
             version.exchange()
             self._undo.append(version.exchange)
             return
-        if version.place not in self._copied:
-            self._copied.add(version.place)
+        if version.copy.place not in self._copied:
+            self._copied.add(version.copy.place)
             self._undo.append(version.present(self._arena).give_back)
         version.give_back()
 
@@ -126,15 +109,13 @@ class Versions:
         self,
         program: Program,
         rules: str,
-        beside: Callable[[Key], Sequence[np.ndarray[Any, Any]]] = lambda key: (),
+        beside: Callable[[Key], Sequence[Elements]] = lambda key: (),
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
         self.needed: dict[Key, dict[str, Region]] = {}
-        self.views: dict[Key, np.ndarray[Any, Any]] = {}  # of the arrays that are needed
-        self.arrays: dict[
-            Key, np.ndarray[Any, Any]
-        ] = {}  # array arguments of launches inside a call
-        self._arena = Arena(program.capacity)
+        self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
+        self.arrays: dict[Key, Elements] = {}  # array arguments of launches inside a call
+        self._arena = program.executor.memory.arena(program.capacity)
 
     def before_launch(
         self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
@@ -146,7 +127,7 @@ class Versions:
         footprints = variant.notes.footprints()
         if not self.needed and not footprints.redone:
             return []
-        written: dict[Key, tuple[Footprint, str, np.ndarray[Any, Any], Region]] = {}
+        written: dict[Key, tuple[Footprint, str, Elements, Region]] = {}
         for footprint in footprints.written:
             redone = footprint.array in footprints.redone
             key = self._key(footprint, variant, buffers)
@@ -155,23 +136,25 @@ class Versions:
             box = footprint.box(values)
             reader = footprint.place if redone else self._reader(key, box)
             if reader is not None:
-                view = self._view(footprint, variant, buffers)
-                written.setdefault(key, (footprint, reader, view, Region()))[3].add(box)
+                elements = self._elements(footprint, variant, buffers)
+                written.setdefault(key, (footprint, reader, elements, Region()))[3].add(box)
         saved = []
-        for key, (footprint, reader, view, region) in written.items():
+        for key, (footprint, reader, elements, region) in written.items():
             redone = footprint.array in footprints.redone
             why = next((v for v in footprints.verdicts if str(key) in v), "") if redone else ""
             self._allow(key, reader, footprint.place, why)
             box = hull(region.boxes)
-            saved.append(self._version(view, box, key, reader, footprint.place, redone))
-            self._satisfy(key, _without_ends(box, view))
+            saved.append(self._version(elements, box, key, reader, footprint.place, redone))
+            self._satisfy(key, _without_ends(box, elements))
         return saved
 
     def _version(
-        self, view: np.ndarray[Any, Any], box: Box, key: Key, read: str, written: str, redone: bool
+        self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
     ) -> Version:
-        beside = [part(one, box) for one in self.beside(key)]
-        return Version(self._arena, part(view, box), key, read, written, redone, beside)
+        name = _name(key)
+        beside = [self._arena.keep(one, box, name) for one in self.beside(key)]
+        copy = self._arena.keep(elements, box, name)
+        return Version(copy, key, read, written, redone, beside)
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
@@ -188,26 +171,24 @@ class Versions:
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
-                self.views[key] = self._view(footprint, variant, buffers)
+                self.elements[key] = self._elements(footprint, variant, buffers)
             if footprint.place not in places:
                 places[footprint.place] = Region()
             places[footprint.place].add(footprint.box(values))
 
-    def before_write(
-        self, key: Key, view: np.ndarray[Any, Any], box: Box, place: str
-    ) -> list[Version]:
+    def before_write(self, key: Key, elements: Elements, box: Box, place: str) -> list[Version]:
         """Copy what a write from Python overwrites of what earlier reverses need."""
         reader = self._reader(key, box)
         if reader is None:
             return []
         self._allow(key, reader, place, "")
-        self._satisfy(key, _without_ends(box, view))
-        return [self._version(view, box, key, reader, place, False)]
+        self._satisfy(key, _without_ends(box, elements))
+        return [self._version(elements, box, key, reader, place, False)]
 
     def before_change(
         self,
         key: Key,
-        view: np.ndarray[Any, Any],
+        elements: Elements,
         box: Box,
         differs: Callable[[Box], bool],
         name: str,
@@ -231,15 +212,15 @@ class Versions:
             f'launch at {place}; rules="save" would keep it',
         )
         needed = hull([one for region in regions.values() for one in region.boxes])
-        self._satisfy(key, _without_ends(needed, view))
-        return [self._version(view, needed, key, read, f"Python before {place}", False)]
+        self._satisfy(key, _without_ends(needed, elements))
+        return [self._version(elements, needed, key, read, f"Python before {place}", False)]
 
     def before_call(self, place: str) -> list[Version]:
         """Copy all that earlier reverses need, before a call that may write anything."""
         self.arrays = {}
         return [
             self._version(
-                self.views[key],
+                self.elements[key],
                 hull([box for region in regions.values() for box in region.boxes]),
                 key,
                 next(iter(regions)),
@@ -251,29 +232,30 @@ class Versions:
 
     def note_buffers(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Note the array arguments of a launch inside a call."""
-        self.arrays.update({buffer.address: buffer.array() for buffer in buffers})
+        self.arrays.update({buffer.address: buffer.elements() for buffer in buffers})
 
     def after_call(self, kept: Sequence[Version], place: str, is_needed: bool) -> list[Version]:
         """What a call changed of the copies; its own gradient, where it has one, may read all that
         there is now."""
-        changed = [version for version in kept if version.copy.tobytes() != version.view.tobytes()]
+        changed = [version for version in kept if version.copy.differs()]
         for version in changed:
             self._allow(version.key, version.read, place, "")
         if (
             is_needed and self.rules != "refuse"
         ):  # what it reads is not known, so every later write would be refused
-            found: dict[Key, np.ndarray[Any, Any]] = {
-                name: memory.view for name, memory in self.program.primals().items()
+            found: dict[Key, Elements] = {
+                name: memory.elements for name, memory in self.program.primals().items()
             }
             found.update(self.arrays)
-            for key, view in found.items():
-                self.need(key, view, place)
+            for key, elements in found.items():
+                self.need(key, elements, place)
         return changed
 
-    def need(self, key: Key, view: np.ndarray[Any, Any], place: str) -> None:
+    def need(self, key: Key, elements: Elements, place: str) -> None:
         """Note that a reverse will read all of an array."""
-        self.views[key] = view
-        rank = len(self.program.fields[key].layout.shape) if isinstance(key, str) else view.ndim
+        self.elements[key] = elements
+        layout = self.program.fields[key].layout if isinstance(key, str) else elements
+        rank = len(layout.shape)
         self.needed.setdefault(key, {}).setdefault(place, Region()).add(((None, None),) * rank)
 
     def _reader(self, key: Key, box: Box) -> str | None:
@@ -284,10 +266,9 @@ class Versions:
 
     def _allow(self, key: Key, read: str, written: str, why: str) -> None:
         if self.rules == "refuse":
-            name = f"'{key}'" if isinstance(key, str) else "an array argument"
             raise TaichiRuntimeError(
                 why
-                or f"{name}, read at {read} and needed by the gradient, is overwritten at "
+                or f"{_name(key)}, read at {read} and needed by the gradient, is overwritten at "
                 f'{written}; rules="save" would keep it'
             )
 
@@ -296,12 +277,12 @@ class Versions:
             return footprint.array
         return buffer_of(footprint.array, variant, buffers).address
 
-    def _view(
+    def _elements(
         self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]
-    ) -> np.ndarray[Any, Any]:
+    ) -> Elements:
         if isinstance(footprint.array, str):
-            return self.program.fields[footprint.array].view
-        return buffer_of(footprint.array, variant, buffers).array()
+            return self.program.fields[footprint.array].elements
+        return buffer_of(footprint.array, variant, buffers).elements()
 
 
 def buffer_of(number: int, variant: Variant, buffers: Sequence[ArrayBuffer]) -> ArrayBuffer:
@@ -309,25 +290,19 @@ def buffer_of(number: int, variant: Variant, buffers: Sequence[ArrayBuffer]) -> 
     return buffers[variant.array_positions[number]]
 
 
-def _without_ends(box: Box, view: np.ndarray[Any, Any]) -> Box:
+def _without_ends(box: Box, elements: Elements) -> Box:
     """A box with the bounds left open that are those of the array; of a field in nested blocks all
     is kept."""
-    if len(box) != view.ndim:
+    if len(box) != len(elements.shape):
         return ((None, None),) * len(box)
     return tuple(
         (
             None if low is None or low <= 0 else low,
             None if high is None or high >= extent - 1 else high,
         )
-        for (low, high), extent in zip(box, view.shape)
+        for (low, high), extent in zip(box, elements.shape)
     )
 
 
-def part(view: np.ndarray[Any, Any], box: Box) -> np.ndarray[Any, Any]:
-    """The elements of a box; of a field in nested blocks, all."""
-    if len(box) != view.ndim or not box:
-        return view
-    slices = tuple(
-        slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
-    )
-    return view[slices]
+def _name(key: Key) -> str:
+    return f"'{key}'" if isinstance(key, str) else "an array argument"

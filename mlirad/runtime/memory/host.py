@@ -22,12 +22,12 @@ from mlirad.runtime.memory.memory import (
     Memory,
     Values,
 )
+from mlirad.runtime.memory.values import bits, part, same_bits
 
 ALIGNMENT = 64
 LARGE = 1 << 16
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
 _FIRST, _LARGEST, _KEPT_ALIGNMENT = 1 << 14, 1 << 25, 16
-_BLOCK, _SMALL = 1 << 16, 1 << 12
 
 
 class HostAllocation(Allocation):
@@ -219,30 +219,3 @@ class HostMemory(Memory):
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies."""
         return HostArena(capacity)
-
-
-def part(view: Values, box: Box) -> Values:
-    """The elements of a box; of a field in nested blocks, all."""
-    if len(box) != view.ndim or not box:
-        return view
-    slices = tuple(
-        slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
-    )
-    return view[slices]
-
-
-def same_bits(left: Values, right: Values) -> bool:
-    """Whether two arrays of one type and shape hold the same bits."""
-    if left.nbytes <= _SMALL:
-        return left.tobytes() == right.tobytes()
-    if not (left.flags.c_contiguous and right.flags.c_contiguous):
-        return not (bits(left) != bits(right)).any()
-    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
-    return not any(
-        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
-    )
-
-
-def bits(values: Values) -> Values:
-    """Elements as integers."""
-    return values.view(np.dtype(f"u{values.itemsize}"))

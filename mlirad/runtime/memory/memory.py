@@ -16,8 +16,8 @@ import numpy as np
 
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.footprints import Box
+from mlirad.runtime.memory.values import Values
 
-Values = np.ndarray[Any, Any]
 DType = np.dtype[Any]
 Index = tuple[int | slice, ...]
 

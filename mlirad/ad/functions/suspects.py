@@ -1,0 +1,92 @@
+"""Which launch of a tape disagrees with its own finite differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.checkpoint.snapshot import Snapshot
+from mlirad.ad.tape.entries import Entry, Launch
+from mlirad.ad.tape.versions import Versions
+from mlirad.lang.recorder import Target
+from mlirad.runtime.program import Program
+
+STEPS = (2.0**-10, 2.0**-14, 2.0**-18, 2.0**-22)
+Array = np.ndarray[Any, Any]
+
+
+def slope(f: Callable[[float], float], step: float) -> float:
+    """The derivative at 0 by differences of the fourth order."""
+    near, far = f(step) - f(-step), f(2 * step) - f(-2 * step)
+    return (8 * near - far) / (12 * step)
+
+
+def agree(found: float, slopes: Sequence[float], rel: float, scale: float) -> bool:
+    """Whether a derivative is one of some slopes, of a function of values of this scale."""
+    return any(
+        abs(found - slope) <= rel * max(abs(found), abs(slope)) + 1e-8 * (1 + abs(scale))
+        for slope in slopes
+    )
+
+
+def suspicious(entries: Sequence[Entry], start: Snapshot, loss: Target, rel: float) -> str:
+    """The first of what was recorded that disagrees, in words."""
+    start.restore()
+    loss.fill(0)
+    random = np.random.default_rng(len(entries))
+    for entry in entries:
+        if not _agrees_alone(entry, start.program, random, rel):
+            return f"{entry} disagrees with its own finite differences"
+    return (
+        "every launch agrees with its own finite differences, so what passes between them is wrong"
+    )
+
+
+def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, rel: float) -> bool:
+    """Whether the reverse of one entry is the transpose of its derivative, in random directions;
+    then do it."""
+    here, fields = Snapshot(program, with_gradients=True), program.fields
+    pairs = {
+        symbol: program.adjoints[symbol]
+        for symbol, memory in fields.items()
+        if symbol in program.adjoints and memory.elements.dtype == np.float64
+    }
+    moves, weights = (
+        {symbol: random.uniform(-1, 1, fields[symbol].elements.shape) for symbol in pairs}
+        for _ in range(2)
+    )
+    saved = []
+    if isinstance(entry, Launch):
+        saved = Versions(program, "save").before_launch(entry.variant, entry.values, entry.buffers)
+    entry.repeat()
+    for memory in program.gradients.values():
+        memory.fill(0)
+    for symbol, adjoint in pairs.items():
+        fields[adjoint].elements.write(weights[symbol])
+    for version in saved:
+        version.give_back()
+    entry.reverse()
+    found = _product(program, {pairs[symbol]: move for symbol, move in moves.items()})
+
+    def after(h: float) -> float:
+        here.restore()
+        for symbol, move in moves.items():
+            elements = fields[symbol].elements
+            elements.write(elements.read() + h * move)
+        entry.repeat()
+        return _product(program, weights)
+
+    agrees = agree(found, [slope(after, step) for step in STEPS], rel, after(0.0))
+    here.restore()
+    entry.repeat()
+    return agrees
+
+
+def _product(program: Program, weights: Mapping[str, Array]) -> float:
+    """The sum of some fields' elements, weighted."""
+    return sum(
+        float((program.fields[symbol].elements.read() * one).sum())
+        for symbol, one in weights.items()
+    )

@@ -1,0 +1,39 @@
+"""Arrays of the host: boxes of them, and their bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.footprints import Box
+
+Values = np.ndarray[Any, Any]
+_BLOCK, _SMALL = 1 << 16, 1 << 12
+
+
+def part(view: Values, box: Box) -> Values:
+    """The elements of a box; of a field in nested blocks, all."""
+    if len(box) != view.ndim or not box:
+        return view
+    slices = tuple(
+        slice(max(low or 0, 0), None if high is None else max(high + 1, 0)) for low, high in box
+    )
+    return view[slices]
+
+
+def same_bits(left: Values, right: Values) -> bool:
+    """Whether two arrays of one type and shape hold the same bits."""
+    if left.nbytes <= _SMALL:
+        return left.tobytes() == right.tobytes()
+    if not (left.flags.c_contiguous and right.flags.c_contiguous):
+        return not (bits(left) != bits(right)).any()
+    one, other = bits(left.reshape(-1)), bits(right.reshape(-1))
+    return not any(
+        (one[k : k + _BLOCK] != other[k : k + _BLOCK]).any() for k in range(0, one.size, _BLOCK)
+    )
+
+
+def bits(values: Values) -> Values:
+    """Elements as integers."""
+    return values.view(np.dtype(f"u{values.itemsize}"))
