@@ -50,11 +50,6 @@ class Ndarray:
         self.tangents: list[Ndarray] = []
         self.program.arrays.add(self)
 
-    @property
-    def values(self) -> np.ndarray[Any, Any]:
-        """Until nothing outside memory holds views: one."""
-        return self.elements.view
-
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""
         while len(self.tangents) <= number:

@@ -27,7 +27,7 @@ def program() -> Any:
 
 def addresses(field: Any) -> np.ndarray:
     """The byte address of every component of every element, in the field's own order."""
-    view = field.located().view
+    view = field.located().elements._view
     start = view.__array_interface__["data"][0]
     result = np.full(view.shape, start, np.int64)
     for axis, stride in enumerate(view.strides):

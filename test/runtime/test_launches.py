@@ -93,8 +93,10 @@ def same_memory(arguments: tuple[Any, ...]) -> None:
     generator = np.random.default_rng(1)
     for name in sorted(program().fields):
         memory = program().fields[name]
-        low_high = (1, 10) if memory.view.dtype.kind in "iu" else (0.2, 0.9)
-        memory.write(generator.uniform(*low_high, memory.read().shape).astype(memory.view.dtype))
+        low_high = (1, 10) if memory.elements.dtype.kind in "iu" else (0.2, 0.9)
+        memory.write(
+            generator.uniform(*low_high, memory.read().shape).astype(memory.elements.dtype)
+        )
     for array in arguments:
         if isinstance(array, np.ndarray):
             array[...] = generator.uniform(size=array.shape)

@@ -44,11 +44,6 @@ class FieldMemory:
             located += reversed(part)
         return tuple(located)
 
-    @property
-    def view(self) -> Values:
-        """Until nothing outside memory holds views: one."""
-        return self.elements.view
-
     def read(self) -> Values:
         """A copy with the field's own axes."""
         return self.elements.read().reshape(self.layout.shape)

@@ -62,11 +62,6 @@ class HostElements(Elements):
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self.address = view.__array_interface__["data"][0]
 
-    @property
-    def view(self) -> Values:
-        """Until nothing outside memory holds views: one."""
-        return self._view
-
     def get(self, index: Index) -> Any:
         """A number of Python, or nested lists of them."""
         return self._view[index].tolist()

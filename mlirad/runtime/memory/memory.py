@@ -85,11 +85,6 @@ class Elements(ABC):
     nbytes: int
     address: int  # of the first element, which launches take, and which names an array
 
-    @property
-    def view(self) -> Values:
-        """Until nothing outside memory holds views: one."""
-        raise NotImplementedError
-
     # To the host and from it.
 
     @abstractmethod
