@@ -44,8 +44,10 @@ from mlirad.lang import types_namespace as types
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import data_oriented, func, kernel
-from mlirad.lang.layout import NAMED_AXES as _NAMED_AXES
-from mlirad.lang.layout import FieldsBuilder, SNode, axes
+from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
+from mlirad.lang.layout.axes import axes
+from mlirad.lang.layout.builder import FieldsBuilder
+from mlirad.lang.layout.tree import SNode
 from mlirad.lang.math import functions as math
 from mlirad.lang.math.decompositions import eig, polar_decompose, solve, svd, sym_eig
 from mlirad.lang.matrix import Matrix, Vector

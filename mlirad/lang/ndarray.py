@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 from weakref import finalize
 
 import numpy as np
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.lang.host_array import HostArray, Values, array_of
 from mlirad.lang.host_indices import key_parts
-from mlirad.lang.host_values import fitting_array
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.matrix import ElementMatrix
+from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import program
 from mlirad.types import DataType, resolve
 
 MAX_EXTENT = 1 << 31
 
 
-class Ndarray:
+class Ndarray(HostArray):
     """A contiguous array of scalars, vectors or matrices."""
 
     def __init__(
@@ -63,16 +62,6 @@ class Ndarray:
         return self.tangent(0) if self.grad is not None or self.is_gradient else None
 
     @property
-    def n(self) -> int:
-        """Rows of an element."""
-        return self.element_shape[0]
-
-    @property
-    def m(self) -> int:
-        """Columns of an element."""
-        return self.element_shape[1] if len(self.element_shape) > 1 else 1
-
-    @property
     def element_type(self) -> DataType:
         """The scalar type."""
         return self.dtype
@@ -87,7 +76,22 @@ class Ndarray:
         for one in self.tangents:
             one.elements.fill(0)
 
-    def _index(self, key: Any) -> tuple[int, ...]:
+    @property
+    def key(self) -> int:
+        """Its address."""
+        return self.address
+
+    @property
+    def described(self) -> str:
+        """What messages call it."""
+        return "an ndarray"
+
+    @property
+    def is_derivative(self) -> bool:
+        """Whether it is the gradient or the tangents of another."""
+        return self.is_gradient
+
+    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
         parts = key_parts(key)
         if len(parts) != len(self.shape):
             raise TaichiIndexError(
@@ -97,50 +101,23 @@ class Ndarray:
             raise TaichiIndexError(
                 f"index {key} is out of bounds for an ndarray of shape {self.shape}"
             )
-        return tuple(int(p) % e for p, e in zip(parts, self.shape))
-
-    def _note_write(self, index: tuple[int, ...] | None = None) -> None:
-        if self.is_gradient:
-            return
-        self.program.written[self.address] = self.program.count_change()
-        if self.program.recorder is not None:
-            self.program.recorder.host_write(self, index)
-
-    def _note_read(self) -> None:
-        if self.program.recorder is not None and not self.is_gradient:
-            self.program.recorder.host_read(self)
-
-    def __getitem__(self, key: Any) -> Any:
-        index = self._index(key)
-        self._note_read()
-        if self.element_shape:
-            return ElementMatrix(
-                self.elements, index, self.element_shape, self._note_write, self._fitting
-            )
-        return self.elements.get(index)
+        return self.elements, tuple([int(p) % e for p, e in zip(parts, self.shape)])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        index = self._index(key)
-        values = self._fitting(
-            np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
-        )
-        self._note_write(index)
-        self.elements.put(index, values)
-
-    def _fitting(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        return fitting_array(values, self.dtype, "an ndarray")
+        elements, index = self._located(key)
+        values = self.fitted(array_of(value))
+        self.note_write(index)
+        elements.put(index, values)
 
     def fill(self, value: Any) -> None:
         """Set every element."""
-        values = self._fitting(
-            np.asarray(value.rows_list() if isinstance(value, Matrix) else value)
-        )
-        self._note_write()
+        values = self.fitted(array_of(value))
+        self.note_write()
         self.elements.write(values)
 
-    def to_numpy(self) -> np.ndarray[Any, Any]:
+    def to_numpy(self) -> Values:
         """A copy, of shape `shape + element_shape`."""
-        self._note_read()
+        self.note_read()
         return self.elements.read()
 
     def from_numpy(self, values: Any) -> None:
@@ -150,25 +127,25 @@ class Ndarray:
             raise ValueError(
                 f"from_numpy: the ndarray has shape {self.dims}, the array has {array.shape}"
             )
-        array = self._fitting(array)
-        self._note_write()
+        array = self.fitted(array)
+        self.note_write()
         self.elements.write(array)
 
     def copy_from(self, other: Ndarray) -> None:
         """Set all elements from an ndarray of the same shape."""
-        other._note_read()
+        other.note_read()
         self.from_numpy(other.elements.read())
 
     def __len__(self) -> int:
         return self.shape[0]
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> NoReturn:
         raise TypeError(
             "an ndarray is neither true nor false: 'a is None' asks whether there is one, a[...] "
             "is an element"
         )
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(
             "an ndarray belongs to a program, so it cannot be pickled or copied: keep "
             "a.to_numpy(), and make "

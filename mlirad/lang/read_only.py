@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.errors import TaichiRuntimeTypeError, located
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.runtime.variant import Variant
 
 

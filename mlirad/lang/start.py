@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
-from mlirad.lang.layout import Root
+from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
 

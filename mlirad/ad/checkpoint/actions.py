@@ -15,7 +15,7 @@ import numpy as np
 from mlirad.ad.tape.entries import box_of, memory_of
 from mlirad.ad.tape.recording import Recording
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target

@@ -9,7 +9,7 @@ from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.tape.entries import named_flows
 from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.versions import Key
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
 from mlirad.runtime.footprints import Flow

@@ -17,7 +17,7 @@ from mlirad.ad.tape.entries import Entry, memory_of
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import sweep
 from mlirad.ad.tape.versions import Key, Version
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow

@@ -24,7 +24,7 @@ from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.lost import warn_of_write
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.versions import Key
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target

@@ -11,7 +11,7 @@ from mlirad.ad.tape.accesses import Accesses, accesses_of
 from mlirad.ad.tape.entries import memory_of
 from mlirad.ad.tape.versions import Key, buffer_of
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.runtime.memory.memory import Elements

@@ -12,7 +12,7 @@ from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target

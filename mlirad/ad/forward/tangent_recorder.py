@@ -10,7 +10,7 @@ from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.lost import warn_of_read, warn_of_result
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray

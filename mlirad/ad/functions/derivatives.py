@@ -170,8 +170,8 @@ class _Call:
         launched.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
             [inspect.Parameter(name, kind) for name, _ in arguments.parameters]
         )
-        self.kernel = Kernel(launched)
-        self.kernel._source = _source(launched, function.source, expressions)
+        source = _source(launched, function.source, expressions)
+        self.kernel = Kernel(launched, source=source)
 
     def _translate(self, t: Translator, node: ast.Call) -> tuple[Any, ...]:
         """The derivative's scalars, as the results of the kernel."""

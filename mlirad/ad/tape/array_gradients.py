@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant

@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.ir.location import source_location
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target

@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 from mlirad.ad.tape.mirror import Mirror
-from mlirad.lang.arguments import ArrayBuffer, array_buffer, extent, overlap
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.overlaps import extent, overlap
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Box
 from mlirad.runtime.memory.values import Values

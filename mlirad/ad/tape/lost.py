@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from mlirad.ad.functions.chains import chain, next_on_the_way
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.ad.tape.ledger import Ledger
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.footprints import Box

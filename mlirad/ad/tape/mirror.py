@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.footprints import Box, Flow
 from mlirad.runtime.memory.values import Values, part

@@ -19,7 +19,7 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
 from mlirad.ad.tape.order import Order
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray

@@ -9,7 +9,7 @@ from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.ad.tape.mirror import UnseenWrite
 from mlirad.ad.tape.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.runtime.footprints import Box, Footprint
 from mlirad.runtime.memory.values import Values, same_bits

@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.lang.host_values import fitting_array
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.memory.memory import Index
+from mlirad.runtime.memory.values import Values
+from mlirad.types import DataType
 
-if TYPE_CHECKING:
-    from mlirad.lang.field.field import Field
-    from mlirad.lang.layout import SNode
+
+class Whole(Protocol):
+    """A field of vectors or matrices."""
+
+    symbol: str
+    dtype: DataType
+    element_shape: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+
+    @property
+    def grad(self) -> Whole | None:
+        """The field of adjoints."""
+
+    def __getitem__(self, key: Any) -> Any:
+        """An element."""
+
+    def located(self) -> FieldMemory:
+        """Its memory."""
+
+    def note_write(self, index: Index | None = None) -> None:
+        """Python writes to a place among the elements."""
+
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Values:
+        """A copy of all elements."""
+
+    def __kernel_ref__(self) -> ArrayRef:
+        """The array inside a kernel."""
 
 
 class ComponentField:
     """One component of a field of vectors or matrices, seen as a field of scalars."""
 
-    def __init__(self, whole: Field, position: tuple[int, ...]) -> None:
+    def __init__(self, whole: Whole, position: tuple[int, ...]) -> None:
         if len(position) == 2 and len(whole.element_shape) == 1:
             position = position[:1]
         if len(position) != len(whole.element_shape):
@@ -38,7 +69,7 @@ class ComponentField:
         """The same component of the adjoints."""
         return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
 
-    def put_into(self, node: SNode, offset: Any) -> None:
+    def put_into(self, node: object, offset: object) -> NoReturn:
         raise TaichiRuntimeError(
             f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
             " place the whole field"
@@ -54,7 +85,7 @@ class ComponentField:
         """Set the component of every element."""
         self.from_numpy(np.full(self.shape, value))
 
-    def to_numpy(self, dtype: Any = None) -> np.ndarray[Any, Any]:
+    def to_numpy(self, dtype: Any = None) -> Values:
         """A copy of the component of every element."""
         where: tuple[Any, ...] = (..., *self.position)
         return self.whole.to_numpy(dtype=dtype)[where]

@@ -9,7 +9,9 @@ from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.layout import Axes, Root, SNode, sizes_of
+from mlirad.lang.layout.axes import Axes, sizes_of
+from mlirad.lang.layout.root import Root
+from mlirad.lang.layout.tree import SNode
 from mlirad.lang.variable_names import variable_name
 from mlirad.runtime.derivative_kind import ADJOINT, tangent
 from mlirad.runtime.program import program

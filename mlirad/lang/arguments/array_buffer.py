@@ -1,0 +1,145 @@
+"""Arrays as arguments of a launch: where they are, and how large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
+from mlirad.runtime.program import program
+
+
+@dataclass(frozen=True)
+class ArrayBuffer:
+    """An array argument as a launch needs it: where it is, and how large.
+
+    Of an array that is not contiguous a copy is passed; `back` writes it to what was `given`.
+    """
+
+    address: int
+    dims: tuple[int, ...]
+    grad: ArrayBuffer | None
+    owner: Any
+    back: Callable[[], None] | None = None
+    given: Values | None = None
+    name: str = ""  # of the parameter
+    is_mirror: bool = False  # a tape's copy of the array that was given
+    is_read_only: bool = False
+
+    def elements(self) -> Elements:
+        """The elements: of our memory, or of the user's."""
+        if isinstance(self.owner, Ndarray):
+            return self.owner.elements
+        return program().executor.memory.given(self.array())
+
+    def adjoint(self) -> ArrayBuffer:
+        """Its gradient. Raises TaichiRuntimeError where it has none."""
+        if self.grad is None:
+            raise TaichiRuntimeError("an array argument without a gradient in a reverse launch")
+        return self.grad
+
+    def tangent(self, number: int) -> ArrayBuffer:
+        """Its tangents in one direction. Raises TaichiRuntimeError for an array that is no ndarray
+        of ours."""
+        if not isinstance(self.owner, Ndarray):
+            raise TaichiRuntimeError(
+                f"a {type(self.owner).__name__} has no tangents: forward mode takes ti.ndarray"
+            )
+        return array_buffer(self.owner.tangent(number), "", False)
+
+    def array(self) -> Values:
+        """The array that is passed, of the user's or a copy of it."""
+        values: Values = (
+            self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
+        )
+        return values
+
+    def theirs(self) -> Values:
+        """The array that was given, which is not ours, and may not be contiguous."""
+        return self.array() if self.given is None else self.given
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is passed."""
+        owner = self.owner
+        return owner.elements.nbytes if isinstance(owner, Ndarray) else self.array().nbytes
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this is a `ti.ndarray`: what Python writes there is seen."""
+        return isinstance(self.owner, Ndarray) and not self.is_mirror
+
+    def without_copy(self) -> ArrayBuffer:
+        """The same without the copy that was passed of an array that is not contiguous; see
+        `renewed`."""
+        return self if self.given is None else replace(self, address=0, owner=None, back=None)
+
+    def renewed(self) -> ArrayBuffer:
+        """The same with a copy as it is passed now, where one is needed."""
+        return self if self.given is None else array_buffer(self.given, self.name, False)
+
+
+def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
+    """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
+    if isinstance(value, np.ndarray):
+        return _numpy_buffer(value, name)
+    if isinstance(value, Ndarray):
+        if value.program is not program():
+            raise TaichiRuntimeError(
+                f"Argument {name}: the ndarray belongs to a program that ti.init() or ti.reset() "
+                f"ended"
+            )
+        grad = (
+            array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
+        )
+        return ArrayBuffer(value.address, value.dims, grad, value, name=name)
+    if is_torch(value):
+        return _torch_buffer(value, name, with_grad)
+    raise TaichiRuntimeTypeError(
+        f"Argument {name}: an array is needed, not a {type(value).__name__}"
+    )
+
+
+def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
+    is_read_only = not value.flags.writeable
+    if value.flags.c_contiguous:
+        return ArrayBuffer(
+            value.ctypes.data, value.shape, None, value, name=name, is_read_only=is_read_only
+        )
+    copy = np.ascontiguousarray(value)
+
+    def back() -> None:
+        value[...] = copy
+
+    return ArrayBuffer(
+        copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only
+    )
+
+
+def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:
+    array = tensor.detach().numpy()
+    if not array.flags.c_contiguous:
+        raise TaichiRuntimeTypeError(
+            f"Argument {name}: non contiguous tensors are not supported, "
+            "call tensor.contiguous() first"
+        )
+    grad = None
+    if with_grad and tensor.requires_grad:
+        if tensor.grad is None:
+            tensor.grad = tensor.data.clone().zero_()
+        grad = array_buffer(tensor.grad, name, False)
+    is_read_only = not array.flags.writeable
+    return ArrayBuffer(
+        array.ctypes.data, array.shape, grad, tensor, name=name, is_read_only=is_read_only
+    )
+
+
+def is_torch(value: object) -> bool:
+    """Whether this is one of torch's objects, which is not imported for that."""
+    return type(value).__module__.split(".")[0] == "torch"

@@ -1,0 +1,106 @@
+"""Arrays as arguments: their types, and whether a declaration allows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.annotations import MatrixType, NdarrayType
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.lang.arguments.array_buffer import is_torch
+from mlirad.lang.arguments.parameters import Parameter
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.memory.values import Values
+from mlirad.types import DataType, from_numpy, resolve
+
+
+def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
+    """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not
+    allow it."""
+    declared: NdarrayType = param.annotation
+    if isinstance(value, Ndarray):
+        _check_ndarray(value, declared, param.name)
+        dtype, ndim, element, has_grad = (
+            value.dtype,
+            len(value.shape),
+            value.element_shape,
+            value.grad is not None,
+        )
+    elif isinstance(value, np.ndarray) or is_torch(value):
+        raw = value if isinstance(value, np.ndarray) else value.detach().numpy()
+        dtype, element = _check_numpy(raw, declared, param.name)
+        ndim = raw.ndim - len(element)
+        has_grad = is_torch(value) and bool(value.requires_grad)
+    else:
+        raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
+    needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
+    return NdarrayArgument(
+        dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False
+    )
+
+
+def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
+    return TaichiRuntimeTypeError(f"Invalid value for argument {name} - {reason}")
+
+
+def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
+    want = declared.dtype
+    shown = (
+        f"[Tensor {_shown_shape(value.element_shape)} {value.dtype}]"
+        if value.element_shape
+        else str(value.dtype)
+    )
+    if isinstance(want, MatrixType):
+        if not want.admits(value.element_shape) or (
+            want.dtype is not None and resolve(want.dtype) != value.dtype
+        ):
+            raise _refused(name, f"required element type: {want}, but {shown} is provided")
+    elif want is not None and (value.element_shape or resolve(want) != value.dtype):
+        raise TaichiRuntimeTypeError(
+            f"Expect element type {want} for argument {name}, but get {shown}"
+        )
+    if declared.ndim is not None and declared.ndim != len(value.shape):
+        raise _refused(
+            name,
+            f"required ndim={declared.ndim}, but {len(value.shape)}d ndarray with shape "
+            f"{value.shape} "
+            "is provided",
+        )
+
+
+def _shown_shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _check_numpy(raw: Values, declared: NdarrayType, name: str) -> tuple[DataType, tuple[int, ...]]:
+    """The scalar type and the shape of an element, where the array has the declared type."""
+    try:
+        dtype = from_numpy(raw.dtype)
+    except TypeError as error:
+        raise _refused(name, str(error)) from None
+    want, element_ndim = declared.dtype, 0
+    if isinstance(want, MatrixType):
+        want, element_ndim = want.dtype, want.ndim
+    if (
+        declared.ndim is not None and declared.ndim + element_ndim != raw.ndim
+    ) or element_ndim > raw.ndim:
+        inner = f" element_dim={element_ndim}" if element_ndim else ""
+        raise _refused(
+            name,
+            f"required array has ndim={declared.ndim}{inner}, array with {raw.ndim} dimensions "
+            f"is provided",
+        )
+    element = raw.shape[raw.ndim - element_ndim :]
+    if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
+        raise _refused(
+            name,
+            f"required element_shape={declared.dtype.shape}, array with element shape of {element} "
+            "is provided",
+        )
+    if want is not None and resolve(want) != dtype:
+        raise _refused(
+            name, f"required array has dtype={resolve(want)}, array with dtype={dtype} is provided"
+        )
+    return dtype, element

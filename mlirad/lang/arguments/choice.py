@@ -1,0 +1,42 @@
+"""What of an argument is part of the compiled kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.kernel.arguments import Argument, ConstantArgument, MatrixArgument, ScalarArgument
+from mlirad.lang.arguments.arrays import describe_array
+from mlirad.lang.arguments.numbers import scalar_dtype
+from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, TEMPLATE, Parameter
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.config import Config
+
+
+def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
+    """How the frontend sees an argument."""
+    if param.kind == TEMPLATE:
+        if isinstance(value, Ndarray):
+            raise TaichiRuntimeTypeError(
+                "Ndarray shouldn't be passed in via `ti.template()`, please annotate your "
+                f"kernel using `ti.types.ndarray(...)` instead (argument {param.name})"
+            )
+        return ConstantArgument(value)
+    if param.kind == NDARRAY:
+        return describe_array(value, param)
+    if param.kind == MATRIX:
+        return MatrixArgument(scalar_dtype(param, config), param.annotation.shape)
+    return ScalarArgument(scalar_dtype(param, config))
+
+
+def key_of(param: Parameter, value: Any) -> Hashable:
+    """What of an argument decides which compiled kernel is used."""
+    if param.kind == TEMPLATE:
+        if isinstance(value, bool | int | float | str | bytes):
+            return type(value), value
+        if isinstance(value, Matrix):
+            return tuple(value.entries)
+        return id(value)
+    return describe_array(value, param) if param.kind == NDARRAY else None

@@ -1,0 +1,69 @@
+"""Numbers and matrices as arguments of a launch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.scalar import in_range
+from mlirad.lang.arguments.parameters import Parameter
+from mlirad.runtime.config import Config
+from mlirad.types import DataType, resolve
+
+
+def scalar_dtype(param: Parameter, config: Config) -> DataType:
+    """The type a scalar parameter is passed as."""
+    annotation = (
+        param.annotation.dtype if isinstance(param.annotation, MatrixType) else param.annotation
+    )
+    return resolve(
+        float if annotation is None else annotation, config.default_fp, config.default_ip
+    )
+
+
+def plain_range(dtype: DataType) -> tuple[type, float, float]:
+    """The Python type whose numbers need no conversion to a scalar type, and their range."""
+    if dtype.is_float:
+        return float, float("-inf"), float("inf")
+    if dtype.bits == 1:
+        return bool, 0, 2
+    return (
+        int,
+        -(1 << (dtype.bits - 1)) if dtype.is_signed else 0,
+        1 << (dtype.bits - dtype.is_signed),
+    )
+
+
+def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
+    """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is
+    not one."""
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
+        value = value.item()
+    if isinstance(value, bool) or (isinstance(value, int) and dtype.is_integer):
+        if dtype.is_integer and dtype.bits > 1 and not in_range(value, dtype):
+            raise TaichiRuntimeTypeError(f"Argument {name}: {value} does not fit into {dtype}")
+        return bool(value) if dtype.bits == 1 else value
+    if isinstance(value, int | float) and dtype.is_float:
+        return float(value)
+    raise TaichiRuntimeTypeError(
+        f"Argument {name} (type={type(value).__name__}) cannot be converted into required "
+        f"type {dtype}"
+    )
+
+
+def matrix_entries(value: Any, param: Parameter, dtype: DataType) -> list[Any]:
+    """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
+    rows = value.rows_list() if isinstance(value, Matrix) else value
+    array = np.asarray(
+        rows, object if isinstance(rows, list | tuple) else None
+    )  # else wide integers become floats
+    if array.shape != param.annotation.shape:
+        raise TaichiRuntimeTypeError(
+            f"Argument {param.name}: shape {array.shape} for a value of shape "
+            f"{param.annotation.shape}"
+        )
+    return [convert_scalar(entry, dtype, param.name) for entry in array.reshape(-1).tolist()]

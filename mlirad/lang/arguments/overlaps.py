@@ -1,0 +1,74 @@
+"""Arrays that are passed twice, or share memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
+
+
+def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
+    """Parameters given the array of an earlier one, with that one. Raises TaichiRuntimeTypeError
+    where arrays overlap.
+
+    Kernels are compiled for arrays that share no memory, so two names for one array become one.
+    """
+    same: dict[str, str] = {}
+    earlier: list[tuple[str, int, int, ArrayBuffer]] = []
+    for name, buffer in buffers.items():
+        start, end = extent(buffer)
+        for other, first, last, owner in earlier:
+            if start < last and first < end:
+                if not _is_same(buffer, owner):
+                    if not (buffer.is_ours or owner.is_ours or overlap(buffer, owner)):
+                        continue
+                    raise TaichiRuntimeTypeError(
+                        f"Arguments {other} and {name} overlap in memory and are not the same "
+                        "array: pass copies, or one array with an offset"
+                    )
+                same[name] = other
+                break
+        else:
+            earlier.append((name, start, end, buffer))
+    return same
+
+
+def extent(buffer: ArrayBuffer) -> tuple[int, int]:
+    """The first byte of an array in the program's memory, and the one behind its last."""
+    if buffer.given is None:
+        return buffer.address, buffer.address + buffer.nbytes
+    start, view = buffer.given.__array_interface__["data"][0], buffer.given
+    if not view.size:
+        return start, start
+    ends = [(size - 1) * stride for size, stride in zip(view.shape, view.strides)]
+    return start + sum(end for end in ends if end < 0), start + sum(
+        end for end in ends if end > 0
+    ) + view.itemsize
+
+
+def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
+    if left.given is None and right.given is None:
+        return (left.address, left.dims, left.nbytes) == (
+            right.address,
+            right.dims,
+            right.nbytes,
+        )
+    if left.is_ours or right.is_ours:
+        return False
+    one, other = left.theirs(), right.theirs()
+    return (one.__array_interface__["data"], one.shape, one.strides, one.dtype) == (
+        other.__array_interface__["data"],
+        other.shape,
+        other.strides,
+        other.dtype,
+    )
+
+
+def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:
+    """Whether two arrays that are not ours have an element in common, or may have: that can be too
+    hard to find out."""
+    try:
+        return np.shares_memory(left.theirs(), right.theirs(), max_work=10_000)  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,61 @@
+"""The parameters of kernels: what is part of the compiled kernel, and what is passed to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
+from mlirad.types import DataType
+
+
+class ParameterKind(Enum):
+    """How an argument reaches a kernel: as numbers, as memory, or as part of its code."""
+
+    SCALAR = "scalar"
+    MATRIX = "matrix"
+    NDARRAY = "ndarray"
+    TEMPLATE = "template"
+
+
+SCALAR, MATRIX = ParameterKind.SCALAR, ParameterKind.MATRIX
+NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A declared parameter of a kernel."""
+
+    name: str
+    kind: ParameterKind
+    annotation: Any
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether the argument decides which compiled kernel is used."""
+        return self.kind in (NDARRAY, TEMPLATE)
+
+
+def parameter(name: str, annotation: object, kernel: str) -> Parameter:
+    """Classify a parameter by its annotation. Raises TaichiSyntaxError for one that says
+    nothing."""
+    if is_template(annotation):
+        return Parameter(name, TEMPLATE, annotation)
+    if isinstance(annotation, NdarrayType) or annotation is NdarrayType:
+        return Parameter(
+            name, NDARRAY, annotation if isinstance(annotation, NdarrayType) else NdarrayType()
+        )
+    if isinstance(annotation, MatrixType):
+        return Parameter(name, MATRIX, annotation)
+    if isinstance(annotation, DataType) or annotation in (int, float, bool):
+        return Parameter(name, SCALAR, annotation)
+    if annotation is None:
+        raise TaichiSyntaxError(
+            f"Taichi kernels parameters must be type annotated: parameter '{name}' of '{kernel}'"
+        )
+    raise TaichiSyntaxError(
+        f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}"
+    )

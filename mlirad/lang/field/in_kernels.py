@@ -1,0 +1,49 @@
+"""Fields inside kernels."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import array_type
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.frontend.python import builder as fb
+from mlirad.frontend.python.places import ArrayRef
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.types import DataType
+
+
+class Named(Protocol):
+    """A field, as a kernel sees it."""
+
+    symbol: str
+    dtype: DataType
+    element_shape: tuple[int, ...]
+    offset: tuple[int, ...]
+
+    def located(self) -> FieldMemory:
+        """Its memory."""
+
+
+def array_ref(field: Named) -> ArrayRef:
+    """The array of a field in the kernel that is being compiled, got once a kernel."""
+    builder = fb.current()
+    try:
+        memory = field.located()
+    except TaichiRuntimeError as error:
+        raise TaichiCompilationError(str(error)) from error
+    if field.symbol not in builder.arrays:
+        layout = memory.layout
+        type_ = array_type(fb.mlir_type(field.dtype), layout.shape)
+        with builder.at_entry():
+            builder.arrays[field.symbol] = fb.emit(
+                "field.get", type_, [], field=ir.FlatSymbolRefAttr.get(field.symbol)
+            )
+    return ArrayRef(
+        builder.arrays[field.symbol],
+        field.dtype,
+        memory.layout.index_shape,
+        field.element_shape,
+        field.offset,
+        field.symbol,
+    )

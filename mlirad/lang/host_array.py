@@ -1,0 +1,88 @@
+"""What fields and ndarrays have in common for Python: elements that it reads and writes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.lang.host_values import fitting_array
+from mlirad.lang.matrix import ElementMatrix
+from mlirad.runtime.memory.memory import Elements, Index
+from mlirad.runtime.program import Program
+from mlirad.types import DataType
+
+Values = np.ndarray[Any, Any]
+
+
+class HostArray(ABC):
+    """Elements over index axes; each is a scalar, or a vector or matrix (`element_shape`)."""
+
+    program: Program
+    dtype: DataType
+    element_shape: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element."""
+        return self.element_shape[1] if len(self.element_shape) > 1 else 1
+
+    @property
+    @abstractmethod
+    def key(self) -> str | int:
+        """What accesses call it: a field's name, or an address."""
+
+    @property
+    @abstractmethod
+    def described(self) -> str:
+        """What messages call it."""
+
+    @property
+    @abstractmethod
+    def is_derivative(self) -> bool:
+        """Whether it holds adjoints or tangents, of which nothing is recorded."""
+
+    @abstractmethod
+    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
+        """The elements, and which of them a subscript means."""
+
+    def __getitem__(self, key: Any) -> Any:
+        elements, index = self._located(key)
+        self.note_read()
+        if not self.element_shape:
+            return elements.get(index)
+        return ElementMatrix(elements, index, self.element_shape, self.note_write, self.fitted)
+
+    def fitted(self, values: Values) -> Values:
+        """Values as elements take them. Raises TaichiRuntimeTypeError where one is out of range."""
+        return fitting_array(values, self.dtype, self.described)
+
+    def note_read(self) -> None:
+        """Tell what records that Python reads."""
+        if self.program.recorder is not None and not self.is_derivative:
+            self.program.recorder.host_read(self)
+
+    def note_write(self, index: Index | None = None) -> None:
+        """Count a write from Python and tell what records: to everything, or to a place among the
+        elements."""
+        if self.is_derivative:
+            return
+        self.count_write()
+        if self.program.recorder is not None:
+            self.program.recorder.host_write(self, index)
+
+    def count_write(self) -> None:
+        """Note that Python wrote to it now."""
+        self.program.written[self.key] = self.program.count_change()
+
+
+def array_of(value: Any) -> Values:
+    """Numbers, lists or a matrix as NumPy has them."""
+    return np.asarray(value.rows_list() if isinstance(value, Matrix) else value)

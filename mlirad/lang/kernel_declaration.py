@@ -1,0 +1,124 @@
+"""What a kernel's function declares: its source, its parameters, what it returns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.errors import TaichiSyntaxError
+from mlirad.frontend.python.annotations import Template
+from mlirad.frontend.python.source import FunctionSource, read_source
+from mlirad.lang.arguments.parameters import TEMPLATE, Parameter, parameter
+
+
+class KernelDeclaration:
+    """The function of a kernel, or (with an owner) of a kernel that is a method of a data-oriented
+    object."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        owner: object = None,
+        shared: KernelDeclaration | None = None,
+        source: FunctionSource | None = None,
+    ) -> None:
+        self.function, self.owner, self.name = function, owner, function.__name__
+        self._shared = shared
+        self._source = source
+        self._parameters: list[Parameter] | None = None
+        self.return_type: Any = None  # once the parameters were asked for
+
+    @property
+    def source(self) -> FunctionSource:
+        """The syntax tree, read once. Raises TaichiSyntaxError where it cannot be."""
+        if self._source is None:
+            self._source = (
+                self._shared.source if self._shared is not None else read_source(self.function)
+            )
+        return self._source
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """The declared parameters, without `self`. Raises TaichiSyntaxError for those without a
+        type."""
+        if self._parameters is None:
+            self._parameters = self._declared()
+        return self._parameters
+
+    def _declared(self) -> list[Parameter]:
+        signature = inspect.signature(self.function, eval_str=False)
+        hints = self.function.__annotations__
+        for name, hint in hints.items():
+            if isinstance(hint, str):
+                raise TaichiSyntaxError(
+                    f"Invalid type annotation (argument {name}) of kernel '{self.name}': {hint}"
+                )
+        declared = hints.get("return", inspect.Signature.empty)
+        self.return_type = (
+            None if declared in (inspect.Signature.empty, None) else _return_type(declared)
+        )
+        names = list(signature.parameters)
+        found = []
+        for position, name in enumerate(names):
+            kind = signature.parameters[name].kind
+            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+                raise TaichiSyntaxError(
+                    f"Taichi kernels do not support variable number of parameters: "
+                    f"'{name}' of '{self.name}'"
+                )
+            if position == 0 and (self.owner is not None or (name == "self" and name not in hints)):
+                found.append(Parameter(name, TEMPLATE, Template()))
+                continue
+            found.append(parameter(name, hints.get(name), self.name))
+        return found
+
+    @property
+    def place(self) -> str:
+        """The line where it is defined."""
+        return f"{self.source.file}:{self.source.node.lineno + self.source.line_offset}"
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments of a call, one for each parameter. Raises TaichiSyntaxError where they do
+        not fit."""
+        given = [self.owner, *args] if self.owner is not None else list(args)
+        parameters = self.parameters
+        if len(given) == len(parameters) and not kwargs:
+            return given
+        if len(given) > len(parameters):
+            count = len(parameters) - (self.owner is not None)
+            raise TaichiSyntaxError(
+                f"Too many arguments: kernel '{self.name}' takes {count}, "
+                f"but got {len(args) + len(kwargs)}"
+            )
+        names = [p.name for p in parameters]
+        bound = dict(zip(names, given))
+        for name, value in kwargs.items():
+            if name not in names:
+                raise TaichiSyntaxError(f"Unexpected argument '{name}' for kernel '{self.name}'")
+            if name in bound:
+                raise TaichiSyntaxError(
+                    f"Multiple values for argument '{name}' of kernel '{self.name}'"
+                )
+            bound[name] = value
+        declared = inspect.signature(self.function).parameters
+        for p in parameters:
+            default = declared[p.name].default
+            if p.name not in bound and default is inspect.Parameter.empty:
+                raise TaichiSyntaxError(
+                    f"Parameter `{p.name} : {p.annotation}` missing in a call of kernel "
+                    f"'{self.name}'"
+                )
+            bound.setdefault(p.name, default)
+        return [bound[name] for name in names]
+
+
+def _return_type(declared: Any) -> Any:
+    arguments = getattr(declared, "__args__", None)
+    return (
+        tuple(arguments)
+        if arguments
+        else declared
+        if not isinstance(declared, list)
+        else tuple(declared)
+    )

@@ -1,0 +1,132 @@
+"""The variants of a kernel in one program, found by the arguments of a launch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from mlirad.dialect import context
+from mlirad.dialect.turn import in_turn
+from mlirad.frontend.python.builder import Builder
+from mlirad.frontend.python.kernel import build_kernel
+from mlirad.kernel.arguments import ConstantArgument, SameArgument
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.choice import frontend_argument, key_of
+from mlirad.lang.arguments.numbers import convert_scalar, matrix_entries, scalar_dtype
+from mlirad.lang.arguments.overlaps import same_arrays
+from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR
+from mlirad.lang.callers import program_frame
+from mlirad.lang.kernel_declaration import KernelDeclaration
+from mlirad.lang.watched import Read, watch
+from mlirad.runtime.kernel_ir import declare_trees
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+Prepared = tuple[Variant, list[Any], list[ArrayBuffer]]
+
+
+class KernelVariants:
+    """Compiled for each choice of argument types, and of values that are part of the code.
+
+    `note_change` is called where an attribute that is part of compiled code was assigned to. A
+    thread that came from the last program never puts a variant here.
+    """
+
+    def __init__(
+        self, declaration: KernelDeclaration, program: Program, note_change: Callable[[], None]
+    ) -> None:
+        self.declaration, self.program, self._notify = declaration, program, note_change
+        self._by_key: dict[Hashable, Variant] = {}
+        # attributes that are part of compiled code, by object and name
+        self._reads: dict[tuple[int, str], Read] = {}
+        self._changed: set[tuple[int, str]] = set()  # those that have other values now
+        self._told: set[tuple[int, str]] = set()  # those of which the user was told
+
+    def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Prepared:
+        """The variant for some arguments, and what a launch passes; see `Kernel.prepare`."""
+        given, config = self.declaration.bind(args, kwargs), self.program.config
+        parameters = self.declaration.parameters
+        key = tuple([key_of(p, v) for p, v in zip(parameters, given) if p.decides])
+        arrays = {
+            p.name: array_buffer(v, p.name, True)
+            for p, v in zip(parameters, given)
+            if p.kind == NDARRAY
+        }
+        same = same_arrays(arrays) if len(arrays) > 1 else {}
+        if same:
+            key = (*key, *same.items())
+        variant = self._by_key.get(key)
+        if variant is None or variant.codes.is_stale:
+            variant = self._find(key, given, same)
+        if self._changed:
+            self._warn_of_changes()
+        values: list[Any] = []
+        for p, v in zip(parameters, given):
+            if p.kind == SCALAR:
+                values.append(convert_scalar(v, scalar_dtype(p, config), p.name))
+            elif p.kind == MATRIX:
+                values += matrix_entries(v, p, scalar_dtype(p, config))
+            elif p.kind == NDARRAY and p.name not in same:
+                values.append(None)
+        return variant, values, [buffer for name, buffer in arrays.items() if name not in same]
+
+    @in_turn
+    def _find(self, key: Hashable, given: Sequence[Any], same: Mapping[str, str]) -> Variant:
+        found = self._by_key.get(key)
+        if found is None or found.codes.is_stale:
+            found = self._by_key[key] = self._build(given, same)
+        return found
+
+    def _build(self, given: Sequence[Any], same: Mapping[str, str]) -> Variant:
+        declaration, current = self.declaration, self.program
+        config = current.config
+        with context():
+            builder = Builder(config.default_fp, config.default_ip, config.debug)
+            arguments = [
+                (
+                    p.name,
+                    SameArgument(same[p.name])
+                    if p.name in same
+                    else frontend_argument(p, v, config),
+                )
+                for p, v in zip(declaration.parameters, given)
+            ]
+            kernel = build_kernel(
+                declaration.source,
+                declaration.function,
+                arguments,
+                declaration.return_type,
+                builder,
+                lambda: declare_trees(current, list(builder.arrays)),
+            )
+        current.variants += 1
+        self._watch([Read(*read) for read in builder.attributes])
+        constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
+        return Variant(kernel, current, constants)
+
+    def _watch(self, reads: list[Read]) -> None:
+        new = {(id(read.owner), read.name): read for read in reads}
+        watch([read for key, read in new.items() if key not in self._reads], self._note_change)
+        self._reads.update(new)
+
+    def _note_change(self, owner: int, name: str) -> None:
+        read = self._reads.get((owner, name))
+        if read is not None and read.differs():
+            self._changed.add((owner, name))
+            self._notify()
+
+    def _warn_of_changes(self) -> None:
+        """Warn, once for each, of attributes that were assigned since they became part of compiled
+        code."""
+        changed, self._changed = self._changed - self._told, set()
+        for key in changed:
+            read = self._reads[key]
+            if read.differs():
+                self._told.add(key)
+                warnings.warn(
+                    f"kernel '{self.declaration.name}' was compiled for {read}, and computes with "
+                    f"that, but it is {getattr(read.owner, read.name, None)!r} now: pass it as an "
+                    "argument, or keep it in a field",
+                    stacklevel=program_frame()[1],
+                )

@@ -1,0 +1,57 @@
+"""`ti.FieldsBuilder`: layout trees that can be destroyed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.layout.root import Root
+from mlirad.runtime.program import program
+
+
+class FieldsBuilder:
+    """A set of trees with a life of its own: fields are placed, then `finalize()` allocates
+    them."""
+
+    def __init__(self) -> None:
+        self._root = Root(program())
+        self._finalized = False
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._root, name)
+
+    @in_turn
+    def finalize(self, raise_warning: bool = True) -> Trees:
+        """Allocate the trees. Raises TaichiRuntimeError when called twice, or with nothing
+        placed."""
+        if self._finalized:
+            raise TaichiRuntimeError("FieldsBuilder finalized")
+        if not list(self._root.fields()):
+            raise TaichiRuntimeError("nothing is placed in this FieldsBuilder")
+        self._finalized = True
+        self._root.materialize()
+        return Trees(self._root)
+
+
+class Trees:
+    """What `FieldsBuilder.finalize()` gives back."""
+
+    def __init__(self, root: Root) -> None:
+        self._root: Root | None = root
+
+    @in_turn
+    def destroy(self) -> None:
+        """Free the memory; the fields cannot be used any more. Raises TaichiRuntimeError when
+        called twice."""
+        if self._root is None:
+            raise TaichiRuntimeError("SNode tree has been destroyed")
+        for field in self._root.fields():
+            for one in field.with_derivatives():
+                if one.memory is not None:
+                    one.memory = None
+                    one.destroyed = True
+                    self._root.program.forget(one.symbol)
+        self._root = None

@@ -1,0 +1,56 @@
+"""Fields as the leaves of layout trees, as Taichi's programs ask for them: `x.snode`."""
+
+from __future__ import annotations
+
+from mlirad.lang.autodiff_mode import SNodeGradType
+from mlirad.lang.layout.tree import Leaf, SNode
+from mlirad.runtime.derivative_kind import ADJOINT
+
+
+class PlacedField:
+    """A field as the leaf of a layout tree."""
+
+    def __init__(self, field: Leaf, block: SNode) -> None:
+        self.field, self.block = field, block
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        return self.block.shape
+
+    @property
+    def _name(self) -> str:
+        return self.field.symbol
+
+    @property
+    def ptr(self) -> PlacedField:
+        """This leaf, as programs that know Taichi's insides ask for it."""
+        return self
+
+    def get_snode_grad_type(self) -> SNodeGradType:
+        """Whether this is a field, its gradient or its dual."""
+        primal = self.field.primal
+        if primal is None:
+            return SNodeGradType.PRIMAL
+        is_adjoint = primal.existing(ADJOINT) is self.field
+        return SNodeGradType.ADJOINT if is_adjoint else SNodeGradType.DUAL
+
+    def has_adjoint_checkbit(self) -> bool:
+        """Whether `ti.ad.Tape(validation=True)` watches the elements of this field."""
+        return bool(self.field.program.config.debug) and self.field.has(ADJOINT)
+
+    def parent(self, n: int = 1) -> PlacedField | SNode | None:
+        """The block `n` levels up, or None above the root."""
+        return self if n == 0 else self.block.parent(n - 1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlacedField) and other.field is self.field
+
+    def __hash__(self) -> int:
+        return id(self.field)
+
+    def __str__(self) -> str:
+        blocks = " => ".join(
+            ["ti.root", *(f"dense {list(node.shape)}" for node in self.block.path())]
+        )
+        return f"{blocks} => place {list(self.shape)}"

@@ -1,0 +1,82 @@
+"""Roots of layout trees, which allocate them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect import snode
+from mlirad.lang.layout.tree import Leaf, SNode
+from mlirad.runtime.derivative_kind import DerivativeKind
+from mlirad.runtime.memory.field import allocate
+from mlirad.runtime.program import Program
+
+
+class Root(SNode):
+    """The top of a builder's trees. Every child is a tree of its own, allocated when it is first
+    needed."""
+
+    def __init__(self, program: Program) -> None:
+        super().__init__(program, None, (), ())
+        self.scheduled = False
+        self.done: set[int] = set()
+
+    def schedule(self) -> None:
+        """Have new trees allocated before the next access."""
+        if not self.scheduled:
+            self.scheduled = True
+            self.program.pending.append(self.materialize)
+
+    def materialize(self) -> None:
+        """Allocate the trees that are new, and gradients asked for and not placed, each beside its
+        primal's tree."""
+        self.scheduled = False
+        for child in list(self.children):
+            if id(child) not in self.done and self._allocate(child, lambda field: field):
+                self.done.add(id(child))
+        for kind in sorted({kind for field in self.fields() for kind in field.wanted}):
+            self._allocate_twins(kind)
+
+    def _allocate_twins(self, kind: DerivativeKind) -> None:
+        for child in list(self.children):
+            self._allocate(child, lambda field: field.missing(kind), kind)
+
+    def _allocate(
+        self,
+        tree: SNode | Leaf,
+        choose: Callable[[Leaf], Leaf | None],
+        kind: DerivativeKind | None = None,
+    ) -> bool:
+        """Allocate a tree with the chosen fields only; whether there are any."""
+        found = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
+        if not found:
+            return False
+        number = self.program.trees
+        self.program.trees += 1
+        members = set(found)
+
+        def member(field: Leaf) -> Leaf | None:
+            one = field if kind is None else field.existing(kind)
+            return one if one in members else None
+
+        def declare() -> None:
+            snode.root(f"S{number}", _declared(tree, member))
+
+        dtypes = {field.symbol: field.dtype.numpy for field in found}
+        memory = allocate(declare, dtypes, self.program.executor.memory)
+        for field in found:
+            field.attach(memory[field.symbol], declare)
+        return True
+
+
+def _leaves(node: SNode | Leaf) -> Iterator[Leaf]:
+    return node.fields() if isinstance(node, SNode) else iter((node,))
+
+
+def _declared(node: SNode | Leaf, choose: Callable[[Leaf], Leaf | None]) -> list[ir.Operation]:
+    """A tree as one op, with the chosen fields only; none where it has none of them."""
+    if not isinstance(node, SNode):
+        field = choose(node)
+        return [] if field is None else [field.declaration()]
+    inner = [op for child in node.children for op in _declared(child, choose)]
+    return [snode.dense(node.axes, node.extents, inner)] if inner else []

@@ -1,0 +1,218 @@
+"""Layout trees as a user builds them: `ti.root.dense(ti.ij, (n, m)).place(x, y)`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Self
+
+from mlirad.bindings import ir
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.lang.layout.axes import Axes, Shape, sizes_of
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.program import Program
+from mlirad.types import DataType
+
+Offset = int | Sequence[int] | None  # of indices, as users give it
+
+
+class SNode:
+    """A block of a layout tree: the root, or cells over some axes."""
+
+    def __init__(
+        self,
+        program: Program,
+        parent: SNode | None,
+        axes_: tuple[int, ...],
+        extents: tuple[int, ...],
+    ) -> None:
+        self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
+        self.children: list[SNode | Leaf] = []
+
+    @in_turn
+    def dense(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
+        """A dense block over some axes. `dimensions` is one extent for all of them, or one for
+        each."""
+        numbers = (
+            axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
+        )
+        sizes = sizes_of(dimensions)
+        if len(sizes) == 1:
+            sizes = sizes * len(numbers)
+        if len(sizes) != len(numbers):
+            raise TaichiRuntimeError(f"{len(sizes)} dimensions for {len(numbers)} axes")
+        child = SNode(self.program, self, numbers, sizes)
+        self.children.append(child)
+        self.root.schedule()
+        return child
+
+    def pointer(self, *_: object) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (pointer) are not supported yet")
+
+    def bitmasked(self, *_: object) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (bitmasked) are not supported yet")
+
+    def dynamic(self, *_: object) -> SNode:
+        raise TaichiRuntimeError("sparse layouts (dynamic) are not supported yet")
+
+    @in_turn
+    def place(self, *fields: Leaf | Sequence[Leaf], offset: Offset = None) -> SNode:
+        """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
+        for field in [one for given in fields for one in _listed(given)]:
+            field.put_into(self, offset)
+            self.children.append(field)
+        self.root.schedule()
+        return self
+
+    def lazy_grad(self) -> None:
+        """Give every float field below that has none a gradient, laid out as the field is."""
+        for field in self.fields():
+            field.want(ADJOINT)
+
+    def lazy_dual(self) -> None:
+        """Give every float field below that has none a dual, laid out as the field is."""
+        for field in self.fields():
+            field.want(tangent(0))
+
+    def fields(self) -> Iterator[Leaf]:
+        """The fields placed below."""
+        for child in self.children:
+            if isinstance(child, SNode):
+                yield from child.fields()
+            else:
+                yield child
+
+    def parent(self, n: int = 1) -> SNode | None:
+        """The block `n` levels up, or None above the root."""
+        node: SNode = self
+        for _ in range(n):
+            if node.parent_node is None:
+                return None
+            node = node.parent_node
+        return node
+
+    def path(self) -> list[SNode]:
+        """The blocks from below the root to this one."""
+        above = [] if self.parent_node is None else self.parent_node.path()
+        return above + ([] if self.parent_node is None else [self])
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis, down to this block."""
+        sizes: dict[int, int] = {}
+        for node in self.path():
+            for axis, extent in zip(node.axes, node.extents):
+                sizes[axis] = sizes.get(axis, 1) * extent
+        return tuple(sizes[axis] for axis in sorted(sizes))
+
+    @property
+    def root(self) -> SNode:
+        """The block above all others."""
+        return self if self.parent_node is None else self.parent_node.root
+
+    def schedule(self) -> None:
+        """Have what is new below allocated before the next access: of a root."""
+
+
+class Leaf(ABC):
+    """A field, as the cells of a block hold it, with the derivatives that were asked for."""
+
+    symbol: str
+    program: Program
+    dtype: DataType
+    element_shape: tuple[int, ...]
+    primal: Self | None  # of which this is a derivative
+
+    def __init__(self) -> None:
+        self.placed_in: SNode | None = None
+        self.offset: tuple[int, ...] = ()
+        self.memory: FieldMemory | None = None
+        self.destroyed = False
+        self.wanted: set[DerivativeKind] = set()
+        self.derived: dict[DerivativeKind, Self] = {}
+
+    @abstractmethod
+    def put_into(self, node: SNode, offset: Offset) -> None:
+        """Note the block that holds this. Raises TaichiRuntimeError when it already has one."""
+
+    @abstractmethod
+    def want(self, kind: DerivativeKind) -> None:
+        """Ask for a derivative, which is placed where the field is."""
+
+    @abstractmethod
+    def attach(self, memory: FieldMemory, declare: Callable[[], object]) -> None:
+        """Take the memory that was allocated for this; `declare` makes its tree at the insertion
+        point."""
+
+    @abstractmethod
+    def declaration(self) -> ir.Operation:
+        """The `snode.place` of this."""
+
+    @abstractmethod
+    def _derive(self, kind: DerivativeKind) -> Self:
+        """A new field for a derivative."""
+
+    # Derivatives.
+
+    @property
+    def is_dual(self) -> bool:
+        """Whether the elements are tangents."""
+        return self.primal is not None and self.primal.existing(ADJOINT) is not self
+
+    def derivative(self, kind: DerivativeKind) -> Self:
+        """The field of a derivative, placed or not."""
+        if kind.is_adjoint and kind.is_tangent:
+            return self.derivative(ADJOINT).derivative(kind.alone)
+        found = self.derived.get(kind)
+        return found if found is not None else self._derive(kind)
+
+    def existing(self, kind: DerivativeKind) -> Self | None:
+        """The derivative, where it was ever spoken of."""
+        if kind.is_adjoint and kind.is_tangent:
+            adjoint = self.derived.get(ADJOINT)
+            return None if adjoint is None else adjoint.existing(kind.alone)
+        return self.derived.get(kind)
+
+    def has(self, kind: DerivativeKind) -> bool:
+        """Whether a derivative is placed or asked for."""
+        found = self.derived.get(kind)
+        return kind in self.wanted or (found is not None and found.placed_in is not None)
+
+    def missing(self, kind: DerivativeKind) -> Self | None:
+        """The derivative that was asked for and has no memory yet."""
+        if kind not in self.wanted:
+            return None
+        other = self.derivative(kind)
+        is_new = other.memory is None and other.placed_in is None and not other.destroyed
+        return other if is_new else None
+
+    def tangents(self) -> list[Self]:
+        """The duals that have memory, the first to the last."""
+        found: list[Self] = []
+        while (one := self.derived.get(tangent(len(found)))) is not None and one.memory is not None:
+            found.append(one)
+        return found
+
+    def with_derivatives(self) -> Iterator[Self]:
+        """This and every derivative that was spoken of."""
+        yield self
+        for one in self.derived.values():
+            yield from one.with_derivatives()
+
+
+def offset_in(node: SNode, offset: int | Sequence[int]) -> tuple[int, ...]:
+    """An offset of indices, an integer for each axis of a block. Raises TaichiCompilationError for
+    another number of them."""
+    shape, start = node.shape, (offset,) if isinstance(offset, int) else tuple(offset)
+    if len(start) != len(shape):
+        raise TaichiCompilationError(
+            "The dimensionality of shape and offset must be the same "
+            f"({len(shape)} != {len(start)})"
+        )
+    return start
+
+
+def _listed(given: Leaf | Sequence[Leaf]) -> Sequence[Leaf]:
+    return given if isinstance(given, Sequence) else [given]
