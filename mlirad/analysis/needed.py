@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.dialect.field import is_access, is_atomic, is_load, is_store, is_write
+from mlirad.dialect.field import is_access, is_load, is_write, replaces
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
@@ -85,7 +85,7 @@ class Needed:
         if is_access(node):
             for index in node.indices:
                 self._need(index, here, node)
-            if is_atomic(node) and not _is_add(node):  # a constant, too, may replace what was there
+            if is_write(node) and not (replaces(node.op) or _is_add(node)):
                 self._need(node.operands[0], here, node)
         elif is_branch(node):
             self._need(node.operands[0], here, node)
@@ -243,6 +243,6 @@ def _is_add(node: Node) -> bool:
 
 
 def _is_only_written(node: Node) -> bool:
-    return is_store(node) or (
-        is_atomic(node) and _is_add(node) and not has_uses(node.op.results[0])
+    return is_write(node) and (
+        (replaces(node.op) or _is_add(node)) and not any(map(has_uses, node.op.results))
     )

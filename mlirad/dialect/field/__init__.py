@@ -30,6 +30,7 @@ from mlirad.dialect.field.memory import (
     is_write,
     load,
     makes_array,
+    replaces,
     split_access,
     store,
 )

@@ -161,6 +161,11 @@ def is_atomic(op: Named) -> bool:
     return op.name == _ATOMIC
 
 
+def replaces(op: ir.Operation) -> bool:
+    """Whether an op leaves a value in an element that does not depend on what was there."""
+    return is_store(op)
+
+
 def is_write(op: Named) -> bool:
     """Whether an op changes an element."""
     return op.name in _WRITES

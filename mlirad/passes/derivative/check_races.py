@@ -19,7 +19,7 @@ from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, is_load, is_store
+from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces
 from mlirad.errors import TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
@@ -69,7 +69,7 @@ class _Check:
         if is_load(node):
             return node.results[0] in self.activity.active
         return (
-            is_store(node)
+            replaces(node.op)
             and self.activity.is_differentiable(node)
             and any(w.operands[0] in self.activity.varied for w in (node, write))
         )
@@ -93,6 +93,10 @@ def _shown(iteration: Iteration) -> str:
     return str(iteration[0]) if len(iteration) == 1 else str(iteration)
 
 
+def _how(write: Node) -> str:
+    return "written here without an atomic" if is_store(write) else "replaced here"
+
+
 def _refuse(
     node: Node, write: Node, is_certain: bool, found: tuple[Iteration, Iteration] | None = None
 ) -> NoReturn:
@@ -100,8 +104,7 @@ def _refuse(
     reason = (
         f"is read here and {may}written by another iteration of the same parallel loop"
         if is_load(node)
-        else f"is written here without an atomic, and {may}by another iteration of the same "
-        f"parallel loop as well"
+        else f"is {_how(node)}, and {may}by another iteration of the same parallel loop as well"
     )
     example = "" if found is None else f" (iterations {_shown(found[0])} and {_shown(found[1])})"
     message = (
