@@ -12,7 +12,7 @@ from mlirad.analysis.rules.table import RULES
 from mlirad.analysis.rules.terms import Values, convert_float, emit, guarded
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
-from mlirad.dialect.field import AtomicOp, array_type, is_write
+from mlirad.dialect.field import AtomicOp, array_type, is_write, replaces
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
@@ -148,6 +148,8 @@ class Reverse:
                 self._add(adj, node.operands[0], claimed)
         elif kind in ("min", "max", "mul"):
             self._combine(node, env, adj, kind, element)
+        elif replaces(node.op):
+            self._store(node, env, adj)
         else:
             raise TaichiCompilationError(
                 f"atomic_{kind} on a field with a gradient cannot be differentiated",

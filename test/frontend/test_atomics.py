@@ -29,13 +29,13 @@ ATOMICS = {
 BITS = {"and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b}
 
 
-@pytest.mark.parametrize("kind", [*ATOMICS, *BITS])
+@pytest.mark.parametrize("kind", [*ATOMICS, *BITS, "exchange"])
 @pytest.mark.parametrize("dtype", [ti.i32, ti.i64, ti.u32, ti.f32, ti.f64], ids=str)
 def test_atomics_give_the_value_before(kind: str, dtype: Any) -> None:
     if kind in BITS and dtype.is_float:
         return
     update = getattr(ti, f"atomic_{kind}")
-    combine = {**ATOMICS, **BITS}[kind]
+    combine = {**ATOMICS, **BITS, "exchange": lambda before, value: value}[kind]
     x = ti.field(dtype, shape=())
 
     @ti.kernel
@@ -100,6 +100,22 @@ def test_atomics_from_many_iterations(kind: str) -> None:
             parts[v % 7] = functions[kind](parts[v % 7], v)
     assert total[None] == expected
     np.testing.assert_array_equal(cells.to_numpy(), parts)
+
+
+@pytest.mark.parametrize("dtype", [ti.i32, ti.u8, ti.f32, ti.f64], ids=str)
+def test_nothing_is_lost_in_exchanges(dtype: Any) -> None:
+    n = 20_000
+    found, place = ti.field(ti.i32, shape=100), ti.field(dtype, shape=())
+
+    @ti.kernel
+    def run():
+        for i in range(n):
+            found[ti.cast(ti.atomic_exchange(place[None], i % 99 + 1), ti.i32)] += 1
+        found[ti.cast(place[None], ti.i32)] += 1
+
+    run()
+    values = np.arange(n) % 99 + 1
+    np.testing.assert_array_equal(found.to_numpy(), np.bincount([0, *values], minlength=100))
 
 
 def test_float_sums_keep_their_digits() -> None:

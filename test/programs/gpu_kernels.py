@@ -185,6 +185,19 @@ def kinds(dtype: Any, *updates: Any) -> Make:
     return make
 
 
+def exchanges() -> tuple[Any, tuple[Any, ...]]:
+    x, y = ti.field(ti.f32, 100, needs_grad=True), ti.field(ti.f32, 100, needs_grad=True)
+    head, following = ti.field(ti.i32, 8), ti.field(ti.i32, 100)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            following[i] = ti.atomic_exchange(head[i % 8], i)
+            y[i] += ti.atomic_exchange(x[i], ti.sin(y[i]))
+
+    return run, ()
+
+
 def returned() -> tuple[Any, tuple[Any, ...]]:
     x = ti.field(ti.f32, 100)
 
@@ -284,7 +297,7 @@ def printing() -> tuple[Any, tuple[Any, ...]]:
     return run, ()
 
 
-UPDATES = (ti.atomic_add, ti.atomic_min, ti.atomic_max, ti.atomic_mul)
+UPDATES = (ti.atomic_add, ti.atomic_min, ti.atomic_max, ti.atomic_mul, ti.atomic_exchange)
 KERNELS: dict[str, Make] = {
     "saxpy": saxpy,
     "stencil": stencil,
@@ -303,6 +316,7 @@ KERNELS: dict[str, Make] = {
         f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or)
         for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)
     },
+    "exchanges": exchanges,
     "returned": returned,
     "bounds-in-memory": bounds_in_memory,
     "serial": serial,
@@ -319,6 +333,7 @@ REVERSED = (
     "vectors",
     "functions-f32",
     "functions-f64",
+    "exchanges",
     "sweeps",
     "halving",
 )

@@ -163,7 +163,7 @@ def is_atomic(op: Named) -> bool:
 
 def replaces(op: ir.Operation) -> bool:
     """Whether an op leaves a value in an element that does not depend on what was there."""
-    return is_store(op)
+    return is_store(op) or (is_atomic(op) and AtomicOp(op).kind.value == "exchange")
 
 
 def is_write(op: Named) -> bool:

@@ -21,6 +21,7 @@ from mlirad.frontend.python.variables import Combine
 __all__ = [
     "atomic_add",
     "atomic_and",
+    "atomic_exchange",
     "atomic_max",
     "atomic_min",
     "atomic_mul",
@@ -160,6 +161,7 @@ atomic_max = _atomic("max", fn.max)
 atomic_and = _atomic("and", operator.and_)
 atomic_or = _atomic("or", operator.or_)
 atomic_xor = _atomic("xor", operator.xor)
+atomic_exchange = _atomic("exchange", lambda before, value: value)
 
 
 @special()

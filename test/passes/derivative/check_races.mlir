@@ -32,6 +32,18 @@ func.func @own_elements_sums_and_serial_loops(%n: index) {
   return
 }
 
+// CHECK-LABEL: func.func @exchanges_of_own_elements(
+func.func @exchanges_of_own_elements(%n: index, %v: f32) {
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %o = "field.atomic"(%v, %y, %i) {kind = "exchange"} : (f32, !field.array<f32, [16]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @further_apart_than_the_loop_is_long(
 func.func @further_apart_than_the_loop_is_long() {
   %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
@@ -175,6 +187,31 @@ func.func @may_feed_one_another(%n: index, %test: i1) {
       %j = arith.addi %i, %c1 : index
       "field.store"(%v, %x, %j) : (f32, !field.array<f32, [16]>, index) -> ()
     }
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+func.func @one_element_is_exchanged(%n: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    // expected-error @+1 {{'y' is replaced here, and by another iteration of the same parallel loop as well}}
+    %o = "field.atomic"(%v, %y, %c0) {kind = "exchange"} : (f32, !field.array<f32, [16]>, index) -> f32
     scf.reduce
   }
   return

@@ -40,6 +40,21 @@ func.func @sum_keeps_its_adjoint(%i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @exchange_passes_its_adjoint_on
+// CHECK: %[[OLD:.*]] = "field.load"(%[[DX:.*]], %arg0)
+// CHECK: %[[NEW:.*]] = "field.load"(%[[DY:.*]], %arg0)
+// CHECK-NEXT: "field.store"(%{{.*}}, %[[DY]], %arg0)
+// CHECK-NEXT: "field.atomic"(%[[OLD]], %[[DY]], %arg0) {kind = "add"}
+// CHECK-NEXT: "field.atomic"(%[[NEW]], %[[DX]], %arg0) {kind = "add"}
+func.func @exchange_passes_its_adjoint_on(%i: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+  %o = "field.atomic"(%v, %y, %i) {kind = "exchange"} : (f32, !field.array<f32, [16]>, index) -> f32
+  "field.store"(%o, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
 // CHECK-LABEL: func.func @branch
 // CHECK: scf.if %arg1
 // CHECK: %[[D:.*]] = "field.load"
