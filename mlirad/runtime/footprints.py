@@ -10,7 +10,7 @@ from typing import Any
 from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
 from mlirad.analysis.linear import evaluated
 from mlirad.bindings import ir
-from mlirad.ir.location import source_location
+from mlirad.ir.location import read_place
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
 
@@ -63,8 +63,7 @@ class Footprints:
     needed: tuple[Footprint, ...]
     active: tuple[Footprint, ...]  # reads of array arguments through which derivatives pass
     written: tuple[Footprint, ...]
-    redone: frozenset[str | int]  # arrays that the reverse wants as they were before the launch
-    verdicts: tuple[str, ...]
+    redone: Mapping[str | int, str]  # arrays that the reverse wants as before the launch, and why
     flows: Flows  # between arrays, and to results
 
 
@@ -160,27 +159,23 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
     ):
         entry = ir.DictAttr(note)
         array = _array(entry["array"])
-        place = _place(ir.StringAttr(entry["place"]).value)
+        place = _place(entry["place"])
         one = Footprint(array, place, read_box(entry["box"]))
         found[ir.StringAttr(entry["access"]).value].append(one)
-    redone: set[str | int] = set()
-    verdicts: list[str] = []
+    redone: dict[str | int, str] = {}
     for op in module.body.operations:
         if (
             "grad.redone" in op.attributes
             and ir.StringAttr(op.attributes["sym_name"]).value == name
         ):
-            for item in ir.ArrayAttr(op.attributes["grad.redone"]):
-                redone.add(_array(item))
-            verdicts = [
-                ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes["grad.verdicts"])
-            ]
+            arrays = map(_array, ir.ArrayAttr(op.attributes["grad.redone"]))
+            verdicts = map(ir.StringAttr, ir.ArrayAttr(op.attributes["grad.verdicts"]))
+            redone = {array: verdict.value for array, verdict in zip(arrays, verdicts)}
     return Footprints(
         _merged(found["needed"]),
         _merged(found["active"]),
         _merged(found["written"]),
-        frozenset(redone),
-        tuple(verdicts),
+        redone,
         read_flows(module),
     )
 
@@ -189,10 +184,9 @@ def read_flows(module: ir.Module) -> Flows:
     """The flows noted by `mark-flows`."""
     attributes, flows = module.operation.attributes, []
     for item in ir.ArrayAttr(attributes["field.flows"]) if "field.flows" in attributes else []:
-        target, place, *sources = ir.ArrayAttr(item)
-        flows.append(
-            Flow(_array(target), _place(ir.StringAttr(place).value), tuple(map(_array, sources)))
-        )
+        entry = ir.DictAttr(item)
+        sources = tuple(map(_array, ir.ArrayAttr(entry["sources"])))
+        flows.append(Flow(_array(entry["target"]), _place(entry["place"]), sources))
     if "field.results" not in attributes:
         return Flows(tuple(flows), ())
     results = ir.ArrayAttr(attributes["field.results"])
@@ -206,8 +200,8 @@ def _array(attribute: ir.Attribute) -> str | int:
     return ir.IntegerAttr(attribute).value
 
 
-def _place(text: str) -> str:
-    place = source_location(text)
+def _place(attribute: ir.Attribute) -> str:
+    place = read_place(attribute)
     return "" if place is None else str(place)
 
 

@@ -10,6 +10,7 @@ from mlirad.dialect import context
 from mlirad.dialect.snode import roots
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.ir.message import Message, read_message
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of
@@ -164,11 +165,11 @@ class KernelIR:
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
 
 
-def _messages(module: ir.Module) -> list[str]:
+def _messages(module: ir.Module) -> list[Message]:
     attributes = module.operation.attributes
     if "field.messages" not in attributes:
         return []
-    return [ir.StringAttr(text).value for text in ir.ArrayAttr(attributes["field.messages"])]
+    return [read_message(one) for one in ir.ArrayAttr(attributes["field.messages"])]
 
 
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:

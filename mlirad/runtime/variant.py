@@ -114,7 +114,7 @@ class Variant:
         footprints = self.notes.footprints()
         if footprints.redone:
             raise TaichiRuntimeError(
-                f"{self.kernel.name}.grad(): {'; '.join(footprints.verdicts)}: "
+                f"{self.kernel.name}.grad(): {'; '.join(footprints.redone.values())}: "
                 "use ti.ad.Tape, which keeps the values"
             )
         derivative = self.codes.derivative(REVERSE)

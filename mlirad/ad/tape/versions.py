@@ -141,7 +141,7 @@ class Versions:
         saved = []
         for key, (footprint, reader, elements, region) in written.items():
             redone = footprint.array in footprints.redone
-            why = next((v for v in footprints.verdicts if str(key) in v), "") if redone else ""
+            why = footprints.redone.get(key, "") if isinstance(key, str) else ""
             self._allow(key, reader, footprint.place, why)
             box = hull(region.boxes)
             saved.append(self._version(elements, box, key, reader, footprint.place, redone))

@@ -1,5 +1,4 @@
-"""Note in `field.flows` which arrays get floats made of others: the array, its place in the source,
-and the others.
+"""Note in `field.flows` which arrays (`target`) get floats made of others (`sources`), and where.
 
 `field.results` holds the arrays of whose floats the results of the function are made.
 """
@@ -10,6 +9,7 @@ from mlirad.analysis.array_flows import ArrayFlows
 from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
+from mlirad.ir.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import Array, functions
 
@@ -30,12 +30,12 @@ def mark_flows(module: ir.Operation) -> None:
 
 def _flows(found: ArrayFlows) -> list[ir.Attribute]:
     return [
-        ir.ArrayAttr.get(
-            [
-                named_array(target),
-                ir.StringAttr.get(str(found.writer[target].op.location)),
-                *_names(sources),
-            ]
+        ir.DictAttr.get(
+            {
+                "target": named_array(target),
+                "place": place_attribute(source_location(found.writer[target].op.location)),
+                "sources": ir.ArrayAttr.get(_names(sources)),
+            }
         )
         for target, sources in found.into.items()
         if sources and is_named(target)

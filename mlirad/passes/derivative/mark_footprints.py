@@ -15,6 +15,7 @@ from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import functions
 
@@ -76,6 +77,6 @@ def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
             "array": named_array(node.array),
             "access": ir.StringAttr.get(kind),
             "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
-            "place": ir.StringAttr.get(str(node.op.location)),
+            "place": place_attribute(source_location(node.op.location)),
         }
     )

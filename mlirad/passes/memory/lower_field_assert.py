@@ -5,6 +5,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import AssertOp, array_type, spelled
 from mlirad.ir import build as b
+from mlirad.ir.location import source_location
+from mlirad.ir.message import Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
@@ -16,7 +18,7 @@ _CLAIM = (
 
 
 def lower_field_assert(module: ir.Operation) -> None:
-    """Record failures; the texts are left in the module's `field.messages`."""
+    """Record failures; what to say of them is left in the module's `field.messages`."""
     found = [op for op in operations(module) if AssertOp.holds(op)]
     if not found:
         return
@@ -27,10 +29,8 @@ def lower_field_assert(module: ir.Operation) -> None:
     for number, op in enumerate(found):
         with before(op):
             _record(op, number + 1)
-        place = str(op.location)
-        messages.append(
-            ir.StringAttr.get(f"{place}\n{ir.StringAttr(op.attributes['message']).value}")
-        )
+        text = ir.StringAttr(op.attributes["message"]).value
+        messages.append(Message(text, source_location(op.location)).attribute)
         op.erase()
     erase_unused_words(module)
     module.attributes["field.messages"] = ir.ArrayAttr.get(messages)

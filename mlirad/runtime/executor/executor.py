@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.ir.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
@@ -61,7 +62,7 @@ class Lowered:
     name: str
     signature: Signature
     results: Sequence[DataType] = ()
-    messages: Sequence[str] = ()  # of assertions and checks
+    messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
 
     @property
@@ -88,7 +89,7 @@ class Executor(ABC):
 class Code(ABC):
     """Compiled code of one kernel, which any number of threads may launch."""
 
-    messages: Sequence[str]
+    messages: Sequence[Message]
 
     @abstractmethod
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:

@@ -1,6 +1,6 @@
 // RUN: mlirad-opt %s --mark-flows | filecheck %s
 // RUN: mlirad-opt %s --mark-flows --mark-flows | filecheck %s
-// CHECK: field.flows = {{\[\[@y, ".*", 0, @x\]\]}}
+// CHECK: field.flows = {{\[}}{place = {{.*}}, sources = [0, @x], target = @y}]
 
 "snode.root"() ({
   "snode.dense"() ({

@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --lower-field-assert | filecheck %s
 // RUN: mlirad-opt %s --lower-field-assert --lower-field-assert | filecheck %s
 
-// CHECK: field.messages = ["loc(\22{{.*}}lower_field_assert.mlir\22:21:3)\0Aindex {} is negative"]
+// CHECK: field.messages = [{place = {column = 3 : i64, file = "{{.*}}lower_field_assert.mlir", line = 21 : i64}, text = "index {} is negative"}]
 // CHECK: element = i64, field.errors, sym_name = "$errors"
 
 // CHECK-LABEL: func.func @first_failure_is_recorded
