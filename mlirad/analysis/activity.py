@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, array_of, is_atomic, is_load, is_read, is_store, is_write
@@ -13,7 +11,6 @@ from mlirad.dialect.snode import duals_of, places
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import source_location
-from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.ir.walk import Array, array_root
 
 
@@ -131,7 +128,7 @@ class Activity:
             return stack_of(node) in self.varied_locals and self._mark(self.varied, node.results)
         if node.blocks:
             changed = False
-            for source, targets in flows(node):
+            for source, targets in node.flow.edges:
                 if source in self.varied:
                     changed |= self._mark(self.varied, targets)
             return changed
@@ -187,7 +184,7 @@ class Activity:
             )
         if node.blocks:
             changed = False
-            for source, targets in flows(node):
+            for source, targets in node.flow.edges:
                 if any(target in self.useful for target in targets):
                     changed |= self._mark(self.useful, [source])
             return changed
@@ -207,7 +204,7 @@ def stack_of(node: Node) -> tuple[str, int]:
     return "stack", node.operands[1 if PushOp.holds(node) else 0]
 
 
-def _include(group: set[Any], item: Any) -> bool:
+def _include(group: set[Array], item: Array) -> bool:
     if item in group:
         return False
     group.add(item)
@@ -218,38 +215,3 @@ def is_stopped(node: Node) -> bool:
     """Whether the value of an access carries no derivative by the program's wish
     (`ti.stop_grad`)."""
     return "grad.stop" in node.op.attributes
-
-
-def flows(node: Node) -> list[tuple[int, list[int]]]:
-    """How values pass through a structured op: each source with the values it may become."""
-    if is_branch(node):
-        return [
-            (v, [result])
-            for block in node.blocks
-            for v, result in zip(block.terminator.operands, node.results)
-        ]
-    if is_for(node):
-        arguments = node.blocks[0].arguments[1:]
-        pairs = list(zip(arguments, node.results))
-        initial = [(v, list(p)) for v, p in zip(node.operands[3:], pairs)]
-        last = [
-            (argument, [result]) for argument, result in pairs
-        ]  # a result is the argument of the iteration not run
-        return (
-            initial
-            + last
-            + [(v, list(p)) for v, p in zip(node.blocks[0].terminator.operands, pairs)]
-        )
-    if is_while(node):
-        before, after = node.blocks
-        initial = [(v, [a]) for v, a in zip(node.operands, before.arguments)]
-        passed = [
-            (v, [a, result])
-            for v, a, result in zip(before.terminator.operands[1:], after.arguments, node.results)
-        ]
-        return (
-            initial
-            + passed
-            + [(v, [a]) for v, a in zip(after.terminator.operands, before.arguments)]
-        )
-    return []

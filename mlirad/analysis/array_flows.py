@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mlirad.analysis.activity import flows, is_stopped
+from mlirad.analysis.activity import is_stopped
 from mlirad.analysis.rules.table import RULES
 from mlirad.dialect.field import is_read, is_write
 from mlirad.dialect.grad import CustomOp
@@ -55,7 +55,7 @@ class ArrayFlows:
                 or changed
             )
         if node.blocks:
-            for source, targets in flows(node):
+            for source, targets in node.flow.edges:
                 changed |= self._add(targets, self._of(source))
             return changed
         if CustomOp.holds(node) or any(term is not None for term in RULES.get(node.name, ())):

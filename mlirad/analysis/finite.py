@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from mlirad.analysis.activity import flows
 from mlirad.analysis.intervals import Intervals
 from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
@@ -69,7 +68,7 @@ class Finiteness:
             for inner in node.blocks:
                 changed |= self._spread(inner, is_seed, found)
             reached = (
-                [v for source, targets in flows(node) if source in found for v in targets]
+                [v for source, targets in node.flow.edges if source in found for v in targets]
                 if node.blocks
                 else node.results
                 if is_seed(node) or any(v in found for v in node.operands)
@@ -88,7 +87,7 @@ class Finiteness:
             size = len(found)
             for node in reversed(nodes):
                 sources = (
-                    [source for source, targets in flows(node) if not found.isdisjoint(targets)]
+                    [source for source, targets in node.flow.edges if not found.isdisjoint(targets)]
                     if node.blocks
                     else node.operands
                     if not found.isdisjoint(node.results)

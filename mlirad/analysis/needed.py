@@ -15,7 +15,7 @@ from mlirad.dialect.field import is_access, is_load, is_write, replaces
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_branch, is_for, is_parallel, is_while
+from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
@@ -87,13 +87,8 @@ class Needed:
                 self._need(index, here, node)
             if is_write(node) and not (replaces(node.op) or _is_add(node)):
                 self._need(node.operands[0], here, node)
-        elif is_branch(node):
-            self._need(node.operands[0], here, node)
-        elif is_for(node) or is_parallel(node):
-            for bound in self._bounds(node):
-                self._need(bound, here, node)
-        elif is_while(node):
-            self._need(node.blocks[0].terminator.operands[0], here, node)
+        elif node.blocks:
+            self._need_control(node, here, node)
         elif node.name in RULES:
             for position, operand in enumerate(node.operands):
                 if operand in self.activity.varied and RULES[node.name][position] is not None:
@@ -105,10 +100,6 @@ class Needed:
         elif CustomOp.holds(node):
             for value in vjp_reads(node, self.activity.varied):
                 self._need(value, here, node)
-
-    @staticmethod
-    def _bounds(node: Node) -> list[int]:
-        return node.operands[:3] if is_for(node) else node.operands
 
     def _redo(self) -> None:
         """Need what the writes that are done again need, in every way their blocks run."""
@@ -143,13 +134,8 @@ class Needed:
         return count
 
     def _need_to_run(self, node: Node, level: int) -> None:
-        if is_while(node):
-            self._need_condition(node, level, node)
-        elif is_branch(node):
-            self._need(node.operands[0], level, node)
-        else:
-            for operand in self._bounds(node) if is_for(node) else node.operands:
-                self._need(operand, level, node)
+        for operand in node.flow.control if node.blocks else node.operands:
+            self._need(operand, level, node)
 
     def _close(self) -> None:
         while self._pending:
@@ -162,56 +148,40 @@ class Needed:
 
     def _close_result(self, node: Node, value: int, level: int) -> None:
         reason = self.reasons.get(value)
-        position = node.results.index(value)
-        if is_branch(node):
-            self._need(node.operands[0], level, reason)
-            for block in node.blocks:
-                self._need(block.terminator.operands[position], level, reason)
-        elif is_for(node):
-            self._need_carried(node, position, level, reason)
-        elif is_while(node):
-            self._need_condition(node, level, reason)
-            self._need(node.blocks[0].terminator.operands[1 + position], level, reason)
-        else:
-            for operand in node.operands:
-                self._need(operand, level, reason)
-            if is_load(node) and node.array in self.activity.cells:
-                self._replay(node)
+        if node.blocks:
+            self._need_control(node, level, reason)
+            self._need_sources(node, value, level, reason)
+            return
+        for operand in node.operands:
+            self._need(operand, level, reason)
+        if is_load(node) and node.array in self.activity.cells:
+            self._replay(node)
 
     def _close_argument(self, block: BlockNode, value: int, level: int) -> None:
+        """Needs of what a loop carries: its history where the loop runs reversed, and what running
+        it forward takes."""
         node = block.owner
-        if node is None or is_parallel(node) or (is_for(node) and value == block.arguments[0]):
+        if node is None or value not in node.flow.sources:
             return
         reason = self.reasons.get(value)
-        position = block.arguments.index(value)
         is_reversed = level == block.depth + 1
         forward = level - 1 if is_reversed else level
-        if is_for(node):
-            if is_reversed:
-                self.saved.add(value)
-            self._need_carried(node, position - 1, forward, reason)
-            self._need(value, forward, reason)
-            return
-        before, after = node.blocks
-        if block is after:
-            self._need(before.terminator.operands[1 + position], level, reason)
-            self._need_condition(node, forward, reason)
+        self._need_control(node, forward, reason)
+        if value not in node.flow.arguments:
+            self._need_sources(node, value, level, reason)
             return
         if is_reversed:
             self.saved.add(value)
         self._need(value, forward, reason)
-        self._need(node.operands[position], forward, reason)
-        self._need(after.terminator.operands[position], forward, reason)
-        self._need_condition(node, forward, reason)
+        self._need_sources(node, value, forward, reason)
 
-    def _need_carried(self, node: Node, position: int, level: int, reason: Node | None) -> None:
-        for bound in node.operands[:3]:
-            self._need(bound, level, reason)
-        self._need(node.operands[3 + position], level, reason)
-        self._need(node.blocks[0].terminator.operands[position], level, reason)
+    def _need_control(self, node: Node, level: int, reason: Node | None) -> None:
+        for value in node.flow.control:
+            self._need(value, level, reason)
 
-    def _need_condition(self, node: Node, level: int, reason: Node | None) -> None:
-        self._need(node.blocks[0].terminator.operands[0], level, reason)
+    def _need_sources(self, node: Node, value: int, level: int, reason: Node | None) -> None:
+        for source in node.flow.sources[value]:
+            self._need(source, level, reason)
 
     def _replay(self, load: Node) -> None:
         """Everything written to a local cell is done again, in order, before the reverse sweep."""
@@ -222,13 +192,7 @@ class Needed:
                     self._need(operand, 1, load)
                 for owner in reversed(node.owners):
                     self.replayed.add(owner)
-                    if is_while(owner):
-                        self._need_condition(owner, 1, load)
-                    elif is_branch(owner):
-                        self._need(owner.operands[0], 1, load)
-                    else:
-                        for bound in self._bounds(owner):
-                            self._need(bound, 1, load)
+                    self._need_control(owner, 1, load)
 
 
 def base_depth(node: Node) -> int:

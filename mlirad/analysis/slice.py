@@ -6,10 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mlirad.analysis.activity import flows
 from mlirad.dialect.field import is_write
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_for, is_while
 from mlirad.ir.walk import Array
 
 
@@ -45,10 +43,7 @@ class Slice:
         if node in self._around:
             return
         self._around.add(node)
-        if is_while(node):
-            self._want(node.blocks[0].terminator.operands[:1])
-        else:
-            self._want(node.operands[:3] if is_for(node) else node.operands)
+        self._want(node.flow.control)
 
     def _compute(self, value: int) -> None:
         definition = self.graph.defined[value]
@@ -57,7 +52,7 @@ class Slice:
             return
         if owner.blocks:
             self._run(owner)
-            self._want(source for source, targets in flows(owner) if value in targets)
+            self._want(source for source, targets in owner.flow.edges if value in targets)
             return
         assert isinstance(definition, Node)
         self._want(definition.operands)

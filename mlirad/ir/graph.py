@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ARRAY_OPERAND, is_access, is_array
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.build import is_float
+from mlirad.ir.flow import Block, Flow, flow_of
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import Array, array_root
 
@@ -16,7 +17,17 @@ from mlirad.ir.walk import Array, array_root
 class Node:
     """An operation: values are numbers."""
 
-    __slots__ = ("array", "block", "blocks", "name", "op", "operands", "position", "results")
+    __slots__ = (
+        "_flow",
+        "array",
+        "block",
+        "blocks",
+        "name",
+        "op",
+        "operands",
+        "position",
+        "results",
+    )
 
     def __init__(self, op: ir.Operation, block: BlockNode, position: int) -> None:
         self.op, self.block, self.position = op, block, position
@@ -25,6 +36,7 @@ class Node:
         self.results: list[int] = []
         self.blocks: list[BlockNode] = []
         self.array: Array = ""
+        self._flow: Flow | None = None
 
     @property
     def is_access(self) -> bool:
@@ -60,6 +72,14 @@ class Node:
     def order(self) -> tuple[int, ...]:
         """Where this stands in the program: its position, behind those of the ops around it."""
         return tuple([node.position for node in (*self.owners, self)])
+
+    @property
+    def flow(self) -> Flow:
+        """How values pass through this, and what decides which of its blocks run."""
+        if self._flow is None:
+            blocks = [Block(block.arguments, block.terminator.operands) for block in self.blocks]
+            self._flow = flow_of(self.name, self.operands, blocks, self.results)
+        return self._flow
 
     @property
     def induction(self) -> list[int]:

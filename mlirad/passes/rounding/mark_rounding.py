@@ -12,7 +12,6 @@ with them as it likes.
 
 from __future__ import annotations
 
-from mlirad.analysis.activity import flows
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_write
@@ -123,7 +122,7 @@ class _Marking:
         if is_write(node) and self._array(node) in self.arrays:
             self._decide(node.operands[:1])
         if node.blocks:
-            for source, targets in flows(node):
+            for source, targets in node.flow.edges:
                 if any(target in self.decisive for target in targets):
                     self._decide([source])
         elif any(v in self.decisive for v in node.results):
@@ -242,7 +241,9 @@ class _Marking:
             return None
         if not user.blocks and user is not user.block.terminator:
             return None
-        return [target for source, targets in flows(owner) if source == value for target in targets]
+        return [
+            target for source, targets in owner.flow.edges if source == value for target in targets
+        ]
 
     # Products that are not rounded.
 
