@@ -129,7 +129,6 @@ def evaluate_annotations(function: Callable[..., object], frame: FrameType | Non
     names = {**outer, **frame.f_locals}
     for name, value in annotations.items():
         if isinstance(value, str):
-            with suppress(
-                NameError, AttributeError
-            ):  # an unknown name is an error where the kernel is first used
+            # An unknown name is an error where the kernel is first used.
+            with suppress(NameError, AttributeError):
                 annotations[name] = eval(value, function.__globals__, names)

@@ -31,12 +31,10 @@ class Builder:
         self.arrays: dict[str, ir.Value] = {}
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
-        self.custom: str | None = (
-            None  # the function with derivatives of its own that is being translated
-        )
-        self.attributes: list[
-            tuple[Any, str, Any]
-        ] = []  # of the program's objects: object, name, value
+        # The function with derivatives of its own that is being translated.
+        self.custom: str | None = None
+        # Attributes of the program's objects: object, name, value.
+        self.attributes: list[tuple[Any, str, Any]] = []
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
@@ -63,8 +61,7 @@ class Builder:
         with (
             self.region.shut_as(
                 f"was made outside '{function}', which has derivatives of its own and computes "
-                f"with its "
-                "arguments only: pass it as an argument"
+                "with its arguments only: pass it as an argument"
             ),
             self.entered(f"'{function}'"),
         ):
@@ -73,8 +70,8 @@ class Builder:
     def finish(self, name: str) -> None:
         """End the kernel: nothing that was made in it can be used in another one."""
         self.root.shut = (
-            f"belongs to kernel '{name}', which is compiled: "
-            "fields and arguments carry values from one kernel to another"
+            f"belongs to kernel '{name}', which is compiled: fields and arguments carry values "
+            "from one kernel to another"
         )
 
     def warn(self, message: str) -> None:

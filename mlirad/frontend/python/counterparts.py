@@ -83,15 +83,14 @@ def refuse_counterpart(
         if not is_static:
             raise TaichiTypeError(
                 f"{_spelt(callee)} draws once, while compiling: "
-                f"{_DRAWS.get(callee.__name__, 'ti.random()')} "
-                "draws in every iteration; ti.static(...) says that one number is wanted"
+                f"{_DRAWS.get(callee.__name__, 'ti.random()')} draws in every iteration; "
+                "ti.static(...) says that one number is wanted"
             )
         return
     if _module(callee) in _MODULES and any(_is_late(argument) for argument in arguments):
         raise TaichiTypeError(
             f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is "
-            f"known only at "
-            f"run time: {_counterpart(callee.__name__)}"
+            f"known only at run time: {_counterpart(callee.__name__)}"
         )
 
 

@@ -225,9 +225,8 @@ def _tangents(
         returned = (returned,)
     if not isinstance(returned, tuple | list) or len(returned) != len(result.parts):
         raise TaichiTypeError(
-            f"'{jvp.__name__}' returns {_count(returned)} tangents, expected "
-            f"{len(result.parts)}, one for "
-            "each result",
+            f"'{jvp.__name__}' returns {_count(returned)} tangents, expected {len(result.parts)}, "
+            "one for each result",
             _place(jvp),
         )
     flat: list[Expr] = []
@@ -291,8 +290,8 @@ def _check_argument(function: Function, name: str, given: Binding) -> None:
         reason = "is an array: pass the elements that it reads"
     elif given.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
         reason = (
-            "is passed by reference (ti.template()), and is known only at run time: pass it "
-            "by value"
+            "is passed by reference (ti.template()), and is known only at run time: pass it by "
+            "value"
         )
     elif isinstance(value, tuple) and any(_is_at_run_time(part) for part in value):
         reason = "is a tuple of values: pass them one by one, or as a vector"

@@ -201,7 +201,7 @@ def _refuse_store(node: ast.Subscript | ast.Attribute, what: str) -> None:
     if isinstance(node.ctx, ast.Store):
         raise TaichiTypeError(
             f"{what} cannot be assigned to in a kernel: only local variables and elements of "
-            f"fields can"
+            "fields can"
         )
 
 

@@ -67,7 +67,7 @@ class Function:
         if self.owner is not None:
             raise TaichiRuntimeError(
                 f"'{self.__name__}' belongs to an object: {name} is used on the function in its "
-                f"class"
+                "class"
             )
         if present is not None:
             raise TaichiRuntimeError(

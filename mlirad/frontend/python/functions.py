@@ -90,9 +90,7 @@ def _extremum(symbol: str, python: Callable[..., Any]) -> Callable[[Scalar, Scal
             return python(left, right)
         dtype = promote(ex.dtype_of(left), ex.dtype_of(right))
         a, b = ex.cast(left, dtype), ex.cast(right, dtype)
-        if (
-            dtype.is_float
-        ):  # the comparison and the select are what a tie's derivative follows: the second operand
+        if dtype.is_float:  # a tie's derivative follows the select: to the second operand
             return ex.select(compare(a, b), a, b)
         name = ("max" if symbol == ">" else "min") + ("si" if dtype.is_signed else "ui")
         return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)

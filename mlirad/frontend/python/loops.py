@@ -112,7 +112,6 @@ def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
         iterable = NdRange(*iterable.shape) if len(iterable.shape) > 1 else range(iterable.shape[0])
     loop = Loop(static=True, depth=t.depth)
     t.frame.loops.append(loop)
-    t.in_static += 1
     try:
         for item in iterable:
             with t.frame.scope():
@@ -126,7 +125,6 @@ def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
     except StaticBreak:
         pass
     finally:
-        t.in_static -= 1
         t.frame.loops.pop()
 
 

@@ -56,8 +56,8 @@ class Algebra(Elementwise):
         """The transpose."""
         if self.ndim == 1:
             raise TaichiCompilationError(
-                "`transpose()` cannot apply to a vector. If you want something like "
-                "`a @ b.transpose()`, write `a.outer_product(b)` instead."
+                "`transpose()` cannot apply to a vector. If you want something like `a @ "
+                "b.transpose()`, write `a.outer_product(b)` instead."
             )
         rows, columns = self.n, self.m
         entries = [self.entries[i * columns + j] for j in range(columns) for i in range(rows)]

@@ -106,8 +106,8 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
     if isinstance(declared, DataType) or declared in (int, float, bool):
         if not ex.is_scalar(value):
             raise TaichiTypeError(
-                f"parameter '{name}' of '{function.__name__}' is a scalar, "
-                f"but got a {type(value).__name__}"
+                f"parameter '{name}' of '{function.__name__}' is a scalar, but got a "
+                f"{type(value).__name__}"
             )
         return Binding(convert(t, declared, [value]))
     return Binding(value)

@@ -79,8 +79,8 @@ class ArrayRef:
             raise TaichiSyntaxError("Negative indices are not supported in Taichi kernels.")
         if len(parts) != len(self.shape):
             raise TaichiIndexError(
-                f"{self.name or 'array'} has {len(self.shape)} index axes, "
-                f"but is accessed with {len(parts)} indices"
+                f"{self.name or 'array'} has {len(self.shape)} index axes, but is accessed with "
+                f"{len(parts)} indices"
             )
         if any(self.offset):
             parts = [part - start for part, start in zip(parts, self.offset)]

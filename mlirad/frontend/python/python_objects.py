@@ -34,9 +34,8 @@ class MadeObjects:
     none."""
 
     def __init__(self) -> None:
-        self._made: dict[
-            int, tuple[Any, Region]
-        ] = {}  # by identity, which holds as long as the object is kept
+        # By identity, which holds as long as the object is kept.
+        self._made: dict[int, tuple[Any, Region]] = {}
 
     def note(self, value: T, region: Region) -> T:
         """Remember a new object."""
@@ -100,9 +99,9 @@ def _refuse(changed: object, region: Region) -> None:
     )
     place = user_place(region.place)
     raise TaichiCompilationError(
-        f"{what} is changed in {region.kind}, which is known only at run time: Python objects "
-        f"are changed once, while "
-        "compiling. Use a field or a variable, or ti.static for what is known while compiling",
+        f"{what} is changed in {region.kind}, which is known only at run time: Python objects are "
+        "changed once, while compiling. Use a field or a variable, or ti.static for what is "
+        "known while compiling",
         related=() if place is None else [(place, region.kind)],
     )
 

@@ -84,8 +84,8 @@ class Expr:
 
     def __bool__(self) -> bool:
         raise TaichiTypeError(
-            "the truth of a value that is known only at run time cannot steer Python code; "
-            "use if/while in a kernel, or ti.static on a constant"
+            "the truth of a value that is known only at run time cannot steer Python code; use "
+            "if/while in a kernel, or ti.static on a constant"
         )
 
     def __index__(self) -> int:

@@ -88,9 +88,8 @@ class Frame:
                 if scope.region.home is not current().region.home:
                     raise TaichiSyntaxError(
                         f"'{name}' names a {type(scope[name]).__name__} from outside of "
-                        f"{current().region.kind}, which is "
-                        f"known only at run time, and cannot name another object here: a vector, "
-                        f"or ti.static, can choose"
+                        f"{current().region.kind}, which is known only at run time, and cannot "
+                        "name another object here: a vector, or ti.static, can choose"
                     )
                 scope[name] = value
                 return
@@ -116,11 +115,9 @@ class Frame:
                 return scope[name]
         if name in self.source.stored and (name in self.source.names or hasattr(builtins, name)):
             raise TaichiNameError(
-                f"'{name}' is assigned in '{self.name}', so it is a local there, and has no "
-                f"value here; a "
-                "global of that name is not seen, and cannot be assigned to: use another name, a "
-                "field or an "
-                "argument"
+                f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value "
+                "here; a global of that name is not seen, and cannot be assigned to: use another "
+                "name, a field or an argument"
             )
         if name in self.source.names:
             return self.source.names[name]

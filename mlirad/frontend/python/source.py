@@ -45,8 +45,7 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     except (OSError, TypeError) as error:
         raise TaichiSyntaxError(
             f"cannot read the source of '{name}', which comes from {_origin(function)}: a kernel "
-            f"is "
-            "compiled from its text. Put it into a file, and run or import that"
+            "is compiled from its text. Put it into a file, and run or import that"
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)

@@ -152,8 +152,7 @@ def _global(t: Translator, node: ast.Global | ast.Nonlocal) -> None:
     name = node.names[0]
     raise TaichiSyntaxError(
         f"Unsupported statement: the value of '{name}' is part of the compiled kernel, which "
-        f"cannot assign "
-        f"to it: keep it in a field ({name}[None] = ...), or return it"
+        f"cannot assign to it: keep it in a field ({name}[None] = ...), or return it"
     )
 
 
@@ -244,8 +243,8 @@ def _leave(t: Translator, word: str) -> None:
         raise StaticBreak if word == "break" else StaticContinue
     if loop.parallel and word == "break":
         raise TaichiSyntaxError(
-            "Cannot break in the outermost loop, which is parallel; "
-            "use ti.loop_config(serialize=True) before it"
+            "Cannot break in the outermost loop, which is parallel; use "
+            "ti.loop_config(serialize=True) before it"
         )
     assert loop.live is not None
     loop.live.set(False)
@@ -292,7 +291,7 @@ def _typed_result(t: Translator, value: object) -> Any:
         if declared is not None:
             raise TaichiSyntaxError(
                 f"'{t.frame.name}' has a return type but does not have a return statement with a "
-                f"value"
+                "value"
             )
         return None
     if declared is None:
@@ -325,7 +324,6 @@ def store_result(t: Translator, frame: Frame, value: object) -> None:
     ):
         raise TaichiTypeError(
             f"'{frame.name}' returns a float here and an integer in another return: a result has "
-            f"one type, "
-            "which an annotation gives (-> float), or the first return"
+            "one type, which an annotation gives (-> float), or the first return"
         )
     VariablePlace(frame.result).store(value)

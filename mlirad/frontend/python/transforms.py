@@ -177,8 +177,8 @@ class _Application:
         if array_ref(value) is not None:
             raise TaichiTypeError(
                 f"{self.what}: argument '{name}' is an array: derivatives are taken in scalars, "
-                f"vectors and "
-                "matrices; ti.ad.grad(program, inputs=[...], output=...) takes those in fields"
+                "vectors and matrices; ti.ad.grad(program, inputs=[...], output=...) takes those "
+                "in fields"
             )
         return Matrix(value) if isinstance(value, list) else value
 
@@ -234,8 +234,7 @@ class _Application:
         if not ex.is_scalar(found.value):
             raise TaichiTypeError(
                 f"{self.what}: its result is {kind_of(found.value)}, and gradients are those of "
-                f"scalars: "
-                "ti.ad.jacobian takes derivatives of vectors"
+                "scalars: ti.ad.jacobian takes derivatives of vectors"
             )
         return found.value, self._gradient([row[0] for row in found.tangents])
 
@@ -271,9 +270,8 @@ class _Application:
         for name, value in self.values.items():
             if not ex.is_scalar(value):
                 raise TaichiTypeError(
-                    f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward "
-                    f"takes the "
-                    "derivative in a scalar: ti.ad.jacobian takes those in vectors"
+                    f"{self.what}: argument '{name}' is {kind_of(value)}, and ti.ad.forward takes "
+                    "the derivative in a scalar: ti.ad.jacobian takes those in vectors"
                 )
         found = self.derivatives(self._units())
         return self._each_argument(
@@ -308,8 +306,7 @@ class _Application:
             )
         raise TaichiTypeError(
             f"{self.what}: the derivative of {kind_of(output)} in argument '{name}', "
-            f"{kind_of(value)}, is "
-            "neither a vector nor a matrix: differentiate parts of it"
+            f"{kind_of(value)}, is neither a vector nor a matrix: differentiate parts of it"
         )
 
 

@@ -171,8 +171,7 @@ def stored(value: Scalar, dtype: DataType) -> Expr:
     if dtype.is_integer and dtype != u1 and ex.dtype_of(value).is_float:
         current().warn(
             f"Assign may lose precision: {dtype} <- {ex.dtype_of(value)}; ti.cast(..., {dtype}) "
-            f"says that the "
-            "fraction is not wanted, and a variable that begins as a float keeps it"
+            "says that the fraction is not wanted, and a variable that begins as a float keeps it"
         )
     return ex.cast(value, dtype)
 
