@@ -191,10 +191,10 @@ class State:
 
     def __init__(self, inputs: Sequence[Any], loss: Any) -> None:
         self.program = current_program()
-        self.program.materialize()
+        self.program.trees.materialize()
         arrays = [array for array in [*inputs, loss] if isinstance(array, ti.Ndarray)]
         self.arrays = list({id(array): array for array in arrays}.values())
-        self.launches = self.program.launches
+        self.launches = self.program.random.launches
         self.fields = {name: memory.read() for name, memory in self.program.primals().items()}
         self.values = [array.to_numpy() for array in self.arrays]
 
@@ -210,7 +210,7 @@ class State:
 
     def restore(self) -> None:
         """Make memory what it was."""
-        self.program.launches = self.launches
+        self.program.random.launches = self.launches
         for name, values in self.fields.items():
             self.program.fields[name].write(values)
         for array, values in zip(self.arrays, self.values):

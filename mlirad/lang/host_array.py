@@ -66,8 +66,8 @@ class HostArray(ABC):
 
     def note_read(self) -> None:
         """Tell what records that Python reads."""
-        if self.program.recorder is not None and not self.is_derivative:
-            self.program.recorder.host_read(self)
+        if self.program.threads.recorder is not None and not self.is_derivative:
+            self.program.threads.recorder.host_read(self)
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python and tell what records: to everything, or to a place among the
@@ -75,12 +75,12 @@ class HostArray(ABC):
         if self.is_derivative:
             return
         self.count_write()
-        if self.program.recorder is not None:
-            self.program.recorder.host_write(self, index)
+        if self.program.threads.recorder is not None:
+            self.program.threads.recorder.host_write(self, index)
 
     def count_write(self) -> None:
         """Note that Python wrote to it now."""
-        self.program.written[self.key] = self.program.count_change()
+        self.program.threads.written[self.key] = self.program.threads.count_change()
 
 
 def array_of(value: Any) -> Values:

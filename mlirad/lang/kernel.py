@@ -87,15 +87,15 @@ class Kernel:
             ready is None
             or kwargs
             or ready.program is not current
-            or current.pending
+            or current.trees.pending
             or not _takes(args, ready.ranges)
         ):
             return self._launch(current, args, kwargs, PRIMAL)
         variant = ready.variant
-        current.changes = variant.launched_at = current.changes + 1
-        if current.watchers:
-            own = current.own
-            own.changed, own.changes = current.changes, own.changes + 1
+        current.threads.changes = variant.launched_at = current.threads.changes + 1
+        if current.threads.watchers:
+            own = current.threads.own
+            own.changed, own.changes = current.threads.changes, own.changes + 1
             if own.recorder is not None:
                 variant.launched_at = RECORDED
                 recorded = own.recorder.launch(self, variant, args, ())
@@ -128,7 +128,7 @@ class Kernel:
     @property
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
-        recorder = program().recorder
+        recorder = program().threads.recorder
         return (
             AutodiffMode.VALIDATION
             if recorder is not None and recorder.validates
@@ -156,16 +156,18 @@ class Kernel:
         self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
     ) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
-        check_writeable(variant, buffers, reverse=mode.is_reverse or current.recorder is not None)
+        check_writeable(
+            variant, buffers, reverse=mode.is_reverse or current.threads.recorder is not None
+        )
         if variant.kernel.uses_seed:
-            seeds = current.own.seeds
+            seeds = current.threads.own.seeds
             if (
                 mode == PRIMAL or variant not in seeds
             ):  # a reverse repeats the draws of the thread's last launch
-                seeds[variant] = current.next_seed()
+                seeds[variant] = current.random.next_seed()
             values.append(seeds[variant])
         if mode == PRIMAL:
-            count, recorder = current.count_change(), current.recorder
+            count, recorder = current.threads.count_change(), current.threads.recorder
             variant.launched_at = RECORDED if recorder is not None else count
             if recorder is not None:
                 found = recorder.launch(self, variant, values, buffers)
@@ -189,8 +191,8 @@ class Kernel:
 
         Raises TaichiRuntimeTypeError for a wrong number or type of arguments.
         """
-        if current.pending:
-            current.materialize()
+        if current.trees.pending:
+            current.trees.materialize()
         variants = self._variants
         if variants is None or variants.program is not current:
             variants = KernelVariants(self.declaration, current, self._forget_ready)

@@ -47,7 +47,7 @@ class Ndarray(HostArray):
         if self.grad is not None:
             self.grad.is_gradient = True
         self.tangents: list[Ndarray] = []
-        self.program.arrays.add(self)
+        self.program.derivatives.arrays.add(self)
 
     def tangent(self, number: int) -> Ndarray:
         """The tangents in one direction; zeros at first."""

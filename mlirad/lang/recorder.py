@@ -35,7 +35,7 @@ class GivenGradient(Protocol):
 
 
 class Recorder(ABC):
-    """What launches, and Python's accesses to fields and ndarrays, go to: `program.recorder`."""
+    """What launches, and Python's accesses to fields and ndarrays, go to (`Threads.recorder`)."""
 
     is_replacing = False  # inside a function with a gradient of its own
 

@@ -55,7 +55,7 @@ def init(
         wanted = cpu
     config.arch = wanted or cpu
     started = pm.start(config)
-    started.root = Root(started)
+    started.trees.root = Root(started)
 
 
 def reset() -> None:
@@ -71,10 +71,12 @@ class RootProxy:
     """`ti.root`: the root of the current program's layout trees."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(pm.program().root, name)
+        return getattr(pm.program().trees.root, name)
 
     def __eq__(self, other: Any) -> bool:
-        return isinstance(other, RootProxy) or (pm.is_started() and other is pm.program().root)
+        return isinstance(other, RootProxy) or (
+            pm.is_started() and other is pm.program().trees.root
+        )
 
     def __hash__(self) -> int:
         return id(RootProxy)

@@ -49,11 +49,11 @@ class _Runtime:
 
     def materialize(self) -> None:
         """Give memory to what was declared."""
-        self._program.materialize()
+        self._program.trees.materialize()
 
     def materialize_root_fb(self, _: bool = True) -> None:
         """Give memory to what was declared."""
-        self._program.materialize()
+        self._program.trees.materialize()
 
     def set_default_ip(self, dtype: DataType) -> None:
         """Change the default integer type of kernels compiled from now on."""

@@ -177,9 +177,9 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     names = [
         name
         for symbol in symbols
-        for name in (symbol, program.adjoints.get(symbol))
+        for name in (symbol, program.derivatives.adjoints.get(symbol))
         if name is not None
     ]
-    names += [dual for name in names for dual in program.duals.get(name, ())]
-    for declare in dict.fromkeys(program.declarations[name] for name in names):
+    names += [dual for name in names for dual in program.derivatives.duals.get(name, ())]
+    for declare in dict.fromkeys(program.trees.declarations[name] for name in names):
         declare()

@@ -127,7 +127,7 @@ class Variant:
 
         That launch is the last one, where it had the same arguments.
         """
-        written, since = self.program.written, self.launched_at
+        written, since = self.program.threads.written, self.launched_at
         code = self.codes.compiled.get(PRIMAL)
         if not any(at > since for at in list(written.values())) or (
             code is not None and not code.ran_last_with(values, arrays)
@@ -193,12 +193,14 @@ class Variant:
         self.stages.declare_trees_anew()
 
     def _gradients(self) -> tuple[str | None, ...]:
-        return tuple([self.program.adjoints.get(symbol) for symbol in self.kernel.fields])
+        return tuple(
+            [self.program.derivatives.adjoints.get(symbol) for symbol in self.kernel.fields]
+        )
 
     def _duals(self) -> tuple[tuple[str, ...] | None, ...]:
         names = [
             name
             for symbol in self.kernel.fields
-            for name in (symbol, self.program.adjoints.get(symbol, ""))
+            for name in (symbol, self.program.derivatives.adjoints.get(symbol, ""))
         ]
-        return tuple([self.program.duals.get(name) for name in names])
+        return tuple([self.program.derivatives.duals.get(name) for name in names])

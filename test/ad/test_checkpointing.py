@@ -179,7 +179,7 @@ def test_against_finite_differences() -> None:
     p = Oscillators()
 
     def run() -> None:
-        inside = program().recorder is not None
+        inside = program().threads.recorder is not None
         p.run(ti.ad.checkpointed(range(12), state=p.state, snapshots=3) if inside else range(12))
 
     check(run, [p.start, p.stiff], p.loss)
@@ -215,10 +215,10 @@ class TestBodies:
     ) -> None:
         """A body under a schedule, and under one for an unknown number of steps, against a tape
         that saves everything."""
-        launches = program().launches
+        launches = program().random.launches
         expected = p.plain(range(steps), body)
         for over in (range(steps), iter(range(steps))):
-            program().launches = launches
+            program().random.launches = launches
             with ti.ad.Tape(p.loss):
                 p.run(ti.ad.checkpointed(over, state=state, scratch=scratch, snapshots=3), body)
             check_same(p.contents(), expected)
@@ -531,7 +531,7 @@ class TestAround:
                 p.body(t)
                 if t == 5:
                     raise KeyError("mine")
-        assert program().recorder is None
+        assert program().threads.recorder is None
         assert tape.explain().bytes == 0
         with pytest.raises(ti.TaichiRuntimeError, match="an exception ended the block"):
             tape.grad()
@@ -550,7 +550,7 @@ class TestAround:
             p.finish()
         check_same(p.contents(), expected)
         items.close()
-        assert program().recorder is None
+        assert program().threads.recorder is None
 
     def test_inside_a_function_with_a_gradient(self) -> None:
         p = Oscillators()
@@ -675,7 +675,7 @@ class TestRefused:
         with pytest.raises(error, match=message), ti.ad.Tape(p.loss):
             given = {"state": p.state, "snapshots": 3, **options}
             p.run(ti.ad.checkpointed(given.pop("over", range(9)), **given), body)
-        assert program().recorder is None
+        assert program().threads.recorder is None
         expected = p.plain(range(6))
         with ti.ad.Tape(p.loss):
             p.run(ti.ad.checkpointed(range(6), state=p.state, snapshots=2))

@@ -35,16 +35,16 @@ def serialise(launch: ir.Operation) -> None:
     with before(launch):
         zero, one = b.index(0), b.index(1)
         outer = b.for_loop(zero, blocks, one)
-        with at_end(outer.regions[0].blocks[0], launch.location):
+        with at_end(outer.body, launch.location):
             inner = b.for_loop(zero, threads, one)
             b.yield_()
-        with at_end(inner.regions[0].blocks[0], launch.location):
-            last = b.sub(b.sub(threads, one), inner.regions[0].blocks[0].arguments[0])
+        with at_end(inner.body, launch.location):
+            last = b.sub(b.sub(threads, one), inner.induction)
             b.yield_()
-    end = block_operations(inner.regions[0].blocks[0])[-1]
+    end = block_operations(inner.body)[-1]
     for op in block_operations(launch.regions[0].blocks[0])[:-1]:
         op.move_before(end)
-    arguments[0].replace_all_uses_with(outer.regions[0].blocks[0].arguments[0])
+    arguments[0].replace_all_uses_with(outer.induction)
     arguments[3].replace_all_uses_with(last)
     launch.erase()
 
@@ -118,7 +118,7 @@ def test_launches_leave_what_the_cpu_leaves(
 ) -> None:
     """Every field and array, bit for bit but for the order of sums."""
     ti.init(cpu_max_num_threads=1, fast_math=False)
-    monkeypatch.setattr(type(program()), "next_seed", lambda self: 1234)
+    monkeypatch.setattr(type(program().random), "next_seed", lambda self: 1234)
     kernel, arguments = KERNELS[name]()
     launches = Launches(kernel, arguments, mode)
     same_memory(arguments)

@@ -120,7 +120,7 @@ def test_first_calls_at_once() -> None:
     found = at_once(8, lambda number: (make(number)(1.0), shared(float(number))))
     total = SIZE * (SIZE - 1) / 2
     assert found == [(total + SIZE * number, number * total + 100 * SIZE) for number in range(8)]
-    assert len({id(variant) for variant in shared._variants.by_key.values()}) == 1
+    assert len({id(variant) for variant in shared._variants._by_key.values()}) == 1
 
 
 def test_a_kernel_is_launched_while_another_is_compiled() -> None:

@@ -82,7 +82,7 @@ def checkpointed(
 def _tape() -> Recording | None:
     """The tape that steps are recorded for; None where they are not, in forward mode or for second
     derivatives."""
-    recorder: Recorder | None = program().recorder
+    recorder: Recorder | None = program().threads.recorder
     if recorder is None:
         raise TaichiRuntimeError(
             "ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`"
@@ -132,7 +132,7 @@ class CheckpointedSteps:
                 f"{type(over).__name__}"
             )
         self._program = program()
-        self._outer: Recorder = self._program.recorder
+        self._outer: Recorder = self._program.threads.recorder
         self._tape, self._over, self._declared = tape, over, declared
         self._begun = False
         self.statistics = Statistics()
@@ -142,7 +142,7 @@ class CheckpointedSteps:
             raise TaichiRuntimeError(
                 "a checkpointed loop can be gone through once: call ti.ad.checkpointed() again"
             )
-        if self._program.recorder is not self._outer:
+        if self._program.threads.recorder is not self._outer:
             raise TaichiRuntimeError(
                 "a checkpointed loop is gone through in the tape, and in the loop, that it was "
                 "made in"

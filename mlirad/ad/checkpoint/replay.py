@@ -88,7 +88,7 @@ class Loop(Entry):
         if self.calls_gradient():
             written = dict(self._written())
             for symbol, memory in tape.program.fields.items():
-                if symbol not in tape.program.gradients and symbol not in written:
+                if symbol not in tape.program.derivatives.gradients and symbol not in written:
                     tape.ledger.versions.need(symbol, memory.elements, place)
 
     # In reverse.

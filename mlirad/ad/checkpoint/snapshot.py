@@ -12,15 +12,15 @@ class Snapshot:
     """
 
     def __init__(self, program: Program, *, with_gradients: bool = False) -> None:
-        self.program, self.launches = program, program.launches
-        program.watch(self)
-        self.others_changes = program.others_changes()
+        self.program, self.launches = program, program.random.launches
+        program.threads.watch(self)
+        self.others_changes = program.threads.others_changes()
         kept = program.fields if with_gradients else program.primals()
         self.copies = {name: memory.elements.copy() for name, memory in list(kept.items())}
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
-        self.program.check_alone_since(self.others_changes)
-        self.program.launches = self.launches
+        self.program.threads.check_alone_since(self.others_changes)
+        self.program.random.launches = self.launches
         for copy in self.copies.values():
             copy.restore()

@@ -78,7 +78,7 @@ class StepRecorder(Recorder):
         self.touched: Touched = Touched(
             self.tape.program, declared, self.log, around, self._note_sum
         )
-        self.tape.program.recorder = self
+        self.tape.program.threads.recorder = self
 
     def _note_sum(self, key: Key, elements: Elements) -> None:
         if self.loop is not None:
@@ -116,7 +116,7 @@ class StepRecorder(Recorder):
         if self.step or (self.taped and self.number < (self.length or 0)):
             self.end_step()
         self.is_closed = True
-        self.tape.program.recorder = self.outer
+        self.tape.program.threads.recorder = self.outer
         if self.loop is not None:
             self.loop.finish(len(self.log))
         if isinstance(self.outer, StepRecorder):

@@ -63,7 +63,7 @@ class Touched:
     def _note_fields(self, who: str, found: Accesses) -> None:
         current = self.program
         for array, place in (*found.stored.items(), *found.added.items(), *found.read.items()):
-            if array in current.gradients:
+            if array in current.derivatives.gradients:
                 raise self.error(
                     f"{who} uses the gradient field '{array}' at {place}, which the reverse changes"
                 )

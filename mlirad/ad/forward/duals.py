@@ -29,23 +29,23 @@ class Duals:
     def give(self, symbol: str) -> None:
         """Give a field a dual for each direction, once memory is given out."""
         for number in range(self.count):
-            self.program.give_derivative[symbol](tangent(number))
+            self.program.derivatives.give[symbol](tangent(number))
 
     def give_to_copy(self, symbol: str, place: str) -> None:
         """Give duals to a field that is a copy of one that has some."""
-        duals = self.program.duals
+        duals = self.program.derivatives.duals
         if len(duals.get(symbol, ())) < self.count:
             if symbol not in duals:
                 self.hidden[symbol] = place
             self.give(symbol)
-            self.program.materialize()
+            self.program.trees.materialize()
 
     def prepare(self, variant: Variant, *, is_constant: bool) -> None:
         """Give duals to the fields of a kernel that is launched, through which derivatives pass
         unless it `is_constant`."""
-        if self._versions.get(variant) != self.program.tangent_version:
+        if self._versions.get(variant) != self.program.derivatives.tangent_version:
             self._give_all(variant, () if is_constant else variant.notes.flows().between)
-            self._versions[variant] = self.program.tangent_version
+            self._versions[variant] = self.program.derivatives.tangent_version
         if not is_constant:
             self._flows[variant] = variant.notes.flows().between
 
@@ -59,13 +59,13 @@ class Duals:
         while missing := self._missing(variant, flows):
             for symbol in missing:
                 self.give(symbol)
-            self.program.materialize()
+            self.program.trees.materialize()
             variant.refresh()
 
     def _missing(self, variant: Variant, flows: Sequence[Flow]) -> list[str]:
         """The fields that have fewer duals than there are directions, or none where a derivative
         arrives."""
-        duals = self.program.duals
+        duals = self.program.derivatives.duals
         found = [s for s in variant.kernel.fields if 0 < len(duals.get(s, ())) < self.count]
         for flow in flows:
             if not any(self.carries(variant, source) for source in flow.sources):
@@ -83,7 +83,7 @@ class Duals:
     def carries(self, variant: Variant, array: str | int) -> bool:
         """Whether an array of a kernel, as flows name it, has tangents."""
         return (
-            array in self.program.duals
+            array in self.program.derivatives.duals
             if isinstance(array, str)
             else variant.argument_needs_grad(array)
         )
@@ -91,4 +91,4 @@ class Duals:
     def _may_arrive(self, variant: Variant, array: str | int) -> bool:
         if isinstance(array, int):
             return variant.argument_needs_grad(array)
-        return array in self.program.duals or array in self.program.give_derivative
+        return array in self.program.derivatives.duals or array in self.program.derivatives.give

@@ -84,29 +84,29 @@ class FwdMode:
     def __enter__(self) -> FwdMode:
         assert not self.entered, "Forward mode manager can be entered only once."
         current = program()
-        if current.recorder is not None:
+        if current.threads.recorder is not None:
             raise TaichiRuntimeError(
                 "a tape or a forward mode is recording already: they cannot be nested"
             )
         self.entered = True
         self.recorder = recorder = TangentRecorder(current, self.count)
-        current.materialize()
+        current.trees.materialize()
         targets = [*self.loss, *self.param]
         fields = [one for one in targets if isinstance(one, Field)]
         for field in fields:
             recorder.duals.give(field.symbol)
-        current.materialize()
+        current.trees.materialize()
         claims = recorder.claims
         if self.clear_gradients:
-            claims.clear(current.tangents)
+            claims.clear(current.derivatives.tangents)
         claims.use([one.symbol for one in fields])
         claims.use_arrays([one for one in targets if isinstance(one, Ndarray)])
         if self.clear_gradients:
-            claims.clear_arrays(current.arrays, Ndarray.clear_tangents)
+            claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_tangents)
         for one, seed in zip(self.param, self.seeds):
             for number in range(self.count):
                 recorder.tangent(one, number).from_numpy(seed[number])
-        current.recorder = recorder
+        current.threads.recorder = recorder
         return self
 
     def __exit__(
@@ -132,7 +132,7 @@ class FwdMode:
         duals = self.recorder.duals
         follows = next_on_the_way(reversed(duals.flows), outputs)
         for symbol, place in duals.hidden.items():
-            if symbol in follows and symbol not in self.program.adjoints:
+            if symbol in follows and symbol not in self.program.derivatives.adjoints:
                 warn_once(
                     self.program,
                     symbol,

@@ -62,13 +62,13 @@ class ForwardOverReverse(Order):
         """Give the loss, and what derivatives are taken in, a gradient and duals."""
         if not isinstance(loss, Field) or not loss.dtype.is_float:
             raise TaichiTypeError(f"the loss of a Hessian is a 0-D float field, not {loss!r}")
-        self.program.materialize()
+        self.program.trees.materialize()
         self.given.append(loss)
         self._give([field.symbol for field in self.given])
 
     def begin(self, claims: Claims) -> None:
         """Set tangents to 0, and those of the parameters to the directions."""
-        claims.clear(self.program.tangents)
+        claims.clear(self.program.derivatives.tangents)
         claims.use([field.symbol for field in self.given])
         for field, rows in zip(self.fields, self.directions):
             for kind, row in zip(self.tangents, rows):
@@ -78,20 +78,20 @@ class ForwardOverReverse(Order):
         """Give fields a gradient, and duals to both."""
         for symbol in symbols:
             for kind in (ADJOINT, *self.tangents, *self.of_adjoints):
-                self.program.give_derivative[symbol](kind)
-        self.program.materialize()
+                self.program.derivatives.give[symbol](kind)
+        self.program.trees.materialize()
 
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
         """Give duals to the fields of kernels."""
-        version = self.program.tangent_version
+        version = self.program.derivatives.tangent_version
         for variant in variants:
             if self._prepared.get(variant) != version:
-                adjoints = self.program.adjoints
+                adjoints = self.program.derivatives.adjoints
                 self._give([symbol for symbol in variant.kernel.fields if symbol in adjoints])
         for variant in variants:
-            if self._prepared.get(variant) != self.program.tangent_version:
+            if self._prepared.get(variant) != self.program.derivatives.tangent_version:
                 variant.refresh()
-                self._prepared[variant] = self.program.tangent_version
+                self._prepared[variant] = self.program.derivatives.tangent_version
 
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Note the arrays, whose tangents lie beside them."""
@@ -106,7 +106,7 @@ class ForwardOverReverse(Order):
             return [] if array is None else [one.elements for one in array.tangents[: self.count]]
         return [
             self.program.fields[name].elements
-            for name in self.program.duals.get(key, ())[: self.count]
+            for name in self.program.derivatives.duals.get(key, ())[: self.count]
         ]
 
     def check_call(self, function: GivenGradient) -> None:
@@ -128,7 +128,7 @@ class ForwardOverReverse(Order):
             beside = [] if adjoint is None else [one.elements for one in adjoint.tangents]
         else:
             tangents = list(self.beside(target.symbol))
-            beside = list(self.beside(self.program.adjoints.get(target.symbol, "")))
+            beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
         for elements in tangents:
             elements.put(() if index is None else index, 0)
         return beside
@@ -139,7 +139,7 @@ class ForwardOverReverse(Order):
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Copy tangents too."""
-        duals = self.program.duals
+        duals = self.program.derivatives.duals
         if source.symbol in duals and target.symbol in duals:
             for kind in self.tangents:
                 target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())

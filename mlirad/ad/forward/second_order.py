@@ -83,7 +83,7 @@ def _products(
 ) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
     current = program()
-    with current.alone:
+    with current.threads.alone:
         start = Snapshot(current)
         order = ForwardOverReverse(current, fields, directions)
         with Tape(loss).of_order(order):

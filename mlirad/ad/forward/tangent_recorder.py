@@ -37,7 +37,7 @@ class TangentRecorder(Recorder):
 
     def close(self) -> None:
         """Launch without tangents again."""
-        self.program.recorder = None
+        self.program.threads.recorder = None
 
     def tangent(self, one: Target, number: int) -> Target:
         """The tangents of a field or ndarray in one direction."""
@@ -98,7 +98,7 @@ class TangentRecorder(Recorder):
     def host_read(self, target: Target) -> None:
         """Warn, once a line, where a value that carries a derivative leaves the differentiated
         program."""
-        if caller() not in self.program.warned and any(
+        if caller() not in self.program.derivatives.warned and any(
             elements.any() for elements in self._tangents(target)
         ):
             name = (
@@ -116,7 +116,10 @@ class TangentRecorder(Recorder):
     def _tangents(self, target: Target) -> list[Elements]:
         if isinstance(target, Ndarray):
             return [one.elements for one in target.tangents]
-        own, names = target.located().elements, self.program.duals.get(target.symbol, ())
+        own, names = (
+            target.located().elements,
+            self.program.derivatives.duals.get(target.symbol, ()),
+        )
         found = [self.program.fields[name].elements for name in names]
         if any(elements.shape != own.shape for elements in found):
             raise TaichiRuntimeError(
@@ -127,7 +130,7 @@ class TangentRecorder(Recorder):
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Tangents are copied too."""
-        duals = self.program.duals
+        duals = self.program.derivatives.duals
         if source.symbol not in duals or self.is_replacing or not target.dtype.is_float:
             self.host_write(target, None)
             return

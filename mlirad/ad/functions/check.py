@@ -52,7 +52,7 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
         raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
     check_loss_type(loss)
     current = program()
-    current.materialize()
+    current.trees.materialize()
     start = Snapshot(current)
     with Tape(loss, grad_check=[]) as tape:
         run()

@@ -34,7 +34,7 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
 
     @wraps(function)
     def decorated(*args: Any, **keywords: Any) -> Any:
-        recorder = program().recorder
+        recorder = program().threads.recorder
         if recorder is None:
             return function(*args, **keywords)
         return recorder.replaced(decorated, function, args, keywords)

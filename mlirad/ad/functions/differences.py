@@ -67,14 +67,14 @@ def compare(
                 f"array "
                 "argument"
             )
-    end, changed = Snapshot(start.program, with_gradients=True), start.program.own.changed
-    written = dict(start.program.written)
+    end, changed = Snapshot(start.program, with_gradients=True), start.program.threads.own.changed
+    written = dict(start.program.threads.written)
     recorded = _value(loss)
     try:
         _compare(fields, loss, recorded, entries, start, run, rel)
     finally:
         end.restore()
-        start.program.own.changed, start.program.written = changed, written
+        start.program.threads.own.changed, start.program.threads.written = changed, written
 
 
 def _compare(

@@ -64,7 +64,7 @@ class ProgramFunction:
         current = program()
         seeds = dict(zip(self.outputs, [head for head, _ in map(_as_array, heads)]))
         check_seeds(seeds, current)
-        with current.alone:
+        with current.threads.alone:
             with self._at(values):
                 with Tape() as tape:
                     self.run()
@@ -80,7 +80,7 @@ class ProgramFunction:
         """The outputs, and their tangents from those of the inputs."""
         values, kind = self._fitting(arrays, "argument")
         directions = self._fitting(tangents, "tangent")[0]
-        with program().alone:
+        with program().threads.alone:
             with self._at(values):
                 with FwdMode(self.outputs, self.inputs, directions) as mode:
                     self.run()
@@ -95,11 +95,11 @@ class ProgramFunction:
         """Run with some inputs; other fields are afterwards what they were before, and all are
         where an error is raised."""
         current = program()
-        if current.recorder is not None:
+        if current.threads.recorder is not None:
             raise TaichiRuntimeError(
                 f"{self.what} of a program is called within a tape or a forward mode"
             )
-        current.materialize()
+        current.trees.materialize()
         before, own = (
             Snapshot(current),
             [(one, one.to_numpy()) for one in [*self.inputs, *self.outputs]],
@@ -113,9 +113,9 @@ class ProgramFunction:
             yield
             own = [*zip(self.inputs, values), *((one, one.to_numpy()) for one in self.outputs)]
         finally:
-            launches = current.launches  # random numbers go on
+            launches = current.random.launches  # random numbers go on
             before.restore()
-            current.launches = launches
+            current.random.launches = launches
             for one, value in own:
                 one.from_numpy(value)
 

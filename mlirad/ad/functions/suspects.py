@@ -49,9 +49,9 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     then do it."""
     here, fields = Snapshot(program, with_gradients=True), program.fields
     pairs = {
-        symbol: program.adjoints[symbol]
+        symbol: program.derivatives.adjoints[symbol]
         for symbol, memory in fields.items()
-        if symbol in program.adjoints and memory.elements.dtype == np.float64
+        if symbol in program.derivatives.adjoints and memory.elements.dtype == np.float64
     }
     moves, weights = (
         {symbol: random.uniform(-1, 1, fields[symbol].elements.shape) for symbol in pairs}
@@ -61,7 +61,7 @@ def _agrees_alone(entry: Entry, program: Program, random: np.random.Generator, r
     if isinstance(entry, Launch):
         saved = Versions(program, "save").before_launch(entry.variant, entry.values, entry.buffers)
     entry.repeat()
-    for memory in program.gradients.values():
+    for memory in program.derivatives.gradients.values():
         memory.fill(0)
     for symbol, adjoint in pairs.items():
         fields[adjoint].elements.write(weights[symbol])

@@ -34,7 +34,7 @@ class ArrayGradients:
         known = [self.known.know(buffer, variant.kernel.name) for buffer in buffers]
         while True:
             hidden = tuple([one.hidden is not None for one in known])
-            key = (variant, hidden, self.program.gradient_version)
+            key = (variant, hidden, self.program.derivatives.gradient_version)
             choice = self._choices.get(key)
             if choice is None:
                 choice = self._choices[key] = self._choose(variant, hidden)
@@ -54,7 +54,7 @@ class ArrayGradients:
     def _choose(self, variant: Variant, hidden: Sequence[bool]) -> _Choice:
         """The variant for arrays some of which have hidden gradients, or which others need one, and
         where."""
-        arrays, adjoints = variant.kernel.arrays, self.program.adjoints
+        arrays, adjoints = variant.kernel.arrays, self.program.derivatives.adjoints
         mine = frozenset(
             position
             for position, given in enumerate(hidden)

@@ -50,7 +50,9 @@ class Carriers:
     def has_gradient(self, array: Any) -> bool:
         """Whether an array, as flows name it, may pass a derivative on."""
         return (
-            array in self.program.adjoints if isinstance(array, str) else array.gradient is not None
+            array in self.program.derivatives.adjoints
+            if isinstance(array, str)
+            else array.gradient is not None
         )
 
     def overwritten(self, array: Any, box: Box) -> bool:

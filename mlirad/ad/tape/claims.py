@@ -19,14 +19,14 @@ class Claims:
     """
 
     def __init__(self, program: Program) -> None:
-        self.program, self.own = program, program.own
+        self.program, self.own = program, program.threads.own
         self._later: set[str] = set()
         self._later_arrays: dict[int, Callable[[Ndarray], None]] = {}
         self._known: dict[Variant, tuple[int, int]] = {}
 
     def may_clear(self, name: str | int) -> bool:
         """Whether a derivative is this thread's, or nobody's."""
-        user = self.program.users.get(name)
+        user = self.program.derivatives.users.get(name)
         return user is None or user is self.own or not user.is_alive
 
     def clear(self, derivatives: Mapping[str, FieldMemory]) -> None:
@@ -48,14 +48,14 @@ class Claims:
     def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Use the derivatives of some arrays from now on."""
         for array in arrays:
-            self.program.users[array.address] = self.own
+            self.program.derivatives.users[array.address] = self.own
             clear = self._later_arrays.pop(array.address, None)
             if clear is not None:
                 clear(array)
 
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""
-        adjoints, duals = self.program.adjoints, self.program.duals
+        adjoints, duals = self.program.derivatives.adjoints, self.program.derivatives.duals
         for symbol in symbols:
             gradient = adjoints.get(symbol)
             names = duals.get(symbol, ())
@@ -63,14 +63,17 @@ class Claims:
                 self._use(name)
 
     def _use(self, name: str) -> None:
-        self.program.users[name] = self.own
+        self.program.derivatives.users[name] = self.own
         if name in self._later:
             self._later.discard(name)
             self.program.fields[name].fill(0)
 
     def use_variant(self, variant: Variant) -> None:
         """Use the derivatives of a kernel's fields."""
-        version = self.program.gradient_version, self.program.tangent_version
+        version = (
+            self.program.derivatives.gradient_version,
+            self.program.derivatives.tangent_version,
+        )
         if self._known.get(variant) != version:
             self._known[variant] = version
             self.use(variant.kernel.fields)

@@ -64,7 +64,7 @@ class Ledger:
 
     def pieces(self, variant: Variant) -> Sequence[Variant]:
         """What is launched, and differentiated, one after the other for a variant of a kernel."""
-        if variant.gradient_version != self.program.gradient_version:
+        if variant.gradient_version != self.program.derivatives.gradient_version:
             self._look_at_gradients(variant)
         self.claims.use_variant(variant)
         found = self._parts(variant)
@@ -80,19 +80,19 @@ class Ledger:
         while missing := self._without_gradient(variant):
             self._hide(missing)
             variant.refresh()
-        variant.gradient_version = self.program.gradient_version
+        variant.gradient_version = self.program.derivatives.gradient_version
 
     def _without_gradient(self, variant: Variant) -> dict[str, str]:
         """The fields of a kernel to which derivatives pass, and which have no gradient, with the
         place."""
-        adjoints = self.program.adjoints
+        adjoints = self.program.derivatives.adjoints
         return {
             flow.target: flow.place
             for piece in self._parts(variant)
             for flow in piece.notes.footprints().flows.between
             if isinstance(flow.target, str)
             and flow.target not in adjoints
-            and flow.target in self.program.give_derivative
+            and flow.target in self.program.derivatives.give
             and any(s in adjoints or variant.argument_needs_grad(s) for s in flow.sources)
         }
 
@@ -100,16 +100,16 @@ class Ledger:
     def _hide(self, missing: dict[str, str]) -> None:
         """Give fields a hidden gradient, for the places that pass derivatives to them."""
         for symbol in missing:
-            self.program.give_derivative[symbol](ADJOINT)
+            self.program.derivatives.give[symbol](ADJOINT)
         self.hidden.update(missing)
-        self.program.hidden.update(missing)
-        self.program.materialize()
+        self.program.derivatives.hidden.update(missing)
+        self.program.trees.materialize()
         for symbol in missing:
-            self.program.gradients[self.program.adjoints[symbol]].fill(0)
+            self.program.derivatives.gradients[self.program.derivatives.adjoints[symbol]].fill(0)
 
     def note_copy(self, target: Field, source: Field, place: str) -> bool:
         """Whether a copy carries a derivative, for which the target then has a gradient."""
-        adjoints = self.program.adjoints
+        adjoints = self.program.derivatives.adjoints
         carries = target.dtype.is_float and source.symbol in adjoints
         if carries and target.symbol not in adjoints:
             self._hide({target.symbol: place})

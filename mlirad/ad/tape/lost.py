@@ -19,8 +19,8 @@ from mlirad.runtime.variant import Variant
 
 def warn_once(program: Program, key: str, message: str) -> None:
     """Warn, where that was not said before."""
-    if key not in program.warned:
-        program.warned.add(key)
+    if key not in program.derivatives.warned:
+        program.derivatives.warned.add(key)
         warnings.warn(message, stacklevel=program_frame()[1])
 
 
@@ -38,7 +38,7 @@ def warn_of_read(program: Program, name: str, within: str) -> None:
 def warn_of_result(program: Program, kernel: LaunchedKernel, within: str) -> None:
     """A kernel returns what carries a derivative."""
     place = caller()
-    if place not in program.warned and is_result_used():
+    if place not in program.derivatives.warned and is_result_used():
         warn_once(
             program,
             place,

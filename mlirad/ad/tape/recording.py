@@ -49,12 +49,12 @@ class Recording(Recorder):
 
     def begin(self) -> None:
         """Record from now on."""
-        self.program.recorder, self.is_recording = self, True
+        self.program.threads.recorder, self.is_recording = self, True
 
     def close(self) -> None:
         """Record no more."""
-        self.program.recorder, self.is_recording = None, False
-        self.closed_at = self.program.changes
+        self.program.threads.recorder, self.is_recording = None, False
+        self.closed_at = self.program.threads.changes
         self.finish_write()
 
     @property

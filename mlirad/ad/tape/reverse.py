@@ -53,7 +53,7 @@ def reverse_loss(ledger: Ledger, loss: Target) -> None:
 def reverse_present(ledger: Ledger) -> None:
     """Run the reverses from the adjoints that lie in the gradient fields."""
     program = ledger.program
-    adjoints = list(program.adjoints.items())
+    adjoints = list(program.derivatives.adjoints.items())
     reverse(ledger, [symbol for symbol, name in adjoints if program.fields[name].elements.any()])
 
 

@@ -56,7 +56,7 @@ def check_seeds(seeds: Mapping[Any, Any], current: Program) -> list[tuple[Any, A
         raise TaichiTypeError(
             f"seeds are a dictionary of arrays by output, not a {type(seeds).__name__}"
         )
-    current.materialize()
+    current.trees.materialize()
     return [(output, _seed(output, seed)) for output, seed in seeds.items()]
 
 
@@ -124,7 +124,7 @@ class Adjoints:
                     arrays[buffer.grad.address] = buffer.grad.elements()
         gradients = [
             memory.elements
-            for name, memory in list(current.gradients.items())
+            for name, memory in list(current.derivatives.gradients.items())
             if claims.may_clear(name)
         ]
         self.elements = [*gradients, *arrays.values()]
@@ -144,7 +144,7 @@ def fingerprint(current: Program, entries: Sequence[Entry]) -> list[int]:
     primals = [
         memory.elements
         for name, memory in list(current.fields.items())
-        if name not in current.gradients
+        if name not in current.derivatives.gradients
     ]
     arrays = [buffer.elements() for entry in entries for buffer in entry.arrays()]
     return [elements.checksum() for elements in (*primals, *arrays)]

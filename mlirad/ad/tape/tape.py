@@ -117,9 +117,9 @@ class Tape:
         assert not self.entered, "Tape can be entered only once."
         current = program()
         self.order.prepare(self.loss)
-        if current.recorder is not None:
+        if current.threads.recorder is not None:
             raise TaichiRuntimeError("a tape is recording already: tapes cannot be nested")
-        current.materialize()
+        current.trees.materialize()
         if self.loss is not None:
             check_loss(self.loss)
             if self.grad_check is not None:
@@ -140,18 +140,20 @@ class Tape:
         """Set gradients to 0, but for those that a tape of another thread used last."""
         current, claims = self.program, self.ledger.claims
         if self.clear_gradients:
-            claims.clear(current.gradients)
-            claims.clear_arrays(current.arrays, Ndarray.clear_gradient)
-        if current.hidden:
-            hidden = [current.adjoints[symbol] for symbol in list(current.hidden)]
-            claims.clear({name: current.gradients[name] for name in hidden})
+            claims.clear(current.derivatives.gradients)
+            claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
+        if current.derivatives.hidden:
+            hidden = [
+                current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)
+            ]
+            claims.clear({name: current.derivatives.gradients[name] for name in hidden})
         claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
         claims.use_arrays([self.loss] if isinstance(self.loss, Ndarray) else [])
 
     def _start_validation(self) -> None:
         if not self.program.config.debug:
             warnings.warn(_NO_DEBUG, stacklevel=program_frame()[1])
-        for allocation in self.program.own.checks.values():
+        for allocation in self.program.threads.own.checks.values():
             allocation.clear()
 
     def __exit__(
@@ -160,10 +162,12 @@ class Tape:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.program.own is not self.ledger.claims.own:
+        if self.program.threads.own is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
-        while self.program.recorder is not self.recording:  # a loop that was left without its end
-            self.program.recorder.close()
+        while (
+            self.program.threads.recorder is not self.recording
+        ):  # a loop that was left without its end
+            self.program.threads.recorder.close()
         self.recording.close()
         if kind is not None:
             self.ledger.forget()
@@ -250,20 +254,20 @@ class Tape:
             reverse_seeds(self.ledger, self.loss, seeds, clear)
         if self._has_changed() and before is not None and before == contents(self.ledger):
             # given gradients launched kernels, which wrote to gradients only
-            self.recording.closed_at = self.program.changes
+            self.recording.closed_at = self.program.threads.changes
 
     def _has_changed(self) -> bool:
         """Whether the thread that recorded, or the one that asks, changed memory after the tape was
         closed."""
         own = self.ledger.claims.own
-        return max(own.changed, self.program.own.changed) > self.recording.closed_at
+        return max(own.changed, self.program.threads.own.changed) > self.recording.closed_at
 
 
 def clear_all_gradients() -> None:
     """Set the gradients of every field and ndarray to 0."""
     current = program()
-    current.materialize()
-    for memory in list(current.gradients.values()):
+    current.trees.materialize()
+    for memory in list(current.derivatives.gradients.values()):
         memory.fill(0)
-    for array in current.arrays:
+    for array in current.derivatives.arrays:
         array.clear_gradient()

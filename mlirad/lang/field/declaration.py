@@ -58,7 +58,7 @@ def create(
 @in_turn
 def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) -> None:
     """Put a field into a dense block of its own."""
-    root: Root = field.program.root
+    root: Root = field.program.trees.root
     axis_order = list(range(len(shape)))
     if order is not None:
         names = "ijklmnop"[: len(shape)]

@@ -45,7 +45,7 @@ class Field(HostArray, Leaf):
     ) -> None:
         super().__init__()
         self.program, self.dtype, self.element_shape = owner, dtype, element_shape
-        self.symbol = owner.unique_name(name)
+        self.symbol = owner.trees.unique_name(name)
         self.primal = primal
 
     @property
@@ -134,7 +134,7 @@ class Field(HostArray, Leaf):
     def snode(self) -> PlacedField:
         """The field as a leaf of its layout tree."""
         if self.placed_in is None:
-            self.program.materialize()  # which places gradients that were asked for
+            self.program.trees.materialize()  # which places gradients that were asked for
         if self.placed_in is None:
             raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
         return PlacedField(self, self.placed_in)
@@ -155,8 +155,8 @@ class Field(HostArray, Leaf):
 
     def located(self) -> FieldMemory:
         """The field's memory. Raises TaichiRuntimeError where it was never placed or is gone."""
-        if self.memory is None or self.program.pending:
-            self.program.materialize()
+        if self.memory is None or self.program.trees.pending:
+            self.program.trees.materialize()
         return present_memory(self)
 
     def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
@@ -254,8 +254,8 @@ class Field(HostArray, Leaf):
         memory, values = self.located(), other.located().read()
         if self.primal is None:
             self.count_write()
-            if self.program.recorder is not None:
-                self.program.recorder.host_copy(self, other)
+            if self.program.threads.recorder is not None:
+                self.program.threads.recorder.host_copy(self, other)
         memory.write(values)
         self._note_values(values)
 

@@ -33,18 +33,15 @@ def register(field: Leaf, memory: FieldMemory, declare: Callable[[], object]) ->
     """Make a field's memory known to its program; `declare` makes its tree."""
     current, primal = field.program, field.primal
     current.fields[field.symbol] = memory
-    current.declarations[field.symbol] = declare
+    current.trees.declarations[field.symbol] = declare
     if primal is None:
         if field.dtype.is_float:
-            current.give_derivative[field.symbol] = field.want
+            current.derivatives.give[field.symbol] = field.want
     elif field.is_dual:
-        current.tangents[field.symbol] = memory
-        current.tangent_version += 1
-        current.duals[primal.symbol] = tuple(one.symbol for one in primal.tangents())
+        names = tuple(one.symbol for one in primal.tangents())
+        current.derivatives.place_tangents(field.symbol, memory, primal.symbol, names)
     else:
-        current.gradients[field.symbol] = memory
-        current.gradient_version += 1
-        current.adjoints[primal.symbol] = field.symbol
+        current.derivatives.place_gradient(field.symbol, memory, primal.symbol)
 
 
 def declaration_of(field: Leaf) -> ir.Operation:

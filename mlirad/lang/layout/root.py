@@ -25,7 +25,7 @@ class Root(SNode):
         """Have new trees allocated before the next access."""
         if not self.scheduled:
             self.scheduled = True
-            self.program.pending.append(self.materialize)
+            self.program.trees.pending.append(self.materialize)
 
     def materialize(self) -> None:
         """Allocate the trees that are new, and gradients asked for and not placed, each beside its
@@ -51,8 +51,8 @@ class Root(SNode):
         found = [field for leaf in _leaves(tree) if (field := choose(leaf)) is not None]
         if not found:
             return False
-        number = self.program.trees
-        self.program.trees += 1
+        number = self.program.trees.count
+        self.program.trees.count += 1
         members = set(found)
 
         def member(field: Leaf) -> Leaf | None:

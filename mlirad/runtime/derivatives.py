@@ -1,0 +1,59 @@
+"""The derivatives of a program's fields and arrays: where they are, and who used them last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+from mlirad.runtime.derivative_kind import DerivativeKind
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.own import Own
+
+
+class Derivatives:
+    """Gradients by the names of their own, and by the fields'; tangents likewise."""
+
+    def __init__(self) -> None:
+        self.gradients: dict[str, FieldMemory] = {}
+        self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
+        self.gradient_version = 0  # grows with every gradient that is placed
+        self.tangents: dict[str, FieldMemory] = {}
+        self.duals: dict[
+            str, tuple[str, ...]
+        ] = {}  # names of the fields of tangents, by name of the field
+        self.tangent_version = 0
+        self.give: dict[
+            str, Callable[[DerivativeKind], None]
+        ] = {}  # places one of a kind, by name of the field
+        self.hidden: set[str] = set()  # fields that a tape gave a gradient
+        self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
+        self.arrays: WeakSet[Any] = (
+            WeakSet()
+        )  # ndarrays, whose derivatives are cleared with those of fields
+        self.users: dict[
+            str | int, Own
+        ] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
+
+    def place_gradient(self, symbol: str, memory: FieldMemory, primal: str) -> None:
+        """A field has a gradient from now on."""
+        self.gradients[symbol] = memory
+        self.gradient_version += 1
+        self.adjoints[primal] = symbol
+
+    def place_tangents(
+        self, symbol: str, memory: FieldMemory, primal: str, directions: tuple[str, ...]
+    ) -> None:
+        """A field has tangents in one more direction from now on: `directions` are all of them."""
+        self.tangents[symbol] = memory
+        self.tangent_version += 1
+        self.duals[primal] = directions
+
+    def are_derivatives(self, symbol: str) -> bool:
+        """Whether a field is one that holds derivatives."""
+        return symbol in self.gradients or symbol in self.tangents
+
+    def forget(self, symbol: str) -> None:
+        """A field is gone."""
+        self.gradients.pop(symbol, None)
+        self.tangents.pop(symbol, None)

@@ -1,0 +1,70 @@
+"""What the threads of a program change, and what records it."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any
+from weakref import ref
+
+from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.own import OfThread, Own
+
+
+class Threads:
+    """Changes are launches of kernels, and writes from Python."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.written: dict[
+            str | int, int
+        ] = {}  # `changes` at the last write from Python, by field or address
+        self.of_thread = OfThread()
+        self.alone = RLock()  # held by what puts all fields back
+        self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
+
+    @property
+    def own(self) -> Own:
+        """What belongs to the calling thread."""
+        return self.of_thread.own
+
+    @property
+    def recorder(self) -> Any:
+        """What records the launches of the calling thread, or None."""
+        return self.of_thread.own.recorder if self.watchers else None
+
+    @recorder.setter
+    def recorder(self, recorder: Any) -> None:
+        if recorder is not None:
+            self.watch(recorder)
+        self.of_thread.own.recorder = recorder
+
+    def watch(self, watcher: Any) -> None:
+        """Have threads note their changes, and look for their recorders, as long as an object
+        lives."""
+        key, watchers = id(watcher), self.watchers
+        if key not in watchers:
+            watchers[key] = ref(watcher, lambda _: watchers.pop(key, None))
+
+    def count_change(self) -> int:
+        """Count a launch or a write from Python by the calling thread; the number of changes so
+        far."""
+        self.changes = count = self.changes + 1
+        if self.watchers:
+            own = self.of_thread.own
+            own.changed, own.changes = count, own.changes + 1
+        return count
+
+    def others_changes(self) -> int:
+        """A number that grows with every change by another thread than the calling one, while
+        anything watches."""
+        return self.changes - self.own.changes
+
+    def check_alone_since(self, others_changes: int) -> None:
+        """Raise TaichiRuntimeError where another thread has changed memory since there were so
+        many."""
+        if self.others_changes() != others_changes:
+            raise TaichiRuntimeError(
+                "another thread launched a kernel or wrote to a field while this one took "
+                "derivatives of "
+                "a whole program, which puts all fields back: let it wait, or use ti.ad.Tape"
+            )

@@ -1,0 +1,46 @@
+"""The layout trees of a program: what declares them, and what is declared and has no memory
+yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from mlirad.dialect.turn import in_turn
+
+
+class Trees:
+    """Names of fields and trees are given once a program."""
+
+    def __init__(self) -> None:
+        self.root: Any = None  # of the trees that a user declares
+        self.count = 0
+        self.declarations: dict[
+            str, Callable[[], object]
+        ] = {}  # makes the tree at the insertion point, by name of the field
+        self.pending: list[Callable[[], None]] = []
+        self._names: dict[str, int] = {}
+
+    @in_turn
+    def unique_name(self, wanted: str) -> str:
+        """A name no other field has."""
+        count = self._names.get(wanted, 0)
+        self._names[wanted] = count + 1
+        return wanted if count == 0 else self.unique_name(f"{wanted}_{count}")
+
+    def materialize(self) -> None:
+        """Give memory to what was declared since the last time."""
+        if self.pending:  # until it is done
+            self._materialize()
+
+    @in_turn
+    def _materialize(self) -> None:
+        while self.pending:
+            try:
+                self.pending[0]()
+            except (
+                Exception
+            ):  # what is interrupted is done at the next access, what fails is not tried again
+                self.pending.pop(0)
+                raise
+            self.pending.pop(0)
