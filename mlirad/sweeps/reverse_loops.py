@@ -1,0 +1,152 @@
+"""Serial loops reversed: their iterations from the last to the first, with what each began with."""
+
+from __future__ import annotations
+
+from mlirad.analysis.loop_order import any_order
+from mlirad.bindings import ir
+from mlirad.dialect import grad
+from mlirad.ir import build as b
+from mlirad.ir.box import Bounds
+from mlirad.ir.graph import BlockNode, Node
+from mlirad.ir.structured import For
+from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
+from mlirad.sweeps.recompute import Environment
+from mlirad.sweeps.reverse_regions import captured, is_idle
+
+
+class _Passing:
+    """The adjoints that pass through a reversed loop: of values that it `carried`, and of those
+    from `outside`, which its iterations add to."""
+
+    def __init__(self, sweep: AdjointSweep, node: Node) -> None:
+        self.sweep = sweep
+        active = sweep.activity.active
+        self.carried = [one for one in node.flow.carried if one.argument in active]
+        self.outside = captured(sweep, node)
+
+    def begin(self, loop: For) -> Adjoints:
+        """The adjoints at the end of the iteration that is reversed."""
+        found: Adjoints = {}
+        for one, part in zip(self.carried, loop.carried):
+            self.sweep.seed(found, [one.following], [part])
+        return found
+
+    def end(self, loop: For, found: Adjoints) -> None:
+        """Give the iteration before what this one found."""
+        sums = [
+            b.make("arith.addf", old.type, [old, found[value]]) if value in found else old
+            for value, old in zip(self.outside, loop.carried[len(self.carried) :])
+        ]
+        b.yield_([*(self.sweep.taken(found, one.argument) for one in self.carried), *sums])
+
+    def take(self, loop: For, adj: Adjoints) -> None:
+        """Add what the loop gives to the adjoints around it."""
+        for one, result in zip(self.carried, loop.results):
+            self.sweep.seed(adj, [one.initial], [result])
+        for value, result in zip(self.outside, loop.results[len(self.carried) :]):
+            self.sweep.add(adj, value, result)
+
+
+def for_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """A loop over the same box: backwards, unless its iterations may run in any order."""
+    results = sweep.pop_results(node, adj)
+    if is_idle(sweep, node, results):
+        _skip(sweep, node)
+        return
+    body, passing = node.blocks[0], _Passing(sweep, node)
+    parts = dict(zip(body.arguments[1:], results))
+    initial = [sweep.or_zero(parts[one.argument], one.argument) for one in passing.carried]
+    initial += [sweep.zero(v) for v in passing.outside]
+    bounds = Bounds(*(env[v] for v in node.flow.control))
+    forwards = any_order(sweep.graph, sweep.activity, sweep.needed, node)
+    trips = sweep.recompute.trips[node]
+    run = bounds if forwards else Bounds(b.index(0), trips, b.index(1))
+    loop = b.for_loop(*run, initial)
+    with ir.InsertionPoint(loop.body):
+        scope = dict(env)
+        if forwards:
+            scope[body.arguments[0]] = loop.induction
+        else:
+            trip = b.sub(b.sub(trips, b.index(1)), loop.induction)
+            scope[body.arguments[0]] = bounds.value(trip)
+            _go_back(sweep, node, trip, scope)
+        inner = passing.begin(loop)
+        _recompute(sweep, body, scope)
+        sweep.block(body, scope, inner)
+        passing.end(loop, inner)
+    _free_history(sweep, node)
+    passing.take(loop, adj)
+
+
+def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """The last evaluation of the condition's block, whose iteration did not run; then a loop with
+    the trips that were counted."""
+    passing, trips = _Passing(sweep, node), sweep.recompute.trips[node]
+    last = _last_condition(sweep, node, env, adj)
+    initial = [sweep.taken(last, one.argument) for one in passing.carried]
+    initial += [sweep.taken(last, value) for value in passing.outside]
+    loop = b.for_loop(b.index(0), trips, b.index(1), initial)
+    with ir.InsertionPoint(loop.body):
+        trip = b.sub(b.sub(trips, b.index(1)), loop.induction)
+        scope = dict(env)
+        _go_back(sweep, node, trip, scope)
+        inner = passing.begin(loop)
+        _iteration(sweep, node, scope, inner)
+        passing.end(loop, inner)
+    _free_history(sweep, node)
+    passing.take(loop, adj)
+
+
+def _last_condition(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> Adjoints:
+    before, scope = node.blocks[0], {**env, **sweep.recompute.final[node]}
+    parts = dict(zip(node.results, sweep.pop_results(node, adj)))
+    found: Adjoints = {}
+    for one in node.flow.passed:
+        sweep.seed(found, [one.given], [parts[one.result]])
+    _recompute(sweep, before, scope)
+    sweep.block(before, scope, found)
+    return found
+
+
+def _iteration(sweep: AdjointSweep, node: Node, scope: Environment, adj: Adjoints) -> None:
+    """The block behind the condition, then that of the condition."""
+    before, after = node.blocks
+    _recompute(sweep, before, scope)
+    scope.update((one.argument, scope[one.given]) for one in node.flow.passed if one.given in scope)
+    _recompute(sweep, after, scope)
+    sweep.block(after, scope, adj)
+    for one in node.flow.passed:
+        if one.argument in adj:
+            sweep.seed(adj, [one.given], [adj.pop(one.argument)])
+    sweep.block(before, scope, adj)
+
+
+def _recompute(sweep: AdjointSweep, block: BlockNode, scope: Environment) -> None:
+    sweep.recompute.block(block, block.depth + 1, scope)
+
+
+def _go_back(sweep: AdjointSweep, node: Node, trip: ir.Value, scope: Environment) -> None:
+    """To the start of an iteration: memory, and the values that the loop carried."""
+    if node in sweep.needed.redone:
+        sweep.undo.undo_iteration(node, trip)
+    for argument, stack in _history(sweep, node):
+        scope[argument] = grad.pop(stack, trip)
+
+
+def _skip(sweep: AdjointSweep, node: Node) -> None:
+    """Take back a loop that has nothing to reverse after all."""
+    if node in sweep.needed.redone:
+        sweep.undo.undo_to(sweep.undo.before[node])
+    _free_history(sweep, node)
+
+
+def _free_history(sweep: AdjointSweep, node: Node) -> None:
+    if node in sweep.needed.redone:
+        sweep.undo.free_marks(node)
+    for _, stack in _history(sweep, node):
+        grad.free(stack)
+
+
+def _history(sweep: AdjointSweep, node: Node) -> list[tuple[int, ir.Value]]:
+    saved = [one.argument for one in node.flow.carried if one.argument in sweep.needed.saved]
+    return [(argument, sweep.recompute.stacks[argument]) for argument in saved]

@@ -1,0 +1,113 @@
+"""Accesses reversed: adjoints of elements, and of what is written to them."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import AtomicOp, replaces
+from mlirad.errors import TaichiCompilationError
+from mlirad.ir import build as b
+from mlirad.ir.graph import Node
+from mlirad.ir.location import source_location
+from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
+from mlirad.sweeps.recompute import Environment
+
+Element = tuple[ir.Value, list[ir.Value]]
+
+
+def _element(sweep: AdjointSweep, node: Node, env: Environment) -> Element:
+    return sweep.arrays[node.array], [env[i] for i in node.indices]
+
+
+def load(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """An update of the element's adjoint."""
+    adjoint = adj.pop(node.results[0], None)
+    if adjoint is not None and node.array in sweep.arrays:
+        field.atomic(adjoint, *_element(sweep, node, env))
+
+
+def store(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """The element's adjoint is that of the value, and is 0 before."""
+    element = _element(sweep, node, env)
+    if node.operands[0] in sweep.activity.varied:
+        sweep.add(adj, node.operands[0], field.load(*element))
+    field.store(sweep.zero(node.operands[0]), *element)
+
+
+def atomic(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """The update, then the value before it, which is a load."""
+    type_ = sweep.graph.values[node.operands[0]].type
+    element = _element(sweep, node, env)
+    kind = AtomicOp(node.op).kind.value
+    is_active = node.operands[0] in sweep.activity.varied
+    if kind == "add":
+        if is_active:
+            sweep.add(adj, node.operands[0], field.load(*element))
+    elif kind in ("min", "max") and node not in sweep.needed.redone:
+        claimed = _claim(sweep, node, env, type_, element)
+        if is_active:
+            sweep.add(adj, node.operands[0], claimed)
+    elif kind in ("min", "max", "mul"):
+        _combine(sweep, node, env, adj, kind, element)
+    elif replaces(node.op):
+        store(sweep, node, env, adj)
+    else:
+        raise TaichiCompilationError(
+            f"atomic_{kind} on a field with a gradient cannot be differentiated",
+            source_location(node.op.location),
+        )
+    old = adj.pop(node.results[0], None)
+    if old is not None:
+        field.atomic(old, *element)
+
+
+def _claim(
+    sweep: AdjointSweep, node: Node, env: Environment, type_: ir.Type, element: Element
+) -> ir.Value:
+    """All of the adjoint for the one iteration that supplied the value in memory, nothing for
+    the others."""
+    zero = b.number(0.0, type_)
+    final = field.load(env[node.array_value], element[1])
+    supplied = b.make(
+        "arith.cmpf",
+        b.integer_type(1),
+        [final, env[node.operands[0]]],
+        predicate=b.predicate(b.OEQ),
+    )
+    claim = b.if_else(supplied, [type_])
+    with ir.InsertionPoint(claim.then):
+        b.yield_([field.atomic(zero, *element, kind="exchange")])
+    with ir.InsertionPoint(claim.otherwise):
+        b.yield_([zero])
+    return claim.results[0]
+
+
+def _combine(
+    sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints, kind: str, element: Element
+) -> None:
+    """An update whose value before is at hand: a product, or a choice whose tie goes to the new
+    value."""
+    if node not in sweep.undo.old:
+        raise TaichiCompilationError(
+            f"the reverse of atomic_{kind} needs what it overwrites: run check-access-rules first",
+            source_location(node.op.location),
+        )
+    value, old = env[node.operands[0]], sweep.undo.old[node]
+    adjoint = field.load(*element)
+    if kind == "mul":
+        to_value, to_old = (
+            b.make("arith.mulf", value.type, [adjoint, other]) for other in (old, value)
+        )
+    else:
+        keeps = b.make(
+            "arith.cmpf",
+            b.integer_type(1),
+            [old, value],
+            predicate=b.predicate(b.OGT if kind == "max" else b.OLT),
+        )
+        zero = b.number(0.0, value.type)
+        to_value = b.make("arith.select", value.type, [keeps, zero, adjoint])
+        to_old = b.make("arith.select", value.type, [keeps, adjoint, zero])
+    if node.operands[0] in sweep.activity.varied:
+        sweep.add(adj, node.operands[0], to_value)
+    field.store(to_old, *element)

@@ -1,0 +1,85 @@
+"""Branches and parallel loops reversed: their blocks anew, with adjoints of what they use from
+outside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import array_type, is_write
+from mlirad.ir import build as b
+from mlirad.ir.graph import Node
+from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
+from mlirad.sweeps.recompute import Environment, parallel_like
+
+
+def captured(sweep: AdjointSweep, node: Node) -> list[int]:
+    """Active values from outside a structured op that ops inside pass adjoints to."""
+    depth = node.block.depth
+    found: dict[int, None] = {}
+    for inner in node.walk():
+        for operand in inner.operands:
+            if (
+                operand in sweep.activity.varied
+                and operand in sweep.activity.useful
+                and sweep.graph.depth_of(operand) <= depth
+            ):
+                found.setdefault(operand)
+    return list(found)
+
+
+def _has_memory_work(sweep: AdjointSweep, node: Node) -> bool:
+    """Whether something inside passes adjoints out of arrays."""
+    return any(n in sweep.needed.work and is_write(n) for n in node.walk())
+
+
+def is_idle(sweep: AdjointSweep, node: Node, results: Sequence[ir.Value | None]) -> bool:
+    """Whether a node has nothing to reverse after all."""
+    return all(v is None for v in results) and not _has_memory_work(sweep, node)
+
+
+def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """The same branch, whose blocks give the adjoints of what they use from outside."""
+    results = sweep.pop_results(node, adj)
+    if is_idle(sweep, node, results):
+        return
+    outside = captured(sweep, node)
+    op = b.if_else(env[node.operands[0]], [sweep.graph.values[v].type for v in outside])
+    for number, new in enumerate(op.blocks):
+        with ir.InsertionPoint(new):
+            inner: Adjoints = {}
+            if number < len(node.blocks):
+                block, scope = node.blocks[number], dict(env)
+                sweep.seed(inner, block.terminator.operands, results)
+                sweep.recompute.block(block, block.depth + 1, scope)
+                sweep.block(block, scope, inner)
+            b.yield_([sweep.taken(inner, v) for v in outside])
+    for value, part in zip(outside, op.results):
+        sweep.add(adj, value, part)
+
+
+def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
+    """The same box, whose iterations add to cells the adjoints of what they use from outside."""
+    if not _has_memory_work(sweep, node):
+        return
+    body = node.blocks[0]
+    outside = captured(sweep, node)
+    cells = [field.alloca(array_type(sweep.graph.values[v].type, [])) for v in outside]
+    loop = parallel_like(node, env)
+    with ir.InsertionPoint(loop.body):
+        scope = dict(env)
+        scope.update(zip(body.arguments, loop.indices))
+        inner: Adjoints = {}
+        outer, sweep.undo.logs = sweep.undo.logs, {}
+        sweep.undo.open(body, scope)
+        sweep.recompute.block(body, body.depth + 1, scope)
+        sweep.block(body, scope, inner)
+        sweep.undo.close()
+        sweep.undo.logs = outer
+        for value, cell in zip(outside, cells):
+            if value in inner:
+                field.atomic(inner[value], cell)
+        b.end_parallel()
+    for value, cell in zip(outside, cells):
+        sweep.add(adj, value, field.load(cell))
