@@ -197,9 +197,14 @@ def alloca(type_: ir.Type) -> ir.Value:
     return ir.Operation.create(AllocaOp.OPERATION_NAME, [type_]).result
 
 
-def load(array: ir.Value, indices: Sequence[ir.Value] = ()) -> ir.Value:
+def load(
+    array: ir.Value,
+    indices: Sequence[ir.Value] = (),
+    marks: Mapping[str, ir.Attribute] | None = None,
+) -> ir.Value:
     """`field.load`."""
-    return ir.Operation.create(_LOAD, [element_type(array.type)], [array, *indices]).result
+    operands, type_ = [array, *indices], element_type(array.type)
+    return ir.Operation.create(_LOAD, [type_], operands, marks).result
 
 
 def store(value: ir.Value, array: ir.Value, indices: Sequence[ir.Value] = ()) -> None:

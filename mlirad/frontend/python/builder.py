@@ -11,9 +11,9 @@ from threading import get_ident
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import GetOp
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.open_regions import Region, user_place
+from mlirad.ir import build as b
 from mlirad.types import DataType, f32, i32, i64
 
 
@@ -92,13 +92,8 @@ class Builder:
     @contextmanager
     def stream(self, iteration: Callable[[], ir.Value]) -> Iterator[None]:
         """Number the random draws of one iteration, or of the serial part of a kernel, from 0."""
-        slot = emit(
-            "memref.alloca",
-            ir.Type.parse("memref<i64>"),
-            [],
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
-        )
-        emit_effect("memref.store", [constant(0, i64), slot])
+        slot = b.slot(mlir_type(i64))
+        b.write(constant(0, i64), slot)
         self.streams.append((slot, iteration))
         try:
             yield
@@ -109,8 +104,8 @@ class Builder:
         """The counters of the next draw: launch, iteration, number within the iteration."""
         slot, iteration = self.streams[-1]
         type_ = mlir_type(i64)
-        draw = emit("memref.load", type_, [slot])
-        emit_effect("memref.store", [emit("arith.addi", type_, [draw, constant(1, i64)]), slot])
+        draw = b.read(slot)
+        b.write(emit("arith.addi", type_, [draw, constant(1, i64)]), slot)
         return self.seed(), iteration(), draw
 
 
@@ -188,45 +183,12 @@ def emit(
     name: str, result: ir.Type, operands: Sequence[ir.Value], **attributes: ir.Attribute
 ) -> ir.Value:
     """Create an op with one result at the insertion point."""
-    if name in _OUTSIDE_CUSTOM:
-        _refuse_in_custom(name, operands)
     return ir.Operation.create(name, [result], operands, attributes).result
 
 
 def emit_effect(name: str, operands: Sequence[ir.Value], **attributes: ir.Attribute) -> Any:
     """Create an op without results at the insertion point."""
-    if name in _OUTSIDE_CUSTOM:
-        _refuse_in_custom(name, operands)
     return ir.Operation.create(name, [], operands, attributes)
-
-
-def _refuse_in_custom(name: str, operands: Sequence[ir.Value]) -> None:
-    """Raise TaichiCompilationError where a function with derivatives of its own does more than
-    compute."""
-    function = _active[-1].custom if _active else None
-    if function is None:
-        return
-    what = _OUTSIDE_CUSTOM[name]
-    symbols = [
-        v.owner.attributes["field"]
-        for v in operands
-        if isinstance(v, ir.OpResult) and GetOp.holds(v.owner)
-    ]
-    named = f" '{ir.FlatSymbolRefAttr(symbols[0]).value}'" if symbols else ""
-    raise TaichiCompilationError(
-        f"'{function}' has derivatives of its own, so it can only compute with its arguments, and "
-        f"this {what}{named}: pass what it reads as an argument"
-    )
-
-
-_OUTSIDE_CUSTOM = {
-    "field.load": "reads memory",
-    "field.store": "writes to memory",
-    "field.atomic": "updates memory",
-    "field.alloca": "makes memory",
-    "field.print": "prints",
-    "field.random": "draws random numbers",
-}
 
 
 def constant(value: bool | int | float, dtype: DataType) -> ir.Value:

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect.grad import CustomOp, yield_
 from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import emit_effect, mlir_type
+from mlirad.frontend.python.builder import mlir_type
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import kind_of, leaves, like, widest
 from mlirad.frontend.python.matrix import Matrix
@@ -112,15 +113,15 @@ def call_custom(t: Translator, function: Function, bindings: Bindings, inline: I
     arguments = _Arguments(function, bindings)
     if not arguments.floats:
         return inline(function, bindings)
-    draft = ir.Operation.create("grad.custom", [], arguments.operands, regions=3)
+    draft = ir.Operation.create(CustomOp.OPERATION_NAME, [], arguments.operands, regions=3)
     with _only_computing(t, function.__name__):
         with _region(t, function, draft, 0, arguments.types) as values:
             result = _Result(function, inline(function, arguments.from_block(values)))
-            _yield([ex.cast(leaf, result.dtype) for leaf in result.leaves])
+            yield_([ex.cast(leaf, result.dtype).value for leaf in result.leaves])
         _translate_derivatives(t, function, draft, arguments, result, inline)
     sizes = [arguments.count, len(arguments.operands) - arguments.count]
     op = ir.Operation.create(
-        "grad.custom",
+        CustomOp.OPERATION_NAME,
         result.types,
         arguments.operands,
         {
@@ -148,12 +149,12 @@ def _translate_derivatives(
         vjp = Function(function.vjp.function, function.owner)
         types = [*arguments.types, *result.types, *result.types]
         with _region(t, vjp, draft, 1, types) as values:
-            _yield(_adjoints(arguments, result, vjp, inline, values))
+            yield_([v.value for v in _adjoints(arguments, result, vjp, inline, values)])
     if function.jvp is not None:
         jvp = Function(function.jvp.function, function.owner)
         types = [*arguments.types, *result.types, *arguments.types[: arguments.count]]
         with _region(t, jvp, draft, 2, types) as values:
-            _yield(_tangents(arguments, result, jvp, inline, values))
+            yield_([v.value for v in _tangents(arguments, result, jvp, inline, values)])
 
 
 @contextmanager
@@ -164,10 +165,6 @@ def _region(
     block = ir.Block.create_at_start(op.regions[number], list(types), [op.location] * len(types))
     with ir.InsertionPoint(block), t.builder.isolated(function.__name__):
         yield list(block.arguments)
-
-
-def _yield(values: Sequence[Expr]) -> None:
-    emit_effect("grad.yield", [v.value for v in values])
 
 
 @contextmanager

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, PrintOp
+from mlirad.dialect.field import AllocaOp, PrintOp, is_write
+from mlirad.dialect.grad import JvpOp, yield_
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import emit_effect, mlir_type
+from mlirad.frontend.python.builder import mlir_type
 from mlirad.frontend.python.leaves import float_leaves, like, widest
 from mlirad.frontend.python.open_regions import user_place
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Translator
-
-_WRITES = {"field.store": 1, "field.atomic": 1, "memref.store": 1}
 
 
 @dataclass
@@ -45,7 +44,7 @@ def emit_jvp(
     TaichiCompilationError where the body does more than compute its result.
     """
     dtype = widest(primal.dtype for primal in primals)
-    draft = ir.Operation.create("grad.jvp", [], [], regions=1)
+    draft = ir.Operation.create(JvpOp.OPERATION_NAME, [], [], regions=1)
     types = [mlir_type(dtype)] * len(primals)
     block = ir.Block.create_at_start(draft.regions[0], types, [draft.location] * len(primals))
     with ir.InsertionPoint(block), t.builder.entered("a function that is differentiated"):
@@ -54,11 +53,11 @@ def emit_jvp(
             value = body([ex.cast(v, primal.dtype) for v, primal in zip(given, primals)])
         scalars = float_leaves(value, f"{what}: its result")
         result = widest(scalar.dtype for scalar in scalars)
-        emit_effect("grad.yield", [ex.cast(scalar, result).value for scalar in scalars])
+        yield_([ex.cast(scalar, result).value for scalar in scalars])
     _refuse_side_effects(t, what, block)
     operands = [ex.cast(v, dtype).value for values in (primals, *directions) for v in values]
     op = ir.Operation.create(
-        "grad.jvp",
+        JvpOp.OPERATION_NAME,
         [mlir_type(result)] * (len(scalars) * (1 + len(directions))),
         operands,
         {"directions": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), len(directions))},
@@ -86,8 +85,8 @@ def _refuse_side_effects(t: Translator, what: str, block: ir.Block) -> None:
         if op.name == "memref.alloca" or AllocaOp.holds(op):
             own.add(op.results[0])
         effect = "prints" if PrintOp.holds(op) else ""
-        if op.name in _WRITES and op.operands[_WRITES[op.name]] not in own:
-            effect = f"writes {_named(t, op.operands[_WRITES[op.name]])}"
+        if (is_write(op) or op.name == "memref.store") and op.operands[1] not in own:
+            effect = f"writes {_named(t, op.operands[1])}"
         if effect:
             raise TaichiCompilationError(
                 f"{what}: a function with side effects: {effect}", user_place(op.location)

@@ -13,6 +13,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python import effects
 from mlirad.frontend.python import integer_division as division
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
@@ -251,8 +252,7 @@ def random(dtype: TypeLike = float) -> Any:
         raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
     builder = current()
     kind = resolve(dtype, builder.default_fp, builder.default_ip)
-    launch, iteration, draw = builder.next_draw()
-    return Expr(emit("field.random", mlir_type(kind), [launch, iteration, draw]), kind)
+    return Expr(effects.random(mlir_type(kind), builder.next_draw()), kind)
 
 
 def randn(dtype: TypeLike = float) -> Any:

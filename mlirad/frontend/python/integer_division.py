@@ -8,11 +8,11 @@ failed assertions.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.dialect import field
 from mlirad.frontend.python.builder import (
     constant,
     current,
     emit,
-    emit_effect,
     i1_type,
     mlir_type,
     predicate,
@@ -139,4 +139,4 @@ def _select(condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:
 
 def _check(condition: ir.Value, shown: ir.Value, message: str, dtype: DataType) -> None:
     text = message if dtype.is_signed else message.replace("{}", "{u}")
-    emit_effect("field.assert", [condition, shown], message=ir.StringAttr.get(text))
+    field.assert_(condition, text, [shown])

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.bindings import ir
+from mlirad.dialect import field
 from mlirad.errors import (
     TaichiCompilationError,
     TaichiIndexError,
@@ -20,7 +20,7 @@ from mlirad.errors import (
 )
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import current, emit_effect, in_kernel
+from mlirad.frontend.python.builder import current, in_kernel
 from mlirad.frontend.python.matrix_algebra import Algebra
 from mlirad.frontend.python.matrix_operators import Rows
 from mlirad.frontend.python.scalar import Expr, Scalar
@@ -78,13 +78,8 @@ def check_indices(indices: Sequence[Scalar | slice], shape: tuple[int, ...]) -> 
             index %= extent
         elif isinstance(index, Expr) and current().debug:
             inside = (index >= 0) & (index < extent)
-            emit_effect(
-                "field.assert",
-                [inside.value, index.value],
-                message=ir.StringAttr.get(
-                    f"Out of bound access: index {{}} into a value of shape {shape}"
-                ),
-            )
+            message = f"Out of bound access: index {{}} into a value of shape {shape}"
+            field.assert_(inside.value, message, [index.value])
             index = ex.select(inside, index, 0)
         checked.append(index)
     return tuple(checked)

@@ -10,20 +10,18 @@ from math import prod
 from typing import Any, cast
 
 from mlirad.bindings import ir
+from mlirad.dialect.field import dim
 from mlirad.errors import (
     TaichiCompilationError,
     TaichiIndexError,
     TaichiSyntaxError,
     TaichiTypeError,
 )
+from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import (
     current,
-    emit,
-    emit_effect,
     index_constant,
-    index_type,
-    mlir_type,
 )
 from mlirad.frontend.python.matrix import Matrix, Value, check_indices, check_swizzle, swizzle
 from mlirad.frontend.python.matrix_operators import Operand
@@ -239,15 +237,10 @@ class ElementPlace(Place):
         return values[0] if self._is_scalar else Matrix.of_shape(self.array.element_shape, values)
 
     def load(self) -> Any:
-        type_ = mlir_type(self.array.dtype)
-        marks = stop_marks(self.array.value)
+        array, dtype = self.array.value, self.array.dtype
+        marks = stop_marks(array)
         return self._wrap(
-            [
-                Expr(
-                    emit("field.load", type_, [self.array.value, *place], **marks), self.array.dtype
-                )
-                for place in self._places()
-            ]
+            [Expr(effects.load(array, place, marks), dtype) for place in self._places()]
         )
 
     def _entries(self, value: Operand) -> list[Expr]:
@@ -268,7 +261,7 @@ class ElementPlace(Place):
 
     def store(self, value: Value) -> None:
         for entry, place in zip(self._entries(value), self._places()):
-            emit_effect("field.store", [entry.value, self.array.value, *place])
+            effects.store(entry.value, self.array.value, place)
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         if kind is None:
@@ -352,7 +345,4 @@ class ValuePlace(Place):
 
 def extent(array: ir.Value, axis: int) -> Expr:
     """An extent of an ndarray argument."""
-    i64 = ir.IntegerType.get_signless(64)
-    return ex.from_index(
-        emit("field.dim", index_type(), [array], axis=ir.IntegerAttr.get(i64, axis))
-    )
+    return ex.from_index(dim(array, axis))

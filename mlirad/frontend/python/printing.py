@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
+from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.builder import emit_effect
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.text_format import escaped, flatten
 
@@ -23,15 +23,11 @@ def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -
     """Print values as Python does."""
     values: list[Expr] = []
     text = escaped(separator).join(flatten(item, "", values) for item in items) + escaped(end)
-    emit_effect("field.print", _words(values), format=ir.StringAttr.get(text))
+    effects.print_(text, _words(values))
 
 
 def emit_assert(condition: Scalar, message: object) -> None:
     """Check a condition at run time; the launch raises TaichiAssertionError where it fails."""
     values: list[Expr] = []
     text = flatten(message, "", values, mark_floats=True)
-    emit_effect(
-        "field.assert",
-        [ex.cast(condition, ex.u1).value, *_words(values)],
-        message=ir.StringAttr.get(text),
-    )
+    field.assert_(ex.cast(condition, ex.u1).value, text, _words(values))

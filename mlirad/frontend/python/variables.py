@@ -9,6 +9,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import constant, current, emit, emit_effect, mlir_type
 from mlirad.frontend.python.matrix import Matrix, Value
@@ -131,13 +132,13 @@ class SharedVariable(Variable):
     launch."""
 
     def _make(self, dtype: DataType) -> ir.Value:
-        return emit("field.alloca", array_type(mlir_type(dtype), []), [])
+        return effects.cell(array_type(mlir_type(dtype), []))
 
     def read_entry(self, k: int) -> Expr:
-        return Expr(emit("field.load", mlir_type(self.dtypes[k]), [self.slots[k]]), self.dtypes[k])
+        return Expr(effects.load(self.slots[k]), self.dtypes[k])
 
     def write_entry(self, k: int, value: Scalar) -> None:
-        emit_effect("field.store", [stored(value, self.dtypes[k]).value, self.slots[k]])
+        effects.store(stored(value, self.dtypes[k]).value, self.slots[k])
 
     def update_entry(self, k: int, operator: Combine, kind: str | None, value: Scalar) -> None:
         if kind is None:
@@ -185,13 +186,7 @@ def atomic(
         kind, converted = "add", -converted
     if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:
         kind += "u"
-    old = emit(
-        "field.atomic",
-        mlir_type(dtype),
-        [converted.value, array, *indices],
-        kind=ir.StringAttr.get(kind),
-        **stop_marks(array),
-    )
+    old = effects.atomic(converted.value, array, indices, kind, stop_marks(array))
     return Expr(old, dtype)
 
 
