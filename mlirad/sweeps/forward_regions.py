@@ -1,0 +1,118 @@
+"""Structured ops, with the tangents of what passes through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import is_atomic
+from mlirad.ir import build as b
+from mlirad.ir.box import Bounds
+from mlirad.ir.flow import Carried
+from mlirad.ir.graph import BlockNode, Node
+from mlirad.ir.walk import attributes_of
+from mlirad.sweeps.recompute import parallel_like
+from mlirad.sweeps.tangents import TangentSweep
+
+
+def branch(sweep: TangentSweep, node: Node) -> None:
+    """The same branch; its blocks give tangents, too."""
+    chosen = [one for one in node.flow.chosen if one.result in sweep.activity.active]
+    active = [one.result for one in chosen]
+    types = [sweep.graph.values[v].type for v in node.results] + sweep.types(active)
+    (condition,) = sweep.values(node.flow.control)
+    op = b.if_else(condition, types, with_else=len(node.blocks) > 1)
+    for number, (block, new) in enumerate(zip(node.blocks, op.blocks)):
+        with ir.InsertionPoint(new):
+            sweep.block(block)
+            b.yield_(
+                sweep.values(block.terminator.operands)
+                + sweep.all_of([one.given[number] for one in chosen])
+            )
+    sweep.bind(node.results, op.results, active)
+
+
+def _active(sweep: TangentSweep, node: Node) -> list[Carried]:
+    return [one for one in node.flow.carried if one.argument in sweep.activity.active]
+
+
+def _initial(sweep: TangentSweep, node: Node, active: Sequence[Carried]) -> list[ir.Value]:
+    values = [one.initial for one in node.flow.carried]
+    return sweep.values(values) + sweep.all_of([one.initial for one in active])
+
+
+def _yield(sweep: TangentSweep, block: BlockNode, active: Sequence[Carried]) -> None:
+    following = [one.following for one in active]
+    b.yield_(sweep.values(block.terminator.operands) + sweep.all_of(following))
+
+
+def for_loop(sweep: TangentSweep, node: Node) -> None:
+    """The same loop, which carries tangents, too."""
+    body, active = node.blocks[0], _active(sweep, node)
+    op = b.for_loop(*Bounds(*sweep.values(node.flow.control)), _initial(sweep, node, active))
+    for name, attribute in attributes_of(node.op).items():
+        op.op.attributes[name] = attribute
+    sweep.bind(body.arguments, list(op.body.arguments), [one.argument for one in active])
+    with ir.InsertionPoint(op.body):
+        sweep.block(body)
+        _yield(sweep, body, active)
+    sweep.bind(node.results, op.results, [one.result for one in active if one.result is not None])
+
+
+def while_loop(sweep: TangentSweep, node: Node) -> None:
+    """The same loop, which carries tangents, and passes them on, too."""
+    before, after = node.blocks
+    carried, varied = _active(sweep, node), sweep.activity.active
+    passed = [one for one in node.flow.passed if one.argument in varied or one.result in varied]
+    arguments = [one.argument for one in passed]
+    types = [sweep.graph.values[v].type for v in node.results] + sweep.types(arguments)
+    op = b.while_loop(_initial(sweep, node, carried), types, attributes_of(node.op))
+    sweep.bind(before.arguments, list(op.before.arguments), [one.argument for one in carried])
+    with ir.InsertionPoint(op.before):
+        sweep.block(before)
+        condition, *given = before.terminator.operands
+        tangents = sweep.all_of([one.given for one in passed])
+        b.go_on_if(sweep.env[condition], [*sweep.values(given), *tangents])
+    sweep.bind(after.arguments, list(op.after.arguments), arguments)
+    with ir.InsertionPoint(op.after):
+        sweep.block(after)
+        _yield(sweep, after, carried)
+    sweep.bind(node.results, op.results, [one.result for one in passed])
+
+
+def parallel_loop(sweep: TangentSweep, node: Node) -> None:
+    """The same box; a nest of serial loops where the order of iterations matters."""
+    body = node.blocks[0]
+    if _needs_order(sweep, node):
+        _serial(sweep, node, body.arguments, 0)
+        return
+    loop = parallel_like(node, sweep.env)
+    sweep.bind(body.arguments, loop.indices, [])
+    with ir.InsertionPoint(loop.body):
+        sweep.block(body)
+        b.end_parallel()
+
+
+def _needs_order(sweep: TangentSweep, node: Node) -> bool:
+    """Whether iterations race for which of them supplies an element, and its tangents with
+    it."""
+    return any(
+        is_atomic(n) and n.array in sweep.arrays and field.AtomicOp(n.op).kind.value != "add"
+        for n in node.walk()
+    )
+
+
+def _serial(sweep: TangentSweep, node: Node, indices: Sequence[int], axis: int) -> None:
+    """A parallel loop as a nest of serial ones."""
+    if axis == len(indices):
+        sweep.block(node.blocks[0])
+        return
+    rank = len(indices)
+    lower, upper, step = (sweep.env[node.operands[k * rank + axis]] for k in range(3))
+    op = b.for_loop(lower, upper, step)
+    block = op.body
+    sweep.env[indices[axis]] = block.arguments[0]
+    with ir.InsertionPoint(block):
+        _serial(sweep, node, indices, axis + 1)
+        b.yield_()
