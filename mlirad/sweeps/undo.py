@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
-from mlirad.dialect.field import AtomicOp, array_of, is_atomic
+from mlirad.dialect.field import AtomicOp, array_of, element_type, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.rounding import round_like
@@ -51,8 +51,7 @@ class Undo:
                 and base_depth(node) == block.depth
             ):
                 array = env[node.array_value]
-                element, extents = array_of(array.type)
-                log = grad.open_(ir.Type.parse(element), len(extents))
+                log = grad.open_(element_type(array.type), len(array_of(array.type)[1]))
                 self.logs[node.array] = log, array
 
     def close(self) -> None:

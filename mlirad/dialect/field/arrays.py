@@ -6,14 +6,11 @@ an ndarray argument (extents -1 where only the launch knows them), or a cell loc
 of type `index`, components last.
 """
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
 from mlirad.bindings import ext, ir
 from mlirad.errors import TaichiTypeError
-
-_ARRAY = re.compile(r"!field\.array<([^\[]*), \[((?:-?\d+(?:, )?)*)\]>")
 
 
 class Field(ext.Dialect, name="field"):
@@ -27,24 +24,33 @@ class ArrayType(Field.Type, name="array"):
     extents: ir.ArrayAttr
 
 
-@lru_cache(maxsize=4096)
 def array_of(type_: ir.Type) -> tuple[str, tuple[int, ...]]:
     """Element type (as text) and extents of an array type. Raises TaichiTypeError for any other."""
-    match = _ARRAY.fullmatch(str(type_))
-    if match is None:
+    found = _parts(type_)
+    if found is None:
         raise TaichiTypeError(f"{type_} is not an array type")
-    return match.group(1), tuple(int(item) for item in match.group(2).split(",") if item)
+    return found
 
 
 @lru_cache(maxsize=4096)
+def _parts(type_: ir.Type) -> tuple[str, tuple[int, ...]] | None:
+    """Element type and extents; None where a type is no array, or one of something else."""
+    if not isinstance(type_, ArrayType):
+        return None
+    element, extents = str(element_type(type_)), list(ir.ArrayAttr(type_.extents))
+    if "[" in element or any(str(extent.type) != "i64" for extent in extents):
+        return None
+    return element, tuple(ir.IntegerAttr(extent).value for extent in extents)
+
+
 def element_type(type_: ir.Type) -> ir.Type:
     """The element type of an array type."""
-    return ir.Type.parse(array_of(type_)[0])
+    return ir.TypeAttr(ArrayType(type_).element).value
 
 
 def is_array(type_: ir.Type) -> bool:
     """Whether a type is `!field.array`."""
-    return str(type_).startswith("!field.array<")
+    return isinstance(type_, ArrayType)
 
 
 def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
@@ -57,7 +63,7 @@ def array_type(element: ir.Type, extents: Sequence[int]) -> ir.Type:
 
 def check_array(op: ir.Operation, type_: ir.Type) -> bool:
     """Whether the type of an op's array is one; an error at the op where it is not."""
-    if _ARRAY.fullmatch(str(type_)) is None:
+    if _parts(type_) is None:
         op.location.emit_error(f"{type_} is not an array")
         return False
     return True

@@ -94,8 +94,8 @@ def log_type(element: ir.Type, rank: int) -> ir.Type:
 
 def log_parts(type_: ir.Type) -> tuple[ir.Type, int]:
     """The element type and the rank of a log."""
-    element, _, rank = str(type_)[len("!grad.log<") : -1].rpartition(", ")
-    return ir.Type.parse(element), int(rank.split(" ")[0])
+    log = LogType(type_)
+    return ir.TypeAttr(log.element).value, ir.IntegerAttr(log.rank).value
 
 
 def _log_of(element: str, extents: tuple[int, ...]) -> str:
@@ -103,7 +103,7 @@ def _log_of(element: str, extents: tuple[int, ...]) -> str:
 
 
 def _check_log(op: ir.Operation, type_: ir.Type) -> bool:
-    if not str(type_).startswith("!grad.log<"):
+    if not isinstance(type_, LogType):
         op.location.emit_error(f"{type_} is not a log")
         return False
     return True

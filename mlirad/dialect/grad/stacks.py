@@ -71,11 +71,11 @@ def stack_type(element: ir.Type) -> ir.Type:
 
 def stack_element(type_: ir.Type) -> ir.Type:
     """The element type of a stack."""
-    return ir.Type.parse(str(type_)[len("!grad.stack<") : -1])
+    return ir.TypeAttr(StackType(type_).element).value
 
 
 def _check_stack(op: ir.Operation, type_: ir.Type) -> bool:
-    if not str(type_).startswith("!grad.stack<"):
+    if not isinstance(type_, StackType):
         op.location.emit_error(f"{type_} is not a stack")
         return False
     return True

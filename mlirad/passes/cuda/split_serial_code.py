@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
-from mlirad.dialect.field import DimOp, GetOp, array_of, array_type, is_array
+from mlirad.dialect.field import DimOp, GetOp, array_of, array_type, element_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import box_indices, box_size
@@ -149,11 +149,12 @@ class _Split:
 
     def _share_cell(self, op: ir.Operation) -> None:
         """A cell, or an array, of one launch becomes a field, cleared where it was made."""
-        element, extents = array_of(op.results[0].type)
+        type_ = op.results[0].type
+        element, extents = element_type(type_), array_of(type_)[1]
         with at_start(self.entry, op.location):
-            shared = self.cells.place(ir.Type.parse(element), list(extents))
+            shared = self.cells.place(element, list(extents))
         with before(op):
-            _clear(shared, b.number(0, ir.Type.parse(element)), extents)
+            _clear(shared, b.number(0, element), extents)
         op.results[0].replace_all_uses_with(shared)
         op.erase()
 

@@ -7,7 +7,7 @@ from functools import partial
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AllocaOp, array_of
+from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import at_end
@@ -98,7 +98,7 @@ def allocated(array: ir.Value, axes: Iterable[int], element: ir.Type) -> ir.Valu
 
 
 def _element(array: ir.Value) -> ir.Type:
-    return ir.Type.parse(array_of(array.type)[0])
+    return element_type(array.type)
 
 
 def is_local(graph: Graph, node: Node) -> bool:

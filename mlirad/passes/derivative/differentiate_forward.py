@@ -12,7 +12,6 @@ from typing import Annotated
 from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import array_of, array_type
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
@@ -87,6 +86,5 @@ def _get_duals(graph: Graph, activity: Activity, forward: Forward, count: int) -
                 f"field '{node.array}' has {len(names)} tangents, {count} are asked for",
                 source_location(node.op.location),
             )
-        element, extents = array_of(graph.values[node.array_value].type)
-        type_ = array_type(ir.Type.parse(element), extents)
+        type_ = graph.values[node.array_value].type
         forward.arrays[node.array] = [field.get(name, type_) for name in names[:count]]

@@ -16,7 +16,7 @@ from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import AllocaOp, GetOp, array_of, array_type
+from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.requirements import KERNELS
@@ -88,6 +88,5 @@ def _get_arrays(
     for node in list(graph.nodes()):
         name = activity.adjoint.get(node.array) if node.is_access else None
         if name is not None and node.array not in adjoints:
-            element, extents = array_of(graph.values[node.array_value].type)
-            type_ = array_type(ir.Type.parse(element), extents)
+            type_ = graph.values[node.array_value].type
             adjoints[node.array] = field.get(name, type_)

@@ -12,7 +12,7 @@ from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
+from mlirad.dialect.field import array_of, array_type, element_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
@@ -65,7 +65,7 @@ def _is_shared_sum(op: ir.Operation) -> bool:
 
 def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
     array = split_access(group[0])[0]
-    element, extents = array_of(array.type)
+    extents = array_of(array.type)[1]
     forms = [[linear_form(i) for i in split_access(op)[1]] for op in group]
     moving = [
         axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
@@ -73,7 +73,7 @@ def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> 
     size = prod(extents[axis] for axis in moving)
     if not moving or size * threads * 8 > LARGEST or _updates(loop, group) < 2 * size:
         return
-    type_ = ir.Type.parse(element)
+    type_ = element_type(array.type)
     fixed = {
         axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving
     }

@@ -13,7 +13,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import GetOp, array_of, is_array, makes_array, split_access
+from mlirad.dialect.field import GetOp, array_of, element_type, is_array, makes_array, split_access
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
@@ -322,8 +322,8 @@ def _compare_and_swap(
 
 
 def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
-    element, extents = array_of(op.results[0].type)
-    type_ = ir.Type.parse(element)
+    array = op.results[0].type
+    type_, extents = element_type(array), array_of(array)[1]
     memref_type = ir.MemRefType.get(list(extents), type_)
     sizes = ir.DenseI32ArrayAttr.get([0, 0])
     if not extents:

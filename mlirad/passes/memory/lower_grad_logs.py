@@ -3,7 +3,7 @@ element."""
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
-from mlirad.dialect.grad import log_parts
+from mlirad.dialect.grad import LogType, log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import pointer_type
@@ -24,9 +24,7 @@ def lower_grad_logs(module: ir.Operation) -> None:
         for declaration in ("llvm.func @malloc(i64) -> !llvm.ptr", "llvm.func @free(!llvm.ptr)"):
             ir.Operation.parse(declaration).clone()
     for op in found:
-        log = next(
-            (value for value in op.operands if str(value.type).startswith("!grad.log<")), None
-        )
+        log = next((value for value in op.operands if isinstance(value.type, LogType)), None)
         if log is not None and log not in headers:
             raise TaichiCompilationError(
                 "a log that no 'grad.open' before it makes", source_location(op.location)
