@@ -18,6 +18,7 @@ from mlirad.frontend.python.annotations import evaluate_annotations
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.source import FunctionSource
+from mlirad.lang.arguments.array_buffer import write_back
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import SCALAR
 from mlirad.lang.autodiff_mode import AutodiffMode
@@ -175,9 +176,7 @@ class Kernel:
                     recorder.result(self, variant, buffers)
             else:
                 found = variant.launch(PRIMAL, values, buffers)
-            for position, buffer in enumerate(buffers):
-                if buffer.back is not None and position in variant.notes.written_arrays():
-                    buffer.back()
+            write_back(buffers, variant.notes.written_arrays)
             if self._ready is None:
                 self._note_ready(variant)
             return shaped(variant.kernel, found)

@@ -10,7 +10,13 @@ from typing import Any
 
 from mlirad.ad.checkpoint.actions import Action, Step
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
-from mlirad.ad.checkpoint.schedule import Reversal, placements, reversals
+from mlirad.ad.checkpoint.schedule import (
+    OnlinePlacement,
+    Placement,
+    PlannedPlacement,
+    Reversal,
+    reversals,
+)
 from mlirad.ad.checkpoint.scratch import check_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
 from mlirad.ad.tape.entries import Entry, memory_of
@@ -32,10 +38,19 @@ class Loop(Entry):
     """
 
     def __init__(
-        self, tape: Recording, declared: Declared, log: Recorded, statistics: Statistics
+        self,
+        tape: Recording,
+        declared: Declared,
+        log: Recorded,
+        statistics: Statistics,
+        length: int | None,
     ) -> None:
         self._tape = weakref.ref(tape)  # which has this entry
         self.declared, self.log, self.statistics = declared, log, statistics
+        kept = declared.snapshots
+        self._placement: Placement = (
+            OnlinePlacement(kept) if length is None else PlannedPlacement(length, kept)
+        )
         self.taped_bytes = 0  # kept for the reverse of the last step
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
@@ -70,11 +85,13 @@ class Loop(Entry):
             key, elements, ((None, None),) * rank, self.declared.place
         )
 
-    def keep(self, state: int, forget: Sequence[int] = ()) -> None:
-        """Memory is in a state that is to be kept, when others are forgotten."""
-        self.states.forget(forget)
-        self._keep(state)
-        self._measure(0, 0)
+    def reach(self, state: int) -> None:
+        """Memory is in a state, which is kept, or not."""
+        wanted = self._placement.reach(state)
+        if state in wanted:
+            self.states.forget([one for one in self.states.kept if one not in wanted])
+            self._keep(state)
+            self._measure(0, 0)
 
     def finish(self, steps: int) -> None:
         """The steps to be run again are known: later writes keep what they read."""
@@ -223,12 +240,10 @@ class LoopAgain(Action):
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do its steps as a loop on the tape, which takes snapshots and records the last step."""
         log: Recorded = arguments[0]
-        loop = Loop(tape, self.declared, log, Statistics())
+        loop = Loop(tape, self.declared, log, Statistics(), len(log))
         tape.ledger.entries.append(loop)
-        wanted = placements(len(log), self.declared.snapshots)
         for step in range(len(log) - 1):
-            if step in wanted:
-                loop.keep(step)
+            loop.reach(step)
             replay(tape, log[step])
         record(tape, log[len(log) - 1])
         loop.finish(len(log) - 1)

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.ad.checkpoint.actions import (
-    Action,
-    CallAgain,
-    CopyAgain,
-    LaunchAgain,
-    LaunchAlone,
-    LaunchOnArrays,
-    WriteAgain,
-    checksums,
-)
+from mlirad.ad.checkpoint.actions import CallAgain, CopyAgain
+from mlirad.ad.checkpoint.current_step import CurrentStep
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
 from mlirad.ad.checkpoint.replay import Loop, LoopAgain
-from mlirad.ad.checkpoint.schedule import OnlinePlacement, Placement, PlannedPlacement
+from mlirad.ad.checkpoint.step_arrays import StepArrays
 from mlirad.ad.checkpoint.touched import Touched
-from mlirad.ad.tape.entries import box_of, memory_of, named_flows, touched_box, written_boxes
-from mlirad.ad.tape.known_arrays import KnownArray
+from mlirad.ad.tape.entries import touched_box
 from mlirad.ad.tape.lost import warn_of_write
 from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.footprints import Flow
-from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
 
 
@@ -58,31 +47,20 @@ class StepRecorder(Recorder):
         self.tape: Recording = outer.tape if isinstance(outer, StepRecorder) else outer
         self.ledger = self.tape.ledger
         self.log = Recorded()
-        self.step: list[tuple[Action, tuple[Any, ...]]] = []
+        self.step = CurrentStep()
         self.number = 0  # of the step that runs
         self.taped = False  # whether the tape records it
         self.is_closed = False
-        self._buffers: dict[Hashable, tuple[ArrayBuffer, ...]] = {}
-        # what Python is writing
-        self._pending: tuple[Target, tuple[int | slice, ...] | None] | None = None
         outer.finish_write()
         self.loop: Loop | None = None
         if isinstance(outer, Recording) or outer.taped:
-            self.loop = Loop(self.tape, declared, self.log, statistics)
+            self.loop = Loop(self.tape, declared, self.log, statistics, length)
             self.ledger.entries.append(self.loop)
-            kept = declared.snapshots
-            self.placement: Placement = (
-                OnlinePlacement(kept) if length is None else PlannedPlacement(length, kept)
-            )
         around: Touched | None = outer.touched if isinstance(outer, StepRecorder) else None
-        self.touched: Touched = Touched(
-            self.tape.program, declared, self.log, around, self._note_sum
-        )
+        note_sum = None if self.loop is None else self.loop.note_written
+        self.touched: Touched = Touched(self.tape.program, declared, self.log, around, note_sum)
+        self.arrays = StepArrays(self.ledger, self.touched)
         self.tape.program.threads.recorder = self
-
-    def _note_sum(self, key: Key, elements: Elements) -> None:
-        if self.loop is not None:
-            self.loop.note_written(key, elements)
 
     # Steps.
 
@@ -93,17 +71,13 @@ class StepRecorder(Recorder):
         if self.number + 1 == self.length:
             self.taped = True
             return
-        wanted = self.placement.reach(self.number)
-        if self.number in wanted:
-            dropped = [state for state in self.loop.states.kept if state not in wanted]
-            self.loop.keep(self.number, dropped)
+        self.loop.reach(self.number)
 
     def end_step(self) -> None:
         """The step is done."""
         self.finish_write()
         if not self.taped:
-            self.log.append(self.step)
-            self.step = []
+            self.log.append(self.step.take())
         self.number += 1
         self.statistics.steps += 1
         self.statistics.executions += 1
@@ -113,7 +87,7 @@ class StepRecorder(Recorder):
         if self.is_closed:
             return
         self.finish_write()
-        if self.step or (self.taped and self.number < (self.length or 0)):
+        if self.step.actions or (self.taped and self.number < (self.length or 0)):
             self.end_step()
         self.is_closed = True
         self.tape.program.threads.recorder = self.outer
@@ -126,7 +100,14 @@ class StepRecorder(Recorder):
         """Add an inner loop to the step; what it read and wrote has been noted."""
         self.log.take(inner)
         if is_to_be_repeated and len(inner):
-            self.step.append((LoopAgain(declared), (inner,)))
+            self.step.do(LoopAgain(declared), inner)
+
+    def outermost(self) -> Loop:
+        """The loop that the tape has: this one, or one around it."""
+        if isinstance(self.outer, StepRecorder):
+            return self.outer.outermost()
+        assert self.loop is not None
+        return self.loop
 
     # What a tape is asked for.
 
@@ -146,92 +127,28 @@ class StepRecorder(Recorder):
         what was not declared."""
         self.finish_write()
         if self.is_replacing:
-            return self._launch_alone(kernel, variant, values, buffers)
+            shared = self.arrays.shared(buffers)
+            self.touched.note_launch(kernel, variant, values, shared)
+            self.step.launch_alone(variant, values, shared)
+            self.ledger.versions.note_buffers(buffers)
+            return variant.launch(PRIMAL, values, buffers)
         found = None
         if buffers:
             variant, buffers = self.ledger.arrays.gradients.with_gradients(variant, buffers)
-            buffers = [self._mirrored(kernel, buffer) for buffer in buffers]
-        shared = self._shared(buffers)
+            loop = self.outermost()
+            buffers = [self.arrays.mirrored(kernel, buffer, loop) for buffer in buffers]
+        shared = self.arrays.shared(buffers)
         for piece in self.ledger.pieces(variant):
             self.touched.note_launch(kernel, piece, values, shared)
-            named = self._named(shared)
+            named = self.arrays.named(shared)
             self.log.note_piece(piece, named)
             if self.taped:
                 found = self.tape.record(kernel, piece, values, buffers)
                 continue
             found = self.tape.run(piece, values, buffers)
-            self._note_carried(piece, values, named)
-            if shared:
-                self.step.append((LaunchOnArrays(kernel, piece), (*values, shared)))
-            else:
-                self.step.append((LaunchAgain(kernel, piece), tuple(values)))
+            self.arrays.note_carried(piece, values, named)
+            self.step.launch(kernel, piece, values, shared)
         return found
-
-    def _launch_alone(
-        self,
-        kernel: LaunchedKernel,
-        variant: Variant,
-        values: Sequence[Any],
-        buffers: Sequence[ArrayBuffer],
-    ) -> Any:
-        """Launch a kernel inside a function with a gradient of its own."""
-        shared = self._shared(buffers)
-        self.touched.note_launch(kernel, variant, values, shared)
-        self.step.append((LaunchAlone(variant), (*values, shared, checksums(shared))))
-        self.ledger.versions.note_buffers(buffers)
-        return variant.launch(PRIMAL, values, buffers)
-
-    def _named(self, buffers: Sequence[ArrayBuffer]) -> list[KnownArray]:
-        """What flows call array arguments that were seen before."""
-        return [self.ledger.arrays.known.know(buffer, "") for buffer in buffers]
-
-    def _note_carried(
-        self, piece: Variant, values: Sequence[Any], named: Sequence[KnownArray]
-    ) -> None:
-        """Tell the tape what a launch, which it does not record itself, leaves in arrays."""
-        footprints = piece.notes.footprints()
-        self.ledger.carriers.follow(self.ledger.entries)
-        self.ledger.carriers.launched(
-            named_flows(footprints.flows.between, piece, named),
-            lambda array: written_boxes(array, footprints, piece, values, named),
-        )
-
-    def _mirrored(self, kernel: LaunchedKernel, buffer: ArrayBuffer) -> ArrayBuffer:
-        """The array that steps read when they are done again: of one that Python may change unseen,
-        the tape's copy.
-
-        Raises TaichiRuntimeError where Python has changed it since a step that read it.
-        """
-        arrays, entries = self.ledger.arrays, self.ledger.entries
-        one = arrays.known.know(buffer, kernel.__name__)
-        if one.mirror is None:
-            return buffer
-        if self.touched.has_read(one.mirror.own.address) and one.mirror.differs(one.whole):
-            raise self.touched.error(
-                f"array argument '{buffer.name}' of kernel '{kernel.__name__}' holds something "
-                "else than in an earlier step: pass a ti.ndarray, or a new array for each step"
-            )
-        position = entries.index(self._outermost())
-        entries[position:position] = arrays.unseen.look_at(one, self.ledger.versions)
-        return one.of_reverse(buffer)
-
-    def _outermost(self) -> Loop:
-        if isinstance(self.outer, StepRecorder):
-            return self.outer._outermost()
-        assert self.loop is not None
-        return self.loop
-
-    def _shared(self, buffers: Sequence[ArrayBuffer]) -> tuple[ArrayBuffer, ...]:
-        """The array arguments of a launch; the same tuple for the same arrays."""
-        if not buffers:
-            return ()
-        key = tuple(
-            [
-                (b.address, b.dims, id(b.owner), b.grad.address if b.grad is not None else 0)
-                for b in buffers
-            ]
-        )
-        return self._buffers.setdefault(key, tuple(buffers))
 
     def result(
         self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
@@ -257,12 +174,12 @@ class StepRecorder(Recorder):
             try:
                 return self.tape.replaced(function, primal, args, keywords)
             finally:
-                self.is_replacing, self.step = False, []
-        outside, self.step, self.is_replacing = self.step, [], True
+                self.is_replacing, self.step = False, CurrentStep()
+        outside, self.step, self.is_replacing = self.step, CurrentStep(), True
         try:
             result = primal(*args, **keywords)
             self.finish_write()
-            outside.append((CallAgain(function), (args, keywords, tuple(self.step))))
+            outside.do(CallAgain(function), args, keywords, tuple(self.step.actions))
         finally:
             self.step, self.is_replacing = outside, False
         return result
@@ -284,19 +201,11 @@ class StepRecorder(Recorder):
             return
         if not self.is_replacing and self.tape.is_recording:
             warn_of_write(self.ledger, target, touched_box(target, index), place)
-        self._pending = target, index
+        self.step.write(target, index)
 
     def finish_write(self) -> None:
         """Record what Python wrote last."""
-        if self._pending is None:
-            return
-        (target, index), self._pending = self._pending, None
-        elements = memory_of(target)[1]
-        data = elements.read(box_of(elements, index))
-        value = data.item() if data.size == 1 else data
-        self.step.append(
-            (WriteAgain(target, None if index is None else len(index)), (*(index or ()), value))
-        )
+        self.step.finish_write()
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Python is about to copy a field to another."""
@@ -310,4 +219,4 @@ class StepRecorder(Recorder):
         if target.dtype.is_float and not self.is_replacing:
             self.ledger.note_copy(target, source, place)
             self.log.named[Flow(target.symbol, place, (source.symbol,))] = None
-        self.step.append((CopyAgain(target, source), ()))
+        self.step.do(CopyAgain(target, source))

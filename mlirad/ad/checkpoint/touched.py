@@ -29,7 +29,7 @@ class Touched:
         declared: Declared,
         log: Recorded,
         outer: Touched | None,
-        note_sum: Callable[[Key, Elements], None],
+        note_sum: Callable[[Key, Elements], None] | None,
     ) -> None:
         self.program, self.log, self.outer, self.note_sum = program, log, outer, note_sum
         self.place = declared.place
@@ -128,7 +128,8 @@ class Touched:
                 "into state="
             )
         self.log.sums[key] = elements
-        self.note_sum(key, elements)
+        if self.note_sum is not None:
+            self.note_sum(key, elements)
 
     def _note_read(self, key: Key, elements: Elements, name: str, who: str, place: str) -> None:
         if key in self.allowed or key in self.read:

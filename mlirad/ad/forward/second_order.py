@@ -86,7 +86,9 @@ def _products(
     with current.threads.alone:
         start = Snapshot(current)
         order = ForwardOverReverse(current, fields, directions)
-        with Tape(loss).of_order(order):
+        tape = Tape(loss)
+        tape.order = order
+        with tape:
             computation()
         value = loss.to_numpy()
         start.restore()

@@ -255,6 +255,18 @@ def written_boxes(
     ]
 
 
+def rows_of(entries: Sequence[Entry]) -> list[Row]:
+    """What entries keep: a row for each array, read and write."""
+    rows: dict[tuple[str, str, str, str], int] = {}
+    for entry in entries:
+        for version in entry.saved:
+            verdict = "redone" if version.redone else "kept"
+            key = (str(version.key), version.read, version.written, verdict)
+            rows[key] = rows.get(key, 0) + version.copy.nbytes
+    others = [row for entry in entries for row in entry.rows()]
+    return [*(Row(*key, size) for key, size in rows.items()), *others]
+
+
 def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
     """The key, the elements and the adjoint's elements of a field or an ndarray."""
     if isinstance(target, Ndarray):
@@ -292,6 +304,7 @@ __all__ = [
     "box_of",
     "memory_of",
     "named_flows",
+    "rows_of",
     "touched_box",
     "written_boxes",
 ]

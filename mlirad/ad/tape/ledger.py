@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import Entry, HostWrite
 from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.versions import Versions
+from mlirad.ad.tape.versions import Version, Versions
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.field.field import Field
-from mlirad.lang.recorder import Target
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -59,6 +61,39 @@ class Ledger:
         last = self.entries[-1] if self.entries else None
         if isinstance(last, HostWrite):
             last.note_written()
+
+    def clear(self, loss: Target | None, *, all_gradients: bool) -> None:
+        """Set gradients to 0, but for those that a tape of another thread used last: all, or
+        hidden ones only. Those of the loss are used."""
+        current, claims = self.program, self.claims
+        if all_gradients:
+            claims.clear(current.derivatives.gradients)
+            claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
+        if current.derivatives.hidden:
+            hidden = [current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)]
+            claims.clear({name: current.derivatives.gradients[name] for name in hidden})
+        claims.use([loss.symbol] if isinstance(loss, Field) else [])
+        claims.use_arrays([loss] if isinstance(loss, Ndarray) else [])
+
+    # Calls of functions with a gradient of their own.
+
+    def before_call(self, place: str, *, is_recording: bool) -> list[Version]:
+        """Keep all that earlier reverses need."""
+        unseen = self.arrays.unseen
+        if is_recording:
+            unseen.check_given()
+        self.entries += unseen.look_at_all(self.versions)
+        return self.versions.before_call(place)
+
+    def after_call(
+        self, function: GivenGradient, kept: Sequence[Version], place: str, *, is_recording: bool
+    ) -> list[Version]:
+        """What of that the call has changed."""
+        unseen, has_gradient = self.arrays.unseen, function.grad is not nothing
+        unseen.take_all()
+        if is_recording and self.rules != "refuse" and has_gradient:
+            unseen.hold_given(function.__name__)
+        return self.versions.after_call(kept, place, has_gradient)
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.entries import (
     HostCopy,
     HostWrite,
@@ -19,7 +18,7 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
 from mlirad.ad.tape.order import Order
 from mlirad.errors import TaichiRuntimeError
-from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
@@ -42,9 +41,8 @@ class Recording(Recorder):
         keeps_written: bool = False,
     ) -> None:
         self.ledger = Ledger(program, rules, order)
-        self.program, self.order = program, order
+        self.program, self.order, self.is_recording = program, order, False
         self.validation, self.keeps_written = validation, keeps_written
-        self.is_recording = False
         self.closed_at = -1  # the program's count of changes when the recording ended
 
     def begin(self) -> None:
@@ -148,9 +146,7 @@ class Recording(Recorder):
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
         found = piece.launch(mode, values, buffers)
-        for position, buffer in enumerate(buffers):
-            if buffer.back is not None and position in piece.notes.written_arrays():
-                buffer.back()
+        write_back(buffers, piece.notes.written_arrays)
         return found
 
     def result(
@@ -182,21 +178,14 @@ class Recording(Recorder):
                 "ti.ad.grad_for gives its gradient"
             )
         self.finish_write()
-        ledger, place, has_gradient = self.ledger, caller(), function.grad is not nothing
-        unseen = ledger.arrays.unseen
-        if self.is_recording:
-            unseen.check_given()
-        ledger.entries += unseen.look_at_all(ledger.versions)
-        kept = ledger.versions.before_call(place)
+        ledger, place, is_recording = self.ledger, caller(), self.is_recording
+        kept = ledger.before_call(place, is_recording=is_recording)
         self.is_replacing = True
         try:
             result = primal(*args, **keywords)
         finally:
             self.is_replacing = False
-        unseen.take_all()
-        if self.is_recording and ledger.rules != "refuse" and has_gradient:
-            unseen.hold_given(function.__name__)
-        saved = ledger.versions.after_call(kept, place, has_gradient)
+        saved = ledger.after_call(function, kept, place, is_recording=is_recording)
         ledger.entries.append(Replaced(function, primal, args, keywords, saved))
         return result
 
@@ -216,9 +205,8 @@ class Recording(Recorder):
             self.order.host_write(target, index, hidden)
             return
         key, elements, adjoint = memory_of(target)
-        adjoint = adjoint if hidden is None else hidden.elements
-        box, touched = box_of(elements, index), touched_box(target, index)
-        place = caller()
+        adjoint = hidden.elements if hidden is not None else adjoint
+        box, touched, place = box_of(elements, index), touched_box(target, index), caller()
         if self.is_recording:  # else a step of a checkpointed loop is done again
             warn_of_write(ledger, target, touched, place)
         saved = ledger.versions.before_write(key, elements, touched, place)

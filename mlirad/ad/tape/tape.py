@@ -9,7 +9,7 @@ from typing import Any
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.tape.entries import Entry, Launch, Replaced
+from mlirad.ad.tape.entries import Entry, Launch, Replaced, rows_of
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_unreached
 from mlirad.ad.tape.order import FirstOrder, Order
@@ -21,9 +21,8 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame
 from mlirad.lang.field.field import Field
 from mlirad.lang.kernel import Kernel
-from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
-from mlirad.runtime.explanation import Explanation, Row
+from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program, program
 
 RULES = ("save", "refuse")
@@ -77,7 +76,7 @@ class Tape:
                 "grad_check compares the gradients of a loss, and the tape has none"
             )
         self.validation = validation
-        self.order: Order = FirstOrder(anomaly)
+        self.order: Order = FirstOrder(anomaly)  # until it is entered, another may be put here
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
         self.entered = False
@@ -92,11 +91,6 @@ class Tape:
             validation=self.validation,
             keeps_written=self.grad_check is not None,
         )
-
-    def of_order(self, order: Order) -> Tape:
-        """The same, before it is entered, for derivatives of another order."""
-        self.order = order
-        return self
 
     @property
     def program(self) -> Program:
@@ -125,7 +119,7 @@ class Tape:
             if self.grad_check is not None:
                 check_loss_type(self.loss)
         self.entered, self.recording = True, self._recording()
-        self._clear()
+        self.ledger.clear(self.loss, all_gradients=self.clear_gradients)
         if self.grad_check:
             self.start = Snapshot(current)
         if self.loss is not None:
@@ -135,20 +129,6 @@ class Tape:
         self.order.begin(self.ledger.claims)
         self.recording.begin()
         return self
-
-    def _clear(self) -> None:
-        """Set gradients to 0, but for those that a tape of another thread used last."""
-        current, claims = self.program, self.ledger.claims
-        if self.clear_gradients:
-            claims.clear(current.derivatives.gradients)
-            claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
-        if current.derivatives.hidden:
-            hidden = [
-                current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)
-            ]
-            claims.clear({name: current.derivatives.gradients[name] for name in hidden})
-        claims.use([self.loss.symbol] if isinstance(self.loss, Field) else [])
-        claims.use_arrays([self.loss] if isinstance(self.loss, Ndarray) else [])
 
     def _start_validation(self) -> None:
         if not self.program.config.debug:
@@ -164,9 +144,7 @@ class Tape:
     ) -> None:
         if self.program.threads.own is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
-        while (
-            self.program.threads.recorder is not self.recording
-        ):  # a loop that was left without its end
+        while self.program.threads.recorder is not self.recording:  # a loop that was left without its end
             self.program.threads.recorder.close()
         self.recording.close()
         if kind is not None:
@@ -208,14 +186,7 @@ class Tape:
     def explain(self) -> Explanation:
         """What the tape keeps, with its bytes: a row for each array a launch overwrites and a
         reverse reads, and for each of the state of a checkpointed loop, its snapshots."""
-        rows: dict[tuple[str, str, str, str], int] = {}
-        for entry in self.entries:
-            for version in entry.saved:
-                verdict = "redone" if version.redone else "kept"
-                key = (str(version.key), version.read, version.written, verdict)
-                rows[key] = rows.get(key, 0) + version.copy.nbytes
-        others = [row for entry in self.entries for row in entry.rows()]
-        return Explanation([*(Row(*key, size) for key, size in rows.items()), *others])
+        return Explanation(rows_of(self.entries))
 
     def grad(
         self, seeds: Mapping[Target, Any] | None = None, clear_gradients: bool | None = None

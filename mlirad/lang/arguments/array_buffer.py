@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,6 +83,14 @@ class ArrayBuffer:
     def renewed(self) -> ArrayBuffer:
         """The same with a copy as it is passed now, where one is needed."""
         return self if self.given is None else array_buffer(self.given, self.name, False)
+
+
+def write_back(buffers: Sequence[ArrayBuffer], written: Callable[[], Container[int]]) -> None:
+    """Let arrays that are not contiguous have what a launch wrote to their copies; `written` gives
+    the positions of those that it writes to."""
+    for position, buffer in enumerate(buffers):
+        if buffer.back is not None and position in written():
+            buffer.back()
 
 
 def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:

@@ -1,0 +1,190 @@
+"""Fields in Python: elements that it reads and writes, copies, and what a field is not."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NoReturn
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.builder import in_kernel
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef
+from mlirad.lang.field.indices import element_index
+from mlirad.lang.field.memory import present_memory
+from mlirad.lang.host_array import HostArray, Values, array_of
+from mlirad.lang.host_values import fitting
+from mlirad.lang.layout.tree import Leaf
+from mlirad.runtime.memory.field import FieldMemory
+from mlirad.runtime.memory.memory import Elements
+
+
+class FieldAccess(HostArray, Leaf):
+    """A field's elements, as Python reads and writes them."""
+
+    @property
+    def key(self) -> str:
+        """Its name."""
+        return self.symbol
+
+    @property
+    def described(self) -> str:
+        """Its name, for messages."""
+        return f"field '{self.symbol}'"
+
+    @property
+    def is_derivative(self) -> bool:
+        """Whether it was derived from another field."""
+        return self.primal is not None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        node = self.placed_in
+        if node is None and self.primal is not None:
+            node = self.primal.placed_in
+        if node is None:
+            raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
+        return node.shape
+
+    @abstractmethod
+    def __kernel_ref__(self) -> ArrayRef:
+        """The array of this field, got once a kernel."""
+
+    def located(self) -> FieldMemory:
+        """The field's memory. Raises TaichiRuntimeError where it was never placed or is gone."""
+        if self.memory is None or self.program.trees.pending:
+            self.program.trees.materialize()
+        return present_memory(self)
+
+    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
+        memory = self.located()
+        return memory.elements, element_index(self, key, memory)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        elements, index = self._located(key)
+        self.note_write(index)
+        if not self.element_shape:
+            elements.put(index, self._fitted_number(value))
+            return
+        values = array_of(value)
+        if values.shape not in ((), self.element_shape):
+            raise TaichiTypeError(
+                f"value of shape {values.shape} for an element of shape {self.element_shape}"
+            )
+        elements.put(index, self.fitted(values))
+
+    def fill(self, value: Any) -> None:
+        """Set every element, or every component of every element."""
+        if in_kernel():
+            self.__kernel_ref__().fill(value)
+            return
+        memory = self.located()
+        if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
+            values = self.fitted(array_of(value))
+            self.note_write()
+            memory.elements.write(values)
+        else:
+            number = self._fitted_number(value)
+            self.note_write()
+            memory.fill(number)
+
+    def fitted(self, values: Values) -> Values:
+        """Values as elements take them; infinities among them are noted."""
+        self._note_values(values)
+        return super().fitted(values)
+
+    def _fitted_number(self, value: Any) -> Any:
+        self._note_values(value)
+        return value if self.dtype.is_float else fitting(value, self.dtype, self.described)
+
+    def _note_values(self, values: Any) -> None:
+        if self.primal is None and self.dtype.is_float:
+            self.program.poles.note_values(self.symbol, values)
+
+    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Values:
+        """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
+        column."""
+        values = self.located().read()
+        self.note_read()
+        if keep_dims and len(self.element_shape) == 1:
+            values = values[..., np.newaxis]
+        return values if dtype is None else values.astype(dtype)
+
+    def from_numpy(self, values: Any) -> None:
+        """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
+        memory = self.located()
+        array = np.asarray(values)
+        expected = memory.layout.shape
+        columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
+        if array.shape != expected and not (
+            len(self.element_shape) == 1 and array.shape in columns
+        ):
+            raise ValueError(
+                f"from_numpy: field '{self.symbol}' has shape {expected}, the array has "
+                f"{array.shape}"
+            )
+        array = self.fitted(array)
+        self.note_write()
+        memory.write(array)
+
+    def to_torch(self, device: Any = None) -> Any:
+        """A copy as a torch tensor."""
+        import torch
+
+        return torch.from_numpy(self.to_numpy()).to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Set all elements from a torch tensor."""
+        self.from_numpy(tensor.detach().cpu().numpy())
+
+    def copy_from(self, other: object) -> None:
+        """Set all elements from a field of the same shape; a tape differentiates that.
+
+        Raises ValueError for another shape.
+        """
+        if not isinstance(other, FieldAccess):
+            raise TypeError(f"copy_from: a field is needed, not a {type(other).__name__}")
+        if (other.shape, other.element_shape) != (self.shape, self.element_shape):
+            raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
+        if other is self:
+            return
+        memory, values = self.located(), other.located().read()
+        if self.primal is None:
+            self.count_write()
+            if self.program.threads.recorder is not None:
+                self.program.threads.recorder.host_copy(self, other)
+        memory.write(values)
+        self._note_values(values)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError(
+                f"field '{self.symbol}' has no index axes, so it has no length: x[None] is its "
+                f"element"
+            )
+        return self.shape[0]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"a field is neither true nor false: '{self.symbol} is None' asks whether there is "
+            f"one, "
+            f"{self.symbol}[{'None' if self.placed_in is not None and not self.shape else '...'}] "
+            f"is an element"
+        )
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            f"field '{self.symbol}' lies in the memory of a program, so it cannot be pickled or "
+            f"copied: keep "
+            "x.to_numpy(), and declare another field that takes it by from_numpy (or copy_from)"
+        )
+
+    def __iter__(self) -> NoReturn:
+        raise NotImplementedError(
+            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+        )
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
