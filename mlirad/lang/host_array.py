@@ -50,10 +50,10 @@ class HostArray(ABC):
         """Whether it holds adjoints or tangents, of which nothing is recorded."""
 
     @abstractmethod
-    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
+    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         """The elements, and which of them a subscript means."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         elements, index = self._located(key)
         self.note_read()
         if not self.element_shape:
@@ -83,6 +83,6 @@ class HostArray(ABC):
         self.program.threads.written[self.key] = self.program.threads.count_change()
 
 
-def array_of(value: Any) -> Values:
+def array_of(value: object) -> Values:
     """Numbers, lists or a matrix as NumPy has them."""
     return np.asarray(value.rows_list() if isinstance(value, Matrix) else value)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlirad.frontend.python.matrix import Matrix
 
 
-def key_parts(key: Any) -> tuple[int, ...]:
+def key_parts(key: object) -> tuple[int, ...]:
     """The integers of a subscript in Python scope. Raises TypeError for slices and other
     objects."""
     parts = (

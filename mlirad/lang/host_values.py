@@ -12,7 +12,7 @@ from mlirad.lang.callers import program_frame
 from mlirad.types import DataType
 
 
-def fitting(value: Any, dtype: DataType, what: str) -> Any:
+def fitting(value: object, dtype: DataType, what: str) -> Any:
     """A number as an element takes it, with a warning where that loses a fraction.
 
     Raises TaichiRuntimeTypeError where the number is out of range.

@@ -65,7 +65,7 @@ class Kernel:
         self._variants: KernelVariants | None = None
         self._ready: _Ready | None = None
 
-    def __get__(self, owner: Any, kind: Any = None) -> Kernel:
+    def __get__(self, owner: Any, kind: object = None) -> Kernel:
         if owner is None:
             return self
         cache = owner.__dict__.setdefault("_mlirad_kernels", {})
@@ -208,7 +208,7 @@ class Kernel:
         variant, _, _ = self.prepare(program(), args, {})
         return variant.stages.dump(stage, parse_mode(mode))
 
-    def def_vjp(self, rule: Any) -> None:
+    def def_vjp(self, rule: object) -> None:
         """Raise TaichiTypeError: a kernel's own derivative is that of a Python function that
         launches it."""
         raise TaichiTypeError(

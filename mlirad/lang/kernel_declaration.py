@@ -113,7 +113,7 @@ class KernelDeclaration:
         return [bound[name] for name in names]
 
 
-def _return_type(declared: Any) -> Any:
+def _return_type(declared: object) -> Any:
     arguments = getattr(declared, "__args__", None)
     return (
         tuple(arguments)

@@ -10,19 +10,21 @@ import numpy as np
 
 from mlirad.frontend.python import matrix as fm
 from mlirad.frontend.python.scalar import Scalar
+from mlirad.lang.layout.axes import Shape
 from mlirad.runtime.memory.memory import Elements
+from mlirad.types import TypeLike
 
 
 class Matrix(fm.Matrix):
     """An n×m matrix; `ti.Matrix([[1, 2], [3, 4]])`."""
 
     @staticmethod
-    def field(n: int, m: int, dtype: Any, shape: Any = None, **options: Any) -> Any:
+    def field(n: int, m: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:
         """A field of n×m matrices."""
         return _makers["field"]((n, m), dtype, shape, **options)
 
     @staticmethod
-    def ndarray(n: int, m: int, dtype: Any, shape: Any, **options: Any) -> Any:
+    def ndarray(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
         """An ndarray of n×m matrices."""
         return _makers["ndarray"]((n, m), dtype, shape, **options)
 
@@ -31,12 +33,12 @@ class Vector(Matrix):
     """A vector of n entries; `ti.Vector([1, 2, 3])`."""
 
     @staticmethod
-    def field(n: int, dtype: Any, shape: Any = None, **options: Any) -> Any:  # type: ignore[override]
+    def field(n: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:  # type: ignore[override]
         """A field of vectors of n entries."""
         return _makers["field"]((n,), dtype, shape, **options)
 
     @staticmethod
-    def ndarray(n: int, dtype: Any, shape: Any, **options: Any) -> Any:  # type: ignore[override]
+    def ndarray(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]
         """An ndarray of vectors of n entries."""
         return _makers["ndarray"]((n,), dtype, shape, **options)
 

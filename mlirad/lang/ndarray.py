@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any, NoReturn
+from typing import NoReturn
 from weakref import finalize
 
 import numpy as np
@@ -13,9 +13,10 @@ from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.host_array import HostArray, Values, array_of
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.keywords import refuse_unknown
+from mlirad.lang.layout.axes import Shape
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import program
-from mlirad.types import DataType, resolve
+from mlirad.types import DataType, TypeLike, resolve
 
 MAX_EXTENT = 1 << 31
 
@@ -91,7 +92,7 @@ class Ndarray(HostArray):
         """Whether it is the gradient or the tangents of another."""
         return self.is_gradient
 
-    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
+    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         parts = key_parts(key)
         if len(parts) != len(self.shape):
             raise TaichiIndexError(
@@ -103,13 +104,13 @@ class Ndarray(HostArray):
             )
         return self.elements, tuple([int(p) % e for p, e in zip(parts, self.shape)])
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         elements, index = self._located(key)
         values = self.fitted(array_of(value))
         self.note_write(index)
         elements.put(index, values)
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set every element."""
         values = self.fitted(array_of(value))
         self.note_write()
@@ -120,7 +121,7 @@ class Ndarray(HostArray):
         self.note_read()
         return self.elements.read()
 
-    def from_numpy(self, values: Any) -> None:
+    def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError for another shape."""
         array = np.asarray(values)
         if array.shape != self.dims:
@@ -156,7 +157,9 @@ class Ndarray(HostArray):
         return f"<ti.ndarray {self.dtype}{list(self.shape)}>"
 
 
-def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) -> Ndarray:
+def ndarray(
+    dtype: TypeLike | MatrixType | None, shape: Shape, needs_grad: bool = False, **unknown: object
+) -> Ndarray:
     """An array of zeros. `dtype` is a scalar or matrix type.
 
     Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does
@@ -170,11 +173,11 @@ def ndarray(dtype: Any, shape: Any, needs_grad: bool = False, **unknown: Any) ->
 
 def make(
     element_shape: tuple[int, ...],
-    dtype: Any,
-    shape: Any,
+    dtype: TypeLike | None,
+    shape: Shape,
     needs_grad: bool = False,
-    layout: Any = None,
-    **unknown: Any,
+    layout: object = None,
+    **unknown: object,
 ) -> Ndarray:
     """An ndarray of matrices; `layout` has no effect. Raises TaichiTypeError for keywords that it
     does not have."""

@@ -9,6 +9,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
+from mlirad.types import TypeLike
 
 cpu = x64 = "x64"
 arm64 = "arm64"
@@ -29,11 +30,11 @@ _warned: set[str] = set()
 
 @in_turn
 def init(
-    arch: Any = None,
-    default_fp: Any = None,
-    default_ip: Any = None,
+    arch: str | list[str] | None = None,
+    default_fp: TypeLike | None = None,
+    default_ip: TypeLike | None = None,
     debug: bool | None = None,
-    **options: Any,
+    **options: object,
 ) -> None:
     """Start a program; fields and compiled kernels of the last one are gone.
 
@@ -44,7 +45,7 @@ def init(
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
-    wanted = arch[0] if isinstance(arch, list) and arch else arch
+    wanted = next(iter(arch), None) if isinstance(arch, list) else arch
     if wanted is not None and wanted not in _CPUS:
         if wanted not in _warned:
             _warned.add(wanted)
@@ -73,7 +74,7 @@ class RootProxy:
     def __getattr__(self, name: str) -> Any:
         return getattr(pm.program().trees.root, name)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, RootProxy) or (
             pm.is_started() and other is pm.program().trees.root
         )

@@ -70,7 +70,9 @@ class Ledger:
             claims.clear(current.derivatives.gradients)
             claims.clear_arrays(current.derivatives.arrays, Ndarray.clear_gradient)
         if current.derivatives.hidden:
-            hidden = [current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)]
+            hidden = [
+                current.derivatives.adjoints[symbol] for symbol in list(current.derivatives.hidden)
+            ]
             claims.clear({name: current.derivatives.gradients[name] for name in hidden})
         claims.use([loss.symbol] if isinstance(loss, Field) else [])
         claims.use_arrays([loss] if isinstance(loss, Ndarray) else [])

@@ -144,7 +144,9 @@ class Tape:
     ) -> None:
         if self.program.threads.own is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
-        while self.program.threads.recorder is not self.recording:  # a loop that was left without its end
+        while (
+            self.program.threads.recorder is not self.recording
+        ):  # a loop that was left without its end
             self.program.threads.recorder.close()
         self.recording.close()
         if kind is not None:

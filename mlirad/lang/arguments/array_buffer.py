@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def write_back(buffers: Sequence[ArrayBuffer], written: Callable[[], Container[i
             buffer.back()
 
 
-def array_buffer(value: Any, name: str, with_grad: bool) -> ArrayBuffer:
+def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     """The memory of an array argument. Raises TaichiRuntimeTypeError for what is not an array."""
     if isinstance(value, np.ndarray):
         return _numpy_buffer(value, name)
@@ -148,6 +148,6 @@ def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:
     )
 
 
-def is_torch(value: object) -> bool:
+def is_torch(value: object) -> TypeGuard[Any]:
     """Whether this is one of torch's objects, which is not imported for that."""
     return type(value).__module__.split(".")[0] == "torch"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
@@ -16,7 +14,7 @@ from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType, from_numpy, resolve
 
 
-def describe_array(value: Any, param: Parameter) -> NdarrayArgument:
+def describe_array(value: object, param: Parameter) -> NdarrayArgument:
     """The type of an array argument. Raises TaichiRuntimeTypeError where the declaration does not
     allow it."""
     declared: NdarrayType = param.annotation

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
 
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.matrix import Matrix
@@ -15,7 +14,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.config import Config
 
 
-def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
+def frontend_argument(param: Parameter, value: object, config: Config) -> Argument:
     """How the frontend sees an argument."""
     if param.kind == TEMPLATE:
         if isinstance(value, Ndarray):
@@ -31,7 +30,7 @@ def frontend_argument(param: Parameter, value: Any, config: Config) -> Argument:
     return ScalarArgument(scalar_dtype(param, config))
 
 
-def key_of(param: Parameter, value: Any) -> Hashable:
+def key_of(param: Parameter, value: object) -> Hashable:
     """What of an argument decides which compiled kernel is used."""
     if param.kind == TEMPLATE:
         if isinstance(value, bool | int | float | str | bytes):

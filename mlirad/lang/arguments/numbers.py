@@ -38,7 +38,7 @@ def plain_range(dtype: DataType) -> tuple[type, float, float]:
     )
 
 
-def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
+def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
     """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is
     not one."""
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
@@ -55,7 +55,7 @@ def convert_scalar(value: Any, dtype: DataType, name: str) -> Any:
     )
 
 
-def matrix_entries(value: Any, param: Parameter, dtype: DataType) -> list[Any]:
+def matrix_entries(value: object, param: Parameter, dtype: DataType) -> list[Any]:
     """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
     rows = value.rows_list() if isinstance(value, Matrix) else value
     array = np.asarray(

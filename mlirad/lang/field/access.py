@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.builder import in_kernel
@@ -58,11 +59,11 @@ class FieldAccess(HostArray, Leaf):
             self.program.trees.materialize()
         return present_memory(self)
 
-    def _located(self, key: Any) -> tuple[Elements, tuple[int, ...]]:
+    def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         memory = self.located()
         return memory.elements, element_index(self, key, memory)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         elements, index = self._located(key)
         self.note_write(index)
         if not self.element_shape:
@@ -95,15 +96,15 @@ class FieldAccess(HostArray, Leaf):
         self._note_values(values)
         return super().fitted(values)
 
-    def _fitted_number(self, value: Any) -> Any:
+    def _fitted_number(self, value: object) -> Any:
         self._note_values(value)
         return value if self.dtype.is_float else fitting(value, self.dtype, self.described)
 
-    def _note_values(self, values: Any) -> None:
+    def _note_values(self, values: object) -> None:
         if self.primal is None and self.dtype.is_float:
             self.program.poles.note_values(self.symbol, values)
 
-    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Values:
+    def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
         column."""
         values = self.located().read()
@@ -112,7 +113,7 @@ class FieldAccess(HostArray, Leaf):
             values = values[..., np.newaxis]
         return values if dtype is None else values.astype(dtype)
 
-    def from_numpy(self, values: Any) -> None:
+    def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
         memory = self.located()
         array = np.asarray(values)
@@ -129,7 +130,7 @@ class FieldAccess(HostArray, Leaf):
         self.note_write()
         memory.write(array)
 
-    def to_torch(self, device: Any = None) -> Any:
+    def to_torch(self, device: object = None) -> Any:
         """A copy as a torch tensor."""
         import torch
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places import ArrayRef
@@ -30,7 +31,7 @@ class Whole(Protocol):
     def grad(self) -> Whole | None:
         """The field of adjoints."""
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         """An element."""
 
     def located(self) -> FieldMemory:
@@ -39,7 +40,7 @@ class Whole(Protocol):
     def note_write(self, index: Index | None = None) -> None:
         """Python writes to a place among the elements."""
 
-    def to_numpy(self, keep_dims: bool = False, dtype: Any = None) -> Values:
+    def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
         """A copy of all elements."""
 
     def __kernel_ref__(self) -> ArrayRef:
@@ -75,22 +76,22 @@ class ComponentField:
             " place the whole field"
         )
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: object) -> Any:
         return self.whole[key][self.position]
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: object) -> None:
         self.whole[key][self.position] = value
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Set the component of every element."""
         self.from_numpy(np.full(self.shape, value))
 
-    def to_numpy(self, dtype: Any = None) -> Values:
+    def to_numpy(self, dtype: DTypeLike | None = None) -> Values:
         """A copy of the component of every element."""
         where: tuple[Any, ...] = (..., *self.position)
         return self.whole.to_numpy(dtype=dtype)[where]
 
-    def from_numpy(self, values: Any) -> None:
+    def from_numpy(self, values: object) -> None:
         """Set the component of every element."""
         array = np.asarray(values)
         if array.shape != self.shape:

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.layout.axes import Axes, sizes_of
+from mlirad.lang.layout.axes import Axes, Shape, sizes_of
 from mlirad.lang.layout.root import Root
-from mlirad.lang.layout.tree import SNode
+from mlirad.lang.layout.tree import Offset, SNode
 from mlirad.lang.variable_names import variable_name
 from mlirad.runtime.derivative_kind import ADJOINT, tangent
 from mlirad.runtime.program import program
-from mlirad.types import resolve
+from mlirad.types import TypeLike, resolve
 
 
 def create(
-    dtype: Any,
+    dtype: TypeLike | list[TypeLike] | tuple[TypeLike, ...] | None,
     element_shape: tuple[int, ...],
-    shape: Any,
+    shape: Shape | None,
     needs_grad: bool,
     needs_dual: bool,
     name: str,
-    offset: Any,
+    offset: Offset,
     order: str | None,
 ) -> Field:
     """A field, placed in a tree of its own where it has a shape."""
@@ -56,7 +54,7 @@ def create(
 
 
 @in_turn
-def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) -> None:
+def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | None) -> None:
     """Put a field into a dense block of its own."""
     root: Root = field.program.trees.root
     axis_order = list(range(len(shape)))
@@ -80,14 +78,14 @@ def place(field: Field, shape: tuple[int, ...], offset: Any, order: str | None) 
 
 
 def field(
-    dtype: Any,
-    shape: Any = None,
+    dtype: TypeLike | list[TypeLike] | tuple[TypeLike, ...] | None,
+    shape: Shape | None = None,
     order: str | None = None,
     name: str = "",
-    offset: Any = None,
+    offset: Offset = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
-    **unknown: Any,
+    **unknown: object,
 ) -> Field:
     """A field of scalars, or of vectors or matrices where `dtype` is the type of one.
 
@@ -105,16 +103,16 @@ def field(
 
 def matrix_field(
     element_shape: tuple[int, ...],
-    dtype: Any,
-    shape: Any = None,
+    dtype: TypeLike | list[TypeLike] | tuple[TypeLike, ...] | None,
+    shape: Shape | None = None,
     order: str | None = None,
     name: str = "",
-    offset: Any = None,
+    offset: Offset = None,
     needs_grad: bool = False,
     needs_dual: bool = False,
-    layout: Any = None,
+    layout: object = None,
     ndim: int | None = None,
-    **unknown: Any,
+    **unknown: object,
 ) -> Field:
     """A field of vectors or matrices. Raises TaichiTypeError for keywords that it does not have."""
     refuse_unknown("a field of vectors or matrices", unknown, matrix_field)

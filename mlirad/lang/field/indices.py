@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from mlirad.errors import TaichiAssertionError, TaichiIndexError
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 
 
-def element_index(field: Leaf, key: Any, memory: FieldMemory) -> tuple[int, ...]:
+def element_index(field: Leaf, key: object, memory: FieldMemory) -> tuple[int, ...]:
     """Which of a field's elements in memory a subscript means. Raises TaichiIndexError for none."""
     parts = key_parts(key)
     shape = memory.layout.index_shape
@@ -27,7 +25,7 @@ def element_index(field: Leaf, key: Any, memory: FieldMemory) -> tuple[int, ...]
     return memory.locate(parts)
 
 
-def _out_of_bounds(field: Leaf, key: Any, shape: tuple[int, ...]) -> IndexError | AssertionError:
+def _out_of_bounds(field: Leaf, key: object, shape: tuple[int, ...]) -> IndexError | AssertionError:
     shifted = f" and offset {field.offset}" if any(field.offset) else ""
     message = f"index {key} is out of bounds for field '{field.symbol}' of shape {shape}{shifted}"
     kind = TaichiAssertionError if field.program.config.debug else TaichiIndexError

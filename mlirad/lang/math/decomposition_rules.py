@@ -20,11 +20,16 @@ two do, R is not continuous, and its derivatives are infinite or NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import matrix as fm
+from mlirad.frontend.python.scalar import Scalar
 from mlirad.lang.matrix import Matrix, Vector
 
+Matrices = Sequence[fm.Matrix]
+Solve = Callable[[fm.Matrix, fm.Matrix], fm.Matrix]
 EPSILON = {16: 2.0**-10, 32: 2.0**-23, 64: 2.0**-52}
 PAIRS = {2: ((0, 1),), 3: ((0, 1), (0, 2), (1, 2))}
 
@@ -32,21 +37,21 @@ PAIRS = {2: ((0, 1),), 3: ((0, 1), (0, 2), (1, 2))}
 class _Pair:
     """Two singular values: quotients by their difference and by their sum."""
 
-    def __init__(self, S: Any, i: int, j: int) -> None:
+    def __init__(self, S: fm.Matrix, i: int, j: int) -> None:
         self.small = fn.abs(S[0, 0]) * (64 * EPSILON[S[0, 0].dtype.bits])
         self.difference, self.sum = S[j, j] - S[i, i], S[j, j] + S[i, i]
 
-    def quotient(self, value: Any, divisor: Any, otherwise: Any) -> Any:
+    def quotient(self, value: Scalar, divisor: Scalar, otherwise: Scalar) -> Any:
         """`value / divisor`, or something else where the divisor vanishes."""
         vanishes = fn.abs(divisor) <= self.small
         return fn.select(vanishes, otherwise, value / fn.select(vanishes, 1.0, divisor))
 
-    def if_vanishing(self, divisor: Any, value: Any) -> Any:
+    def if_vanishing(self, divisor: Scalar, value: Scalar) -> Any:
         """A value where the divisor vanishes, else 0."""
         return fn.select(fn.abs(divisor) <= self.small, value, 0.0)
 
 
-def svd_adjoint(result: Any, adjoint: Any) -> Any:
+def svd_adjoint(result: Matrices, adjoint: Matrices) -> Any:
     """The adjoint of A, from the factors and theirs."""
     (U, S, V), (U_bar, S_bar, V_bar) = result, adjoint
     turned_u, turned_v = U.transpose() @ U_bar, V.transpose() @ V_bar
@@ -60,7 +65,7 @@ def svd_adjoint(result: Any, adjoint: Any) -> Any:
     return U @ Matrix(P) @ V.transpose()
 
 
-def svd_tangent(result: Any, tangent: Any) -> Any:
+def svd_tangent(result: Matrices, tangent: fm.Matrix) -> Any:
     """The tangents of the factors, from theirs and that of A."""
     U, S, V = result
     P = U.transpose() @ tangent @ V
@@ -84,13 +89,13 @@ def svd_tangent(result: Any, tangent: Any) -> Any:
     return U @ Matrix(turn_u), Matrix(moved), V @ Matrix(turn_v)
 
 
-def polar_adjoint(result: Any, adjoint: Any, solve: Any) -> Any:
+def polar_adjoint(result: Matrices, adjoint: Matrices, solve: Solve) -> Any:
     """The adjoint of A, from the factors and theirs."""
     (R, S), (R_bar, S_bar) = result, adjoint
     return R @ (S_bar + _rotation(S, R.transpose() @ R_bar - S_bar @ S, solve))
 
 
-def polar_tangent(result: Any, tangent: Any, solve: Any) -> Any:
+def polar_tangent(result: Matrices, tangent: fm.Matrix, solve: Solve) -> Any:
     """The tangents of the factors, from theirs and that of A."""
     R, S = result
     Z = R.transpose() @ tangent
@@ -98,7 +103,7 @@ def polar_tangent(result: Any, tangent: Any, solve: Any) -> Any:
     return R @ turn, Z - turn @ S
 
 
-def _rotation(S: Any, Z: Any, solve: Any) -> Any:
+def _rotation(S: fm.Matrix, Z: fm.Matrix, solve: Solve) -> Any:
     """The skew matrix Ω with `Ω S + S Ω = Z - Zᵀ`."""
     if S.n == 2:
         w = (Z[1, 0] - Z[0, 1]) / S.trace()

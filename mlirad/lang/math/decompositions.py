@@ -7,6 +7,7 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import matrix as fm
 from mlirad.frontend.python.specials import static, static_assert
 from mlirad.lang.kernel import func
 from mlirad.lang.math.decomposition_rules import (
@@ -16,19 +17,20 @@ from mlirad.lang.math.decomposition_rules import (
     svd_tangent,
 )
 from mlirad.lang.matrix import Matrix, Vector
+from mlirad.types import TypeLike
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
 SWEEPS = 8
 
 
-def _typed(matrix: Any, dt: Any) -> Any:
+def _typed(matrix: fm.Matrix, dt: TypeLike | None) -> Any:
     """The matrix in a float type; without one, in its own or the default float type."""
     if dt is not None:
         return matrix.cast(dt)
     return matrix * 1.0
 
 
-def solve(A: Any, b: Any, dt: Any = None) -> Any:
+def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
     """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError
     for wrong shapes."""
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
@@ -78,7 +80,7 @@ def eig(A, dt=None):  # type: ignore[no-untyped-def]
     return values, vectors
 
 
-def _sym_eig2(M: Any) -> Any:
+def _sym_eig2(M: fm.Matrix) -> Any:
     mean, half = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
     off = M[0, 1]
     square = half * half + off * off
@@ -132,7 +134,7 @@ def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     return _sym_eig3(_typed(A, dt))
 
 
-def _rotation_and_stretch(M: Any) -> Any:
+def _rotation_and_stretch(M: fm.Matrix) -> Any:
     x, y = M[0, 0] + M[1, 1], M[1, 0] - M[0, 1]
     square = x * x + y * y
     singular = square == 0

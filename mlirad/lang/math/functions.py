@@ -6,6 +6,7 @@ import math as _math
 from typing import Any
 
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import matrix as fm
 from mlirad.frontend.python.elementary import *  # noqa: F403 - part of the namespace
 from mlirad.frontend.python.functions import (  # noqa: F401 - part of the namespace
     abs,
@@ -21,6 +22,8 @@ from mlirad.frontend.python.functions import (  # noqa: F401 - part of the names
     round,
     sign,
 )
+from mlirad.frontend.python.matrix import Value
+from mlirad.frontend.python.scalar import Scalar
 from mlirad.lang.math.complex_numbers import cconj, cdiv, cexp, cinv, clog, cmul, cpow, csqrt  # noqa: F401
 from mlirad.lang.math.transforms3d import (  # noqa: F401
     rot_by_axis,
@@ -40,83 +43,83 @@ uvec2, uvec3, uvec4 = vector(2, u32), vector(3, u32), vector(4, u32)
 mat2, mat3, mat4 = matrix(2, 2), matrix(3, 3), matrix(4, 4)
 
 
-def clamp(value: Any, low: Any, high: Any) -> Any:
+def clamp(value: Value, low: Value, high: Value) -> Any:
     """The value, or the bound it passes."""
     return fn.min(high, fn.max(low, value))
 
 
-def mix(left: Any, right: Any, weight: Any) -> Any:
+def mix(left: Value, right: Value, weight: Value) -> Any:
     """`left * (1 - weight) + right * weight`."""
     return left * (1.0 - weight) + right * weight
 
 
-def step(edge: Any, value: Any) -> Any:
+def step(edge: Value, value: Value) -> Any:
     """0 below the edge, 1 above."""
     return fn.cast(value >= edge, float)
 
 
-def fract(value: Any) -> Any:
+def fract(value: Value) -> Any:
     """The part behind the point."""
     return value - fn.floor(value)
 
 
-def smoothstep(low: Any, high: Any, value: Any) -> Any:
+def smoothstep(low: Value, high: Value, value: Value) -> Any:
     """A cubic rise from 0 at `low` to 1 at `high`."""
     t = clamp((value - low) / (high - low), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
-def mod(value: Any, modulus: Any) -> Any:
+def mod(value: Value, modulus: Value) -> Any:
     """`value - modulus * floor(value / modulus)`."""
     return value - modulus * fn.floor(value / modulus)
 
 
-def log2(value: Any) -> Any:
+def log2(value: Value) -> Any:
     """The logarithm to base 2."""
     return fn.log(value) * (1.0 / _math.log(2.0))
 
 
-def degrees(value: Any) -> Any:
+def degrees(value: Value) -> Any:
     """Radians as degrees."""
     return value * (180.0 / pi)
 
 
-def radians(value: Any) -> Any:
+def radians(value: Value) -> Any:
     """Degrees as radians."""
     return value * (pi / 180.0)
 
 
-def dot(left: Any, right: Any) -> Any:
+def dot(left: fm.Matrix, right: fm.Matrix) -> Any:
     """The inner product."""
     return left.dot(right)
 
 
-def cross(left: Any, right: Any) -> Any:
+def cross(left: fm.Matrix, right: fm.Matrix) -> Any:
     """The cross product."""
     return left.cross(right)
 
 
-def length(value: Any) -> Any:
+def length(value: fm.Matrix) -> Any:
     """The norm."""
     return value.norm()
 
 
-def distance(left: Any, right: Any) -> Any:
+def distance(left: fm.Matrix, right: fm.Matrix) -> Any:
     """The norm of the difference."""
     return (left - right).norm()
 
 
-def normalize(value: Any) -> Any:
+def normalize(value: fm.Matrix) -> Any:
     """The vector over its norm."""
     return value.normalized()
 
 
-def reflect(value: Any, normal: Any) -> Any:
+def reflect(value: fm.Matrix, normal: fm.Matrix) -> Any:
     """The direction mirrored at a plane."""
     return value - 2.0 * value.dot(normal) * normal
 
 
-def refract(value: Any, normal: Any, eta: Any) -> Any:
+def refract(value: fm.Matrix, normal: fm.Matrix, eta: Scalar) -> Any:
     """The direction behind a surface, or zero at total reflection."""
     projected = value.dot(normal)
     k = 1.0 - eta * eta * (1.0 - projected * projected)
@@ -124,12 +127,12 @@ def refract(value: Any, normal: Any, eta: Any) -> Any:
     return fn.select(k >= 0.0, bent, bent * 0.0)
 
 
-def inverse(value: Any) -> Any:
+def inverse(value: fm.Matrix) -> Any:
     """The inverse matrix."""
     return value.inverse()
 
 
-def determinant(value: Any) -> Any:
+def determinant(value: fm.Matrix) -> Any:
     """The determinant."""
     return value.determinant()
 
@@ -139,12 +142,12 @@ def eye(n: int) -> Any:
     return Matrix.identity(float, n)
 
 
-def rotation2d(angle: Any) -> Any:
+def rotation2d(angle: Scalar) -> Any:
     """The 2×2 rotation matrix."""
     c, s = fn.cos(angle), fn.sin(angle)
     return Matrix([[c, -s], [s, c]])
 
 
-def vdir(angle: Any) -> Any:
+def vdir(angle: Scalar) -> Any:
     """The unit vector at an angle."""
     return Vector([fn.cos(angle), fn.sin(angle)])

@@ -5,24 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python import matrix as fm
+from mlirad.frontend.python.scalar import Scalar
 from mlirad.lang.matrix import Matrix, Vector
 
 
-def translate(dx: Any, dy: Any, dz: Any) -> Any:
+def translate(dx: Scalar, dy: Scalar, dz: Scalar) -> Any:
     """The move by a vector."""
     return Matrix(
         [[1.0, 0.0, 0.0, dx], [0.0, 1.0, 0.0, dy], [0.0, 0.0, 1.0, dz], [0.0, 0.0, 0.0, 1.0]]
     )
 
 
-def scale(sx: Any, sy: Any, sz: Any) -> Any:
+def scale(sx: Scalar, sy: Scalar, sz: Scalar) -> Any:
     """The scaling along the axes."""
     return Matrix(
         [[sx, 0.0, 0.0, 0.0], [0.0, sy, 0.0, 0.0], [0.0, 0.0, sz, 0.0], [0.0, 0.0, 0.0, 1.0]]
     )
 
 
-def rot_by_axis(axis: Any, angle: Any) -> Any:
+def rot_by_axis(axis: fm.Matrix, angle: Scalar) -> Any:
     """The rotation about an axis, for row vectors."""
     c, s = fn.cos(angle), fn.sin(angle)
     x, y, z = axis.normalized().entries
@@ -37,12 +39,12 @@ def rot_by_axis(axis: Any, angle: Any) -> Any:
     )
 
 
-def rot_yaw_pitch_roll(yaw: Any, pitch: Any, roll: Any) -> Any:
+def rot_yaw_pitch_roll(yaw: Scalar, pitch: Scalar, roll: Scalar) -> Any:
     """The rotation about z by `roll`, x by `pitch`, then y by `yaw`, for row vectors."""
     x, y, z = Vector([1.0, 0.0, 0.0]), Vector([0.0, 1.0, 0.0]), Vector([0.0, 0.0, 1.0])
     return rot_by_axis(z, roll) @ rot_by_axis(x, pitch) @ rot_by_axis(y, yaw)
 
 
-def rotation3d(angle_x: Any, angle_y: Any, angle_z: Any) -> Any:
+def rotation3d(angle_x: Scalar, angle_y: Scalar, angle_z: Scalar) -> Any:
     """The rotation by Euler angles about z, x and y."""
     return rot_yaw_pitch_roll(angle_z, angle_x, angle_y)
