@@ -32,7 +32,7 @@ class CurrentStep:
         actions, self.actions = self.actions, []
         return actions
 
-    def do(self, action: Action, *arguments: Any) -> None:
+    def do(self, action: Action, *arguments: object) -> None:
         """Something is done."""
         self.actions.append((action, arguments))
 

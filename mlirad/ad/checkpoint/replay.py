@@ -4,7 +4,7 @@ running steps again."""
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -185,7 +185,7 @@ class Loop(Entry):
         """The array arguments of all launches."""
         return list(self.log.arrays.values())
 
-    def may_write(self, array: Any) -> bool:
+    def may_write(self, array: Hashable) -> bool:
         """Whether steps write to an array, or call what may."""
         return (
             self.log.calls_gradient

@@ -24,7 +24,7 @@ Array = np.ndarray[Any, Any]
 WIDTH = 8  # rows of a Hessian that are computed at once
 
 
-def hvp(computation: Callable[[], Any], loss: Field, wrt: Any, v: Any) -> Any:
+def hvp(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field], v: Any) -> Any:
     """The product of the Hessian of `loss` in `wrt` with `v`.
 
     `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before.
@@ -44,7 +44,7 @@ def hvp(computation: Callable[[], Any], loss: Field, wrt: Any, v: Any) -> Any:
     return found if several else found[0]
 
 
-def hessian(computation: Callable[[], Any], loss: Field, wrt: Any) -> Any:
+def hessian(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field]) -> Any:
     """The matrix of second derivatives of `loss` in `wrt`, of shape `shape + shape`; see `hvp`.
 
     For a list of fields, a list of lists: entry (i, j) has the shape of field i and then that of
@@ -96,7 +96,7 @@ def _products(
         return order.products()
 
 
-def _fields(wrt: Any) -> tuple[list[Field], bool]:
+def _fields(wrt: Field | Sequence[Field]) -> tuple[list[Field], bool]:
     fields, several = listed(wrt)
     for field in fields:
         if not isinstance(field, Field) or not field.dtype.is_float or field.primal is not None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
 from mlirad.ad.tape.tape import Tape
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.field import Field
+from mlirad.lang.recorder import Target
 from mlirad.runtime.program import program
 
 
-def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: float = 1e-5) -> None:
+def check(
+    loss: Tape | Target,
+    wrt: Field | Sequence[Field],
+    run: Callable[[], Any] | None = None,
+    *,
+    rel: float = 1e-5,
+) -> None:
     """Compare the gradients of a loss in one field or several, in f64, with finite differences.
 
     `loss` is a 0-D field that `run()` computes, which a tape then differentiates; or it is a tape
@@ -34,19 +42,7 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
     if isinstance(loss, Tape):
         if run is not None:
             raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
-        if not loss.entered or loss.recording.is_recording:
-            raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
-        if loss.loss is None:
-            raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")
-        check_loss_type(loss.loss)
-        compare(
-            fields,
-            loss.loss,
-            loss.entries,
-            Snapshot(loss.program),
-            lambda: repeat(loss.entries),
-            rel,
-        )
+        _check_tape(fields, loss, rel)
         return
     if run is None:
         raise TaichiTypeError("ti.ad.check takes a tape, or a loss and what computes it")
@@ -57,3 +53,14 @@ def check(loss: Any, wrt: Any, run: Callable[[], Any] | None = None, *, rel: flo
     with Tape(loss, grad_check=[]) as tape:
         run()
     compare(fields, loss, tape.entries, start, run, rel)
+
+
+def _check_tape(fields: Sequence[Field], tape: Tape, rel: float) -> None:
+    """Compare the gradients that a tape has computed with differences of its launches."""
+    if not tape.entered or tape.recording.is_recording:
+        raise TaichiRuntimeError("ti.ad.check takes a tape that has run its reverses")
+    if tape.loss is None:
+        raise TaichiRuntimeError("ti.ad.check takes a tape with a loss")
+    check_loss_type(tape.loss)
+    start = Snapshot(tape.program)
+    compare(fields, tape.loss, tape.entries, start, lambda: repeat(tape.entries), rel)

@@ -44,7 +44,7 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     return decorated
 
 
-def _check_primal(function: Any) -> None:
+def _check_primal(function: object) -> None:
     if isinstance(function, Kernel):
         raise TaichiRuntimeError(_NOT_A_KERNEL)
     if isinstance(function, Function):
@@ -89,5 +89,5 @@ def no_grad(function: Callable[..., Any]) -> Any:
     return decorated
 
 
-def nothing(*args: Any, **keywords: Any) -> None:
+def nothing(*args: object, **keywords: object) -> None:
     """The gradient of a function that has none."""

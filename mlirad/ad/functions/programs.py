@@ -35,7 +35,7 @@ class ProgramFunction:
     tensors, or numbers.
     """
 
-    def __init__(self, what: str, run: Callable[[], Any], inputs: Any, output: Any) -> None:
+    def __init__(self, what: str, run: Callable[[], Any], inputs: object, output: object) -> None:
         if not callable(run):
             raise TaichiTypeError(
                 f"{what} takes a function that launches kernels, not a {type(run).__name__}"
@@ -144,20 +144,20 @@ class ProgramFunction:
         found = [_of_kind(array, kind) for array in arrays]
         return tuple(found) if several else found[0]
 
-    def heads(self, head: Any) -> list[Any]:
+    def heads(self, head: object) -> list[Any]:
         """The adjoint of each output."""
         return _parts(
             head, len(self.outputs), several=self.several_outputs, what=f"{self.what}: head"
         )
 
-    def directions(self, tangent: Any) -> list[Any]:
+    def directions(self, tangent: object) -> list[Any]:
         """The tangent of each input."""
         return _parts(
             tangent, len(self.inputs), several=self.several_inputs, what=f"{self.what}: tangent"
         )
 
 
-def _parts(value: Any, count: int, *, several: bool, what: str) -> list[Any]:
+def _parts(value: object, count: int, *, several: bool, what: str) -> list[Any]:
     if not several:
         return [value]
     if value is None:
@@ -167,7 +167,7 @@ def _parts(value: Any, count: int, *, several: bool, what: str) -> list[Any]:
     return list(value)
 
 
-def _check(what: str, one: Any, role: str) -> None:
+def _check(what: str, one: object, role: str) -> None:
     if not isinstance(one, Field | Ndarray):
         raise TaichiTypeError(
             f"{what}: an {role} is a field or an ndarray, not a {type(one).__name__}"

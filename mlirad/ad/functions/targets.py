@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 
-def listed(given: Any) -> tuple[list[Any], bool]:
+def listed(given: object) -> tuple[list[Any], bool]:
     """What was given as a list, and whether it was one."""
-    several = isinstance(given, list | tuple)
-    return (list(given) if several else [given]), several
+    if isinstance(given, list | tuple):
+        return list(given), True
+    return [given], False
 
 
 def has_twice(targets: Sequence[Any]) -> bool:

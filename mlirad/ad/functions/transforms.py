@@ -12,16 +12,20 @@ from mlirad.ad.functions.programs import ProgramFunction
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.transforms import Transform
+from mlirad.lang.field.field import Field
+from mlirad.lang.recorder import Target
+
+Targets = Target | Sequence[Target]
 
 
 def grad(
     function: Any,
     argnums: int | Sequence[int] = 0,
     *,
-    inputs: Any = None,
-    output: Any = None,
-    head: Any = None,
-    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+    inputs: Targets | None = None,
+    output: Targets | None = None,
+    head: object = None,
+    override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
     """The gradient of a `@ti.func` that returns a scalar: a function of the same arguments.
 
@@ -57,10 +61,10 @@ def value_and_grad(
     function: Any,
     argnums: int | Sequence[int] = 0,
     *,
-    inputs: Any = None,
-    output: Any = None,
-    head: Any = None,
-    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+    inputs: Targets | None = None,
+    output: Targets | None = None,
+    head: object = None,
+    override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
     """A function that gives the result of a `@ti.func`, or the outputs of a program, and the
     gradient; see `grad`."""
@@ -76,7 +80,11 @@ def value_and_grad(
 
 
 def jvp(
-    function: Any, argnums: int | Sequence[int] = 0, *, inputs: Any = None, output: Any = None
+    function: Any,
+    argnums: int | Sequence[int] = 0,
+    *,
+    inputs: Targets | None = None,
+    output: Targets | None = None,
 ) -> Any:
     """A function that gives the result of a `@ti.func` and its tangent (Jacobian times vector), in
     its structure.
@@ -100,9 +108,9 @@ def vjp(
     function: Any,
     argnums: int | Sequence[int] = 0,
     *,
-    inputs: Any = None,
-    output: Any = None,
-    override: Mapping[Any, Callable[[Any], Any]] | None = None,
+    inputs: Targets | None = None,
+    output: Targets | None = None,
+    override: Mapping[Field, Callable[[Any], Any]] | None = None,
 ) -> Any:
     """A function that gives the result of a `@ti.func` and the adjoint of its argument (vector
     times Jacobian).
@@ -137,7 +145,7 @@ def forward(function: Any, argnums: int | Sequence[int] = 0) -> Any:
     return Derivative("forward", function, argnums)
 
 
-def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: Any) -> bool:
+def _is_program(function: Any, kind: str, argnums: int | Sequence[int], *options: object) -> bool:
     """Whether derivatives of a program are asked for. Raises TaichiTypeError where it is both or
     neither."""
     if all(option is None for option in options):
@@ -161,6 +169,6 @@ def _last(arrays: tuple[Any, ...], named: dict[str, Any], word: str) -> tuple[tu
     return (arrays, named[word]) if word in named else (arrays[:-1], arrays[-1])
 
 
-def _named(function: Callable[..., Any], program: Any, kind: str) -> Callable[..., Any]:
+def _named(function: Callable[..., Any], program: object, kind: str) -> Callable[..., Any]:
     function.__name__ = f"{kind}({getattr(program, '__name__', 'program')})"
     return function

@@ -4,9 +4,9 @@ launch has read since."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from mlirad.ad.tape.entries import Entry, HostCopy, Launch, Replaced
+from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.runtime.footprints import Box, Flow, Region
 from mlirad.runtime.program import Program
 
@@ -18,8 +18,8 @@ class Carriers:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.carrying: set[Any] = set()
-        self.unread: dict[Any, Region] = {}
+        self.carrying: set[FlowArray] = set()
+        self.unread: dict[FlowArray, Region] = {}
         self._followed = 0
 
     def follow(self, entries: Sequence[Entry]) -> None:
@@ -34,7 +34,7 @@ class Carriers:
                 self.unread.clear()
         self._followed = len(entries)
 
-    def launched(self, flows: Iterable[Flow], boxes: Callable[[Any], Iterable[Box]]) -> None:
+    def launched(self, flows: Iterable[Flow], boxes: Callable[[FlowArray], Iterable[Box]]) -> None:
         """Take note of a launch; `boxes` gives those that it writes of an array."""
         flows = list(flows)
         for flow in flows:
@@ -47,15 +47,15 @@ class Carriers:
                 for box in boxes(flow.target):
                     region.add(box)
 
-    def has_gradient(self, array: Any) -> bool:
+    def has_gradient(self, array: FlowArray) -> bool:
         """Whether an array, as flows name it, may pass a derivative on."""
         return (
-            array in self.program.derivatives.adjoints
-            if isinstance(array, str)
-            else array.gradient is not None
+            array.gradient is not None
+            if isinstance(array, KnownArray)
+            else array in self.program.derivatives.adjoints
         )
 
-    def overwritten(self, array: Any, box: Box) -> bool:
+    def overwritten(self, array: FlowArray, box: Box) -> bool:
         """Python writes to a box: whether something there carries a derivative that no launch has
         read."""
         region = self.unread.get(array)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ class Entry(ABC):
         """What it keeps besides `saved`."""
         return ()
 
-    def may_write(self, array: Any) -> bool:
+    def may_write(self, array: Hashable) -> bool:
         """Whether a launch of it may write to an array, as flows name it."""
         return any(flow.target == array for flow in self.flows())
 
@@ -75,7 +75,7 @@ class Launch(Entry):
     given: Sequence[
         ArrayBuffer
     ] = ()  # the arrays as the program has them; `buffers` are those of the reverse
-    named: Sequence[Any] = ()  # what stands for them in flows
+    named: Sequence[Hashable] = ()  # what stands for them in flows
     is_checked: bool = (
         False  # that iterations of its parallel loops do not meet, where that was not known before
     )
@@ -92,11 +92,11 @@ class Launch(Entry):
             self.is_checked = True
         variant.reverse(self.derivative, self.values, self.buffers)
 
-    def may_write(self, array: Any) -> bool:
+    def may_write(self, array: Hashable) -> bool:
         """Whether it writes to an array."""
         return bool(self.written_boxes(array))
 
-    def written_boxes(self, array: Any) -> list[Box]:
+    def written_boxes(self, array: Hashable) -> list[Box]:
         """What it writes of an array, as flows name it."""
         return written_boxes(
             array, self.derivative.footprints, self.variant, self.values, self.named
@@ -208,7 +208,7 @@ class Replaced(Entry):
         """Whether there is one."""
         return self.function.grad is not nothing
 
-    def may_write(self, array: Any) -> bool:
+    def may_write(self, array: Hashable) -> bool:
         """What it writes is not known."""
         return True
 
@@ -220,7 +220,9 @@ class Replaced(Entry):
         self.primal(*self.args, **self.keywords)
 
 
-def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -> Sequence[Flow]:
+def named_flows(
+    flows: Sequence[Flow], variant: Variant, named: Sequence[Hashable]
+) -> Sequence[Flow]:
     """Flows between fields and what stands for the array arguments of a launch, without those
     declared to carry nothing."""
     if not named:
@@ -238,14 +240,14 @@ def named_flows(flows: Sequence[Flow], variant: Variant, named: Sequence[Any]) -
 
 
 def written_boxes(
-    array: Any,
+    array: Hashable,
     footprints: Footprints,
     variant: Variant,
     values: Sequence[Any],
-    named: Sequence[Any],
+    named: Sequence[Hashable],
 ) -> list[Box]:
     """What a launch writes of an array, as flows name it."""
-    names: dict[str | int, Any] = (
+    names: dict[str | int, Hashable] = (
         {number: named[position] for number, position in variant.array_positions.items()}
         if named
         else {}

@@ -111,7 +111,7 @@ def warn_of_carried_result(
     ledger: Ledger, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
 ) -> None:
     """A kernel returns something to Python, which may carry a derivative."""
-    names: dict[str | int, KnownArray] = (
+    names: dict[int, KnownArray] = (
         {
             number: ledger.arrays.known.know(buffers[position], kernel.__name__)
             for number, position in variant.array_positions.items()
@@ -120,7 +120,7 @@ def warn_of_carried_result(
         else {}
     )
     if any(
-        ledger.carriers.has_gradient(names.get(source, source))
+        ledger.carriers.has_gradient(source if isinstance(source, str) else names[source])
         for source in variant.notes.flows().results
     ):
         warn_of_result(ledger.program, kernel, "tape")

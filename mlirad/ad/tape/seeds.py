@@ -15,6 +15,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
@@ -22,7 +23,7 @@ from mlirad.runtime.program import Program
 Array = np.ndarray[Any, Any]
 
 
-def check_loss(loss: Any) -> None:
+def check_loss(loss: object) -> None:
     """Raise TaichiRuntimeError for what cannot be the loss of a tape."""
     if isinstance(loss, Field):
         if loss.shape != () or loss.element_shape:
@@ -46,7 +47,7 @@ def check_loss(loss: Any) -> None:
         )
 
 
-def check_seeds(seeds: Mapping[Any, Any], current: Program) -> list[tuple[Any, Array]]:
+def check_seeds(seeds: Mapping[Target, Any], current: Program) -> list[tuple[Target, Array]]:
     """Outputs with their seeds as arrays of the outputs' shapes (`shape + element_shape`).
 
     Raises TaichiTypeError for what is no dictionary, for outputs that are no fields or ndarrays
@@ -60,12 +61,12 @@ def check_seeds(seeds: Mapping[Any, Any], current: Program) -> list[tuple[Any, A
     return [(output, _seed(output, seed)) for output, seed in seeds.items()]
 
 
-def ones_like(loss: Any) -> Array:
+def ones_like(loss: Target) -> Array:
     """The seed of a loss."""
     return np.ones((*loss.shape, *loss.element_shape), loss.dtype.numpy)
 
 
-def name_of(target: Any) -> str:
+def name_of(target: Target) -> str:
     """A field or an ndarray, for messages."""
     return (
         f"field '{target.symbol}'"
@@ -74,7 +75,7 @@ def name_of(target: Any) -> str:
     )
 
 
-def _seed(output: Any, seed: Any) -> Array:
+def _seed(output: object, seed: Any) -> Array:
     if not isinstance(output, Field | Ndarray):
         raise TaichiTypeError(f"an output is a field or an ndarray, not a {type(output).__name__}")
     if output.grad is None or (isinstance(output, Field) and not output.has(ADJOINT)):
@@ -112,7 +113,7 @@ class Adjoints:
     `.grad` always adds up."""
 
     def __init__(
-        self, current: Program, entries: Sequence[Entry], outputs: Sequence[Any], claims: Claims
+        self, current: Program, entries: Sequence[Entry], outputs: Sequence[Target], claims: Claims
     ) -> None:
         arrays: dict[int, Elements] = {}
         for output in outputs:
