@@ -142,12 +142,11 @@ class Tape:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.program.threads.own is not self.ledger.claims.own:
+        threads = self.program.threads
+        if threads.own is not self.ledger.claims.own:
             raise TaichiRuntimeError("a tape is left in another thread than it was entered in")
-        while (
-            self.program.threads.recorder is not self.recording
-        ):  # a loop that was left without its end
-            self.program.threads.recorder.close()
+        while threads.recorder is not self.recording:  # a loop that was left without its end
+            threads.recorder.close()
         self.recording.close()
         if kind is not None:
             self.ledger.forget()
