@@ -1,0 +1,256 @@
+"""A machine besides the CPU: it computes as the CPU does, but nobody can look into its memory.
+
+Addresses are numbers that only its launches understand, elements and copies hold no arrays, and
+every access is counted. What passes tests on it asks memory for everything that it does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import pytest
+
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.config import Config
+from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executor.cpu import CpuExecutor
+from mlirad.runtime.executor.executor import (
+    Code,
+    Executor,
+    LaunchMemory,
+    Located,
+    Lowered,
+    PassedArray,
+)
+from mlirad.runtime.footprints import Box
+from mlirad.runtime.memory.host import HostMemory
+from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Index, Kept, Memory
+from mlirad.runtime.memory.values import Values
+
+_handles = itertools.count(1 << 60, 1 << 32)  # each has more room than any array of a test
+_inside: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the host's, by what stands for it
+_real: dict[int, int] = {}  # addresses on the host
+_counts: Counter[str] = Counter()
+
+
+def counted() -> Counter[str]:
+    """How often each operation was asked for since the last time."""
+    found = Counter(_counts)
+    _counts.clear()
+    return found
+
+
+def _host(handle: Any, operation: str) -> Any:
+    _counts[operation] += 1
+    return _inside[handle]
+
+
+def _handle(real: int) -> int:
+    """A number that stands for an address, and is none."""
+    handle = next(_handles)
+    _real[handle] = real
+    return handle
+
+
+class OpaqueAllocation(Allocation):
+    """Bytes somewhere."""
+
+    def __init__(self, inside: Allocation) -> None:
+        _inside[self] = inside
+        self.address, self.size = _handle(inside.address), inside.size
+
+    def clear(self) -> None:
+        _host(self, "clear").clear()
+
+
+class OpaqueElements(Elements):
+    """Elements somewhere."""
+
+    __slots__ = ()
+
+    def __init__(self, inside: Elements, address: int | None = None) -> None:
+        _inside[self] = inside
+        self.shape, self.dtype, self.nbytes = inside.shape, inside.dtype, inside.nbytes
+        self.address = _handle(inside.address) if address is None else address
+
+    def get(self, index: Index) -> Any:
+        return _host(self, "get").get(index)
+
+    def put(self, index: Index, value: Any) -> None:
+        _host(self, "put").put(index, value)
+
+    def read(self, box: Box | None = None) -> Values:
+        return _host(self, "read").read(box)
+
+    def write(self, values: Values, box: Box | None = None) -> None:
+        _host(self, "write").write(values, box)
+
+    def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
+        _host(self, "fill").fill(value, box, where)
+
+    def any(self) -> bool:
+        return _host(self, "any").any()
+
+    def checksum(self) -> int:
+        return _host(self, "checksum").checksum()
+
+    def equals(self, values: Values, box: Box | None = None) -> bool:
+        return _host(self, "equals").equals(values, box)
+
+    def differing(self, values: Values, box: Box | None = None) -> Values:
+        return _host(self, "differing").differing(values, box)
+
+    def room(self) -> Kept:
+        return OpaqueKept(_host(self, "room").room())
+
+    def overlaps(self, other: Elements) -> bool:
+        return isinstance(other, OpaqueElements) and _inside[self].overlaps(_inside[other])
+
+
+class OpaqueKept(Kept):
+    """A copy somewhere."""
+
+    __slots__ = ()
+
+    def __init__(self, inside: Kept) -> None:
+        _inside[self] = inside
+        self.nbytes = inside.nbytes
+
+    @property
+    def place(self) -> Hashable:
+        return _inside[self].place
+
+    def renew(self) -> None:
+        _host(self, "renew").renew()
+
+    def restore(self) -> None:
+        _host(self, "restore").restore()
+
+    def exchange(self) -> None:
+        _host(self, "exchange").exchange()
+
+    def add(self) -> None:
+        _host(self, "add").add()
+
+    def differs(self) -> bool:
+        return _host(self, "differs").differs()
+
+    def present(self, arena: Arena, name: str) -> Kept:
+        return OpaqueKept(_host(self, "present").present(_inside[arena], name))
+
+
+class OpaqueArena(Arena):
+    """Room somewhere."""
+
+    def __init__(self, inside: Arena) -> None:
+        _inside[self] = inside
+
+    def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
+        return OpaqueKept(_host(self, "keep").keep(_inside[elements], box, name))
+
+
+class OpaqueMemory(Memory):
+    """The host's memory behind handles."""
+
+    def __init__(self) -> None:
+        _inside[self] = HostMemory()
+
+    def allocate(self, size: int) -> Allocation:
+        return OpaqueAllocation(_host(self, "allocate").allocate(size))
+
+    def elements(
+        self,
+        allocation: Allocation,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> Elements:
+        found = _inside[self].elements(_inside[allocation], offset, dtype, shape, strides)
+        return OpaqueElements(found)
+
+    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
+        return OpaqueElements(_host(self, "allocate").array(dtype, shape))
+
+    def given(self, values: Values) -> Elements:
+        found = _inside[self].given(values)
+        return OpaqueElements(found, found.address)  # the user's memory is where it is
+
+    def arena(self, capacity: Capacity) -> Arena:
+        return OpaqueArena(_inside[self].arena(capacity))
+
+
+@dataclass(frozen=True)
+class _Real:
+    """What a launch is passed, as the CPU takes it."""
+
+    passed: Any
+
+    @property
+    def address(self) -> int:
+        return _real.get(self.passed.address, self.passed.address)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return self.passed.dims
+
+    def adjoint(self) -> PassedArray:
+        return _Real(self.passed.adjoint())
+
+    def tangent(self, number: int) -> PassedArray:
+        return _Real(self.passed.tangent(number))
+
+
+@dataclass(frozen=True)
+class _RealMemory:
+    """The memory that code reaches, as the CPU takes it."""
+
+    memory: LaunchMemory
+
+    def field(self, symbol: str) -> Located:
+        return _Real(self.memory.field(symbol))
+
+    def check_bits(self, symbol: str) -> Located:
+        return _Real(self.memory.check_bits(symbol))
+
+
+class OpaqueCode(Code):
+    """The CPU's code, launched with the addresses that handles stand for."""
+
+    def __init__(self, inside: Code) -> None:
+        self._inside, self.messages = inside, inside.messages
+
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        _counts["launch"] += 1
+        return self._inside.launch(values, [_Real(array) for array in arrays])
+
+    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
+        return self._inside.ran_last_with(values, [_Real(array) for array in arrays])
+
+
+class OpaqueExecutor(Executor):
+    """The CPU with another memory."""
+
+    def __init__(self) -> None:
+        self.memory, self._cpu = OpaqueMemory(), CpuExecutor()
+
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        return self._cpu.stages(mode, config)
+
+    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
+        return OpaqueCode(self._cpu.compile(lowered, _RealMemory(memory), config))
+
+
+@pytest.fixture(autouse=True)
+def opaque_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every program of a module that imports this runs on the machine."""
+    monkeypatch.setitem(EXECUTORS, "x64", OpaqueExecutor)
+    yield
+    _real.clear()
