@@ -79,4 +79,4 @@ def _declared(node: SNode | Leaf, choose: Callable[[Leaf], Leaf | None]) -> list
         field = choose(node)
         return [] if field is None else [field.declaration()]
     inner = [op for child in node.children for op in _declared(child, choose)]
-    return [snode.dense(node.axes, node.extents, inner)] if inner else []
+    return [node.declaration(inner)] if inner else []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from mlirad.bindings import ir
+from mlirad.dialect import snode
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
@@ -47,6 +48,10 @@ class SNode:
         self.children.append(child)
         self.root.schedule()
         return child
+
+    def declaration(self, children: Sequence[ir.Operation]) -> ir.Operation:
+        """The op of this block, around those of its children."""
+        return snode.dense(self.axes, self.extents, children)
 
     def pointer(self, *_: object) -> SNode:
         raise TaichiRuntimeError("sparse layouts (pointer) are not supported yet")
