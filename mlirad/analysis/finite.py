@@ -6,7 +6,7 @@ is made of has the adjoint 0 too, also where the derivative is infinite: `select
 at x = 0. Numbers in memory count as finite, except in what a branch of the same kernel may drop:
 `select(c, y[i] * z, 0)`; and except those of arrays marked `field.infinite`, which some kernel or
 the host gave infinities (`mark-poles`). What cannot be 0 by its form may be divided by
-(`_intervals.py`).
+(`analysis/intervals.py`).
 """
 
 from __future__ import annotations

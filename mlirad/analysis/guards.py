@@ -1,10 +1,10 @@
 """What holds where an access runs, and whether that of two accesses in different iterations exclude
 one another.
 
-The conditions around an access become alternatives of facts on integers (`_facts`). One access is
-looked at in iteration i, the other in iteration i + d of the same parallel loop, so equal names are
-equal numbers, and facts that contradict one another show that no two iterations meet: `if i % 2 ==
-0: x[i] = x[i + 1]`. What is not understood is taken to be possible.
+The conditions around an access become alternatives of facts on integers (`analysis/facts.py`). One
+access is looked at in iteration i, the other in iteration i + d of the same parallel loop, so equal
+names are equal numbers, and facts that contradict one another show that no two iterations meet: `if
+i % 2 == 0: x[i] = x[i + 1]`. What is not understood is taken to be possible.
 """
 
 from __future__ import annotations

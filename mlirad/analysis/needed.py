@@ -28,7 +28,7 @@ class Needed:
 
     `redone` are the writes to `arrays`, and what is around them inside a parallel loop (or the
     function): the reverse does them again and undoes them, so that memory moves back with it (see
-    `_undo`).
+    `sweeps/undo.py`).
     """
 
     def __init__(

@@ -3,11 +3,11 @@ other's results.
 
 Refused are accesses whose affine indices show that different iterations meet in one element, where
 a derivative passes; or, where indices have other forms, of which some iterations that were tried do
-(`_witness`). Conditions and loops around them are taken to run in both iterations, unless they
-exclude one another (`_guards`); a loop whose length is not known while compiling is taken to be
-long enough. What is not decided here is checked when a derivative is taken (`mark-collisions`). The
-kernel itself gives then what the order of iterations makes it give, and a gradient would be that of
-another order.
+(`analysis/witness.py`). Conditions and loops around them are taken to run in both iterations,
+unless they exclude one another (`analysis/guards.py`); a loop whose length is not known while
+compiling is taken to be long enough. What is not decided here is checked when a derivative is taken
+(`mark-collisions`). The kernel itself gives then what the order of iterations makes it give, and a
+gradient would be that of another order.
 """
 
 from __future__ import annotations

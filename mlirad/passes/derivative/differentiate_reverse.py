@@ -2,10 +2,10 @@
 what it read.
 
 Assumes normalised kernels (`mem2reg`, no calls) whose needed loads still hold their values
-(`check-access-rules`). The reverse of a block first computes what it needs anew (see `_needed`),
-then visits its ops backwards. Fields keep their adjoints in the fields that their placement names;
-an ndarray argument marked `field.needs_grad` gets a further argument of its type, behind all
-others, for its adjoint; results are dropped.
+(`check-access-rules`). The reverse of a block first computes what it needs anew (see
+`analysis/needed.py`), then visits its ops backwards. Fields keep their adjoints in the fields that
+their placement names; an ndarray argument marked `field.needs_grad` gets a further argument of its
+type, behind all others, for its adjoint; results are dropped.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Put the bodies of functions with derivatives of their own in place of their calls.
 
 Derivatives have been taken by then: what is left of `grad.custom` stands for its value. Functions
-whose derivatives are still to come (`grad.jvp`) keep theirs. The bodies are exact (`_rounding.py`),
-as they are where they are still one op.
+whose derivatives are still to come (`grad.jvp`) keep theirs. The bodies are exact
+(`ir/rounding.py`), as they are where they are still one op.
 """
 
 from mlirad.bindings import ir

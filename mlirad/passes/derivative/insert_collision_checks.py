@@ -1,11 +1,12 @@
 """Replace kernels by a check that different iterations of their parallel loops do not meet where a
 derivative passes.
 
-Of a kernel stays what computes where the accesses go that are left open (`_collisions`): indices,
-conditions and loops. It runs several times. In the first runs every iteration marks the elements of
-some accesses as its own, in memory as large as the array (`_owners`); in the last the others look
-whose they are, and assert that they are theirs. Arrays that the kernel writes and reads on the way,
-and that the derivative finds as they were before, are written in each run and given back.
+Of a kernel stays what computes where the accesses go that are left open (`analysis/collisions.py`):
+indices, conditions and loops. It runs several times. In the first runs every iteration marks the
+elements of some accesses as its own, in memory as large as the array (`_owners`); in the last the
+others look whose they are, and assert that they are theirs. Arrays that the kernel writes and reads
+on the way, and that the derivative finds as they were before, are written in each run and given
+back.
 
 Assumes the verdicts of `check-access-rules`, or, with `tangents`, memory as it was before the
 launch.
