@@ -58,6 +58,8 @@ def test_files_that_are_named_exist(document: Path) -> None:
             continue
         if "/" not in span.rstrip("/") and span in names:
             continue
+        if span.endswith("/") and any((ROOT / "mlirad").rglob(span.rstrip("/"))):
+            continue
         if not any((place / span).exists() for place in PLACES):
             lost.append(span)
     assert not lost
