@@ -3,36 +3,27 @@ called serially where the work is small. Reductions live in registers, in blocks
 the threads in order.
 """
 
-from dataclasses import dataclass, field
 from math import prod
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import AtomicOp, ChunkOp, GetOp, atomic, is_atomic, split_access
+from mlirad.dialect.field import atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.rounding import EXACT, round_like, update_marks
-from mlirad.ir.structured import REDUCE, Parallel, is_for, is_parallel, is_serial_loop, is_while
+from mlirad.ir.rounding import update_marks
+from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
 from mlirad.ir.walk import (
-    Array,
-    array_root,
     at_end,
-    at_start,
-    attributes_of,
     before,
     block_operations,
     captured,
-    constant_integer,
-    defining_op,
-    enclosing,
     functions,
     is_defined_in,
     operations,
-    owner_operation,
 )
-
-BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
+from mlirad.passes.loops._chunk import Chunk, is_made_again
+from mlirad.passes.loops._reductions import Reduction, find_reductions
 
 REQUIRES = KERNELS
 
@@ -49,46 +40,6 @@ def split_parallel_loops(
         for number, loop in enumerate(loops):
             name = f"{ir.StringAttr(function.attributes['sym_name']).value}.chunk{number}"
             _Split(module, function, loop, name, threads, worth).run()
-
-
-@dataclass
-class _Reduction:
-    """One cell that all iterations update."""
-
-    kind: str
-    array: ir.Value
-    indices: list[ir.Value]
-    type: ir.Type
-    updates: list[ir.Operation] = field(default_factory=list)
-
-    def neutral(self) -> ir.Value:
-        floats = {"add": 0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
-        if b.is_float(self.type):
-            return b.number(floats[self.kind], self.type)
-        bits = ir.IntegerType(self.type).width
-        top = (1 << (bits - 1)) - 1
-        integers = {
-            "add": 0,
-            "mul": 1,
-            "min": top,
-            "max": -top - 1,
-            "minu": -1,
-            "maxu": 0,
-            "and": -1,
-            "or": 0,
-            "xor": 0,
-        }
-        return b.number(integers[self.kind], self.type)
-
-    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        """The update, rounded as the program's is."""
-        return round_like(b.combine(self.kind, left, right), self.updates[0])
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the order of the updates matters, because decisions are made of what they
-        leave."""
-        return any(EXACT in op.attributes for op in self.updates)
 
 
 class _Split:
@@ -118,36 +69,23 @@ class _Split:
         )
         self.lower, self.upper, self.steps = box.lower, box.upper, box.steps
         self.spans = spans(loop)
-        self.reductions = self._find_reductions()
-
-    def _find_reductions(self) -> list[_Reduction]:
-        found: dict[Array, _Reduction] = {}
-        for op in operations(self.loop):
-            if is_atomic(op) and "field.reduce" in op.attributes:
-                array, indices = split_access(op)
-                root = array_root(array)
-                if root not in found:
-                    kind = AtomicOp(op).kind.value
-                    found[root] = _Reduction(kind, array, indices, op.operands[0].type)
-                found[root].updates.append(op)
-        return list(found.values())
+        self.reductions = find_reductions(loop)
+        self.chunk = Chunk(box, self.axis, self.reductions)
 
     def run(self) -> None:
         """Replace the loop."""
-        outside = [v for v in captured(self.loop) if not _is_rematerialised(v)]
+        outside = [v for v in captured(self.loop) if not is_made_again(v)]
         bounds = [
             v
             for axis in range(self.rank)
             if axis != self.axis
             for v in (self.lower[axis], self.upper[axis])
         ]
-        bounds = [v for v in bounds if not _is_rematerialised(v)]
+        bounds = [v for v in bounds if not is_made_again(v)]
         arguments = list(
-            dict.fromkeys(
-                [*outside, *bounds, *(s for s in self.steps if not _is_rematerialised(s))]
-            )
+            dict.fromkeys([*outside, *bounds, *(s for s in self.steps if not is_made_again(s))])
         )
-        self._make_chunk(arguments)
+        self.chunk.make(self.module, self.name, arguments)
         with before(self.loop):
             totals = self._dispatch(arguments)
             for reduction, total in zip(self.reductions, totals):
@@ -164,7 +102,7 @@ class _Split:
         """A value that the loop may compute inside, from values outside of it: before the loop."""
         if isinstance(value, ir.BlockArgument):
             return value
-        if not _is_rematerialised(value) and not is_defined_in(value, self.loop):
+        if not is_made_again(value) and not is_defined_in(value, self.loop):
             return value
         op = value.owner.operation
         operands = [self._visible(operand) for operand in op.operands]
@@ -172,113 +110,6 @@ class _Split:
         for position, operand in enumerate(operands):
             copy.operands[position] = operand
         return copy.results[0]
-
-    # The chunk function.
-
-    def _make_chunk(self, arguments: list[ir.Value]) -> None:
-        inputs = [b.index_type()] * 3 + [v.type for v in arguments]
-        results = [r.type for r in self.reductions]
-        with ir.InsertionPoint(self.module.regions[0].blocks[0]), self.loop.location:
-            chunk = ir.Operation.create(
-                "func.func",
-                [],
-                [],
-                {
-                    "sym_name": ir.StringAttr.get(self.name),
-                    "sym_visibility": ir.StringAttr.get("private"),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, results)),
-                },
-                regions=1,
-            )
-            entry = b.block(chunk, 0, inputs)
-        mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, list(entry.arguments)[3:]))
-        with at_start(entry, self.loop.location):
-            for value in [*captured(self.loop), *self.lower, *self.upper, *self.steps]:
-                if value not in mapping and _is_rematerialised(value):
-                    mapping[value] = owner_operation(value).clone().results[0]
-        with at_end(entry, self.loop.location):
-            low, high = entry.arguments[0], entry.arguments[1]
-            for op in operations(self.loop):
-                if ChunkOp.holds(op):
-                    mapping[op.results[0]] = entry.arguments[2]
-            sums = self._accumulators()
-            self._nest(low, high, mapping, sums)
-            ir.Operation.create("func.return", [], [b.read(s) for s in sums])
-
-    def _accumulators(self) -> list[ir.Value]:
-        slots = []
-        for reduction in self.reductions:
-            slot = b.slot(reduction.type)
-            b.write(reduction.neutral(), slot)
-            slots.append(slot)
-        return slots
-
-    def _join(self, outer: list[ir.Value], inner: list[ir.Value]) -> None:
-        for reduction, into, part in zip(self.reductions, outer, inner):
-            b.write(reduction.combine(b.read(into), b.read(part)), into)
-
-    def _nest(
-        self, low: ir.Value, high: ir.Value, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]
-    ) -> None:
-        axes = [self.axis, *(a for a in range(self.rank) if a != self.axis)]
-        step = mapping.get(self.steps[self.axis], self.steps[self.axis])
-        if self.rank == 1 and self.reductions and constant_integer(self.steps[0]) == 1:
-            blocks = b.for_loop(low, high, b.index(BLOCK))
-            start = blocks.body
-            with at_end(start, self.loop.location):
-                inner = self._accumulators()
-                first = start.arguments[0]
-                last = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(BLOCK)), high])
-                self._level(axes, 0, first, last, step, mapping, inner)
-                self._join(sums, inner)
-                b.yield_()
-            return
-        self._level(axes, 0, low, high, step, mapping, sums)
-
-    def _level(
-        self,
-        axes: list[int],
-        position: int,
-        low: ir.Value,
-        high: ir.Value,
-        step: ir.Value,
-        mapping: dict[ir.Value, ir.Value],
-        sums: list[ir.Value],
-    ) -> None:
-        loop = b.for_loop(low, high, step)
-        block = loop.body
-        axis = axes[position]
-        mapping[self.body.arguments[axis]] = block.arguments[0]
-        with at_end(block, self.loop.location):
-            innermost = position + 1 == len(axes)
-            nested = innermost and any(
-                _in_loop(op, self.loop) for r in self.reductions for op in r.updates
-            )
-            inner = self._accumulators() if not innermost or nested else sums
-            if innermost:
-                self._clone_body(mapping, inner)
-            else:
-                after = axes[position + 1]
-                first, last, stride = (
-                    mapping.get(v, v)
-                    for v in (self.lower[after], self.upper[after], self.steps[after])
-                )
-                self._level(axes, position + 1, first, last, stride, mapping, inner)
-            if inner is not sums:
-                self._join(sums, inner)
-            b.yield_()
-
-    def _clone_body(self, mapping: dict[ir.Value, ir.Value], sums: list[ir.Value]) -> None:
-        slots = {
-            op: (reduction, slot)
-            for reduction, slot in zip(self.reductions, sums)
-            for op in reduction.updates
-        }
-        for op in block_operations(self.body):
-            if op.name != REDUCE and not ChunkOp.holds(op):
-                clone_with(op, mapping, slots)
-
-    # The call.
 
     def _dispatch(self, arguments: list[ir.Value]) -> list[ir.Value]:
         low, high = self.lower[self.axis], self.upper[self.axis]
@@ -334,7 +165,7 @@ class _Split:
             b.end_parallel()
         return [self._total(reduction, part) for reduction, part in zip(self.reductions, parts)]
 
-    def _total(self, reduction: _Reduction, part: ir.Value) -> ir.Value:
+    def _total(self, reduction: Reduction, part: ir.Value) -> ir.Value:
         values = [b.read(part, [b.index(k), b.index(0)]) for k in range(self.threads)]
         while len(values) > 1:
             paired = [reduction.combine(x, y) for x, y in zip(values[::2], values[1::2])]
@@ -360,60 +191,3 @@ def _block_cost(block: ir.Block) -> int:
             inner *= UNKNOWN
         total += 1 + inner + (10 if op.name.startswith("math.") else 0)
     return min(total, 1 << 30)
-
-
-def _is_rematerialised(value: ir.Value) -> bool:
-    """Whether a value is better made again in the chunk than passed to it."""
-    op = defining_op(value)
-    return op is not None and (op.name == "arith.constant" or GetOp.holds(op))
-
-
-def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
-    parent = enclosing(op)
-    while parent != outermost:
-        if is_serial_loop(parent):
-            return True
-        parent = enclosing(parent)
-    return False
-
-
-def clone_with(
-    op: ir.Operation,
-    mapping: dict[ir.Value, ir.Value],
-    slots: dict[ir.Operation, tuple[_Reduction, ir.Value]],
-) -> None:
-    """Clone an operation with mapped operands; updates in `slots` go to their slot instead."""
-    if op in slots:
-        reduction, slot = slots[op]
-        value = mapping.get(op.operands[0], op.operands[0])
-        with op.location:
-            b.write(reduction.combine(b.read(slot), value), slot)
-        return
-    if ChunkOp.holds(op):
-        return
-    if not op.regions:
-        copy = op.clone()
-        for position, operand in enumerate(op.operands):
-            if operand in mapping:
-                copy.operands[position] = mapping[operand]
-        mapping.update(zip(op.results, copy.results))
-        return
-    attributes = attributes_of(op)
-    copy = ir.Operation.create(
-        op.name,
-        [r.type for r in op.results],
-        [mapping.get(v, v) for v in op.operands],
-        attributes,
-        regions=len(op.regions),
-        loc=op.location,
-    )
-    for source, target in zip(op.regions, copy.regions):
-        for block in source.blocks:
-            new = ir.Block.create_at_start(
-                target, [a.type for a in block.arguments], [op.location] * len(block.arguments)
-            )
-            mapping.update(zip(block.arguments, new.arguments))
-            with ir.InsertionPoint(new):
-                for inner in block_operations(block):
-                    clone_with(inner, mapping, slots)
-    mapping.update(zip(op.results, copy.results))

@@ -1,0 +1,86 @@
+"""Cells that all iterations of a parallel loop update: sums in registers while a chunk runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicOp, is_atomic, split_access
+from mlirad.ir import build as b
+from mlirad.ir.rounding import EXACT, round_like
+from mlirad.ir.walk import (
+    Array,
+    array_root,
+    operations,
+)
+
+
+@dataclass
+class Reduction:
+    """One cell that all iterations update."""
+
+    kind: str
+    array: ir.Value
+    indices: list[ir.Value]
+    type: ir.Type
+    updates: list[ir.Operation] = field(default_factory=list)
+
+    def neutral(self) -> ir.Value:
+        """What changes nothing where it is combined with a value."""
+        floats = {"add": 0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
+        if b.is_float(self.type):
+            return b.number(floats[self.kind], self.type)
+        bits = ir.IntegerType(self.type).width
+        top = (1 << (bits - 1)) - 1
+        integers = {
+            "add": 0,
+            "mul": 1,
+            "min": top,
+            "max": -top - 1,
+            "minu": -1,
+            "maxu": 0,
+            "and": -1,
+            "or": 0,
+            "xor": 0,
+        }
+        return b.number(integers[self.kind], self.type)
+
+    def combine(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """The update, rounded as the program's is."""
+        return round_like(b.combine(self.kind, left, right), self.updates[0])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the order of the updates matters, because decisions are made of what they
+        leave."""
+        return any(EXACT in op.attributes for op in self.updates)
+
+
+def find_reductions(loop: ir.Operation) -> list[Reduction]:
+    """The cells that all iterations of a loop update, as an earlier pass marked them."""
+    found: dict[Array, Reduction] = {}
+    for op in operations(loop):
+        if is_atomic(op) and "field.reduce" in op.attributes:
+            array, indices = split_access(op)
+            root = array_root(array)
+            if root not in found:
+                kind = AtomicOp(op).kind.value
+                found[root] = Reduction(kind, array, indices, op.operands[0].type)
+            found[root].updates.append(op)
+    return list(found.values())
+
+
+def accumulators(reductions: list[Reduction]) -> list[ir.Value]:
+    """A slot for each sum, at the insertion point."""
+    slots = []
+    for reduction in reductions:
+        slot = b.slot(reduction.type)
+        b.write(reduction.neutral(), slot)
+        slots.append(slot)
+    return slots
+
+
+def join(reductions: list[Reduction], outer: list[ir.Value], inner: list[ir.Value]) -> None:
+    """Add some sums to others."""
+    for reduction, into, part in zip(reductions, outer, inner):
+        b.write(reduction.combine(b.read(into), b.read(part)), into)

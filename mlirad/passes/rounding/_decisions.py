@@ -1,0 +1,84 @@
+"""What a program decides by its floats, and what these are made of."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic, is_write
+from mlirad.dialect.grad import CustomOp
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.walk import Array
+
+_CHOOSE = frozenset(
+    {
+        "arith.maximumf",
+        "arith.minimumf",
+        "arith.maxnumf",
+        "arith.minnumf",
+        "arith.remf",
+        "math.absf",
+        "math.copysign",
+        "math.floor",
+        "math.ceil",
+        "math.round",
+        "math.roundeven",
+        "math.trunc",
+        CustomOp.OPERATION_NAME,
+    }
+)
+
+
+class Decisions:
+    """`values` are the floats that decisions are made of, `arrays` those that they are loaded
+    from."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.values: set[int] = set()
+        self.arrays: set[Array] = set()
+        self._find()
+
+    def _find(self) -> None:
+        """The floats that decisions are made of, and the arrays that they are loaded from."""
+        nodes = list(self.graph.nodes())
+        for node in nodes:
+            if self.decides(node):
+                self._decide(node.operands)
+        size = -1
+        while size < len(self.values) + len(self.arrays):
+            size = len(self.values) + len(self.arrays)
+            for node in reversed(nodes):
+                self._follow(node)
+
+    def _decide(self, values: list[int]) -> None:
+        self.values.update(v for v in values if self.graph.floats[v])
+
+    def decides(self, node: Node) -> bool:
+        """Whether what a node gives jumps where its floats pass some value."""
+        if is_atomic(node):
+            return ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
+        if node.name in _CHOOSE:
+            return True
+        return (
+            node.name.startswith(("arith.", "math."))
+            and any(self.graph.floats[v] for v in node.operands)
+            and not any(self.graph.floats[v] for v in node.results)
+        )
+
+    def _follow(self, node: Node) -> None:
+        if is_write(node) and self.array(node) in self.arrays:
+            self._decide(node.operands[:1])
+        if node.blocks:
+            for source, targets in node.flow.edges:
+                if any(target in self.values for target in targets):
+                    self._decide([source])
+        elif any(v in self.values for v in node.results):
+            if node.is_access:
+                self.arrays.add(self.array(node))
+            else:
+                self._decide(node.operands)
+
+    def array(self, node: Node) -> Array:
+        """What tells arrays apart; arguments may be one array given twice."""
+        if isinstance(node.array, ir.BlockArgument):
+            return "arguments", 0
+        return node.array
