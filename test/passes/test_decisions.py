@@ -15,7 +15,7 @@ from programs.load import load
 from programs.tied import FIELDS, SIZE, TiedWriter, fill
 
 import mlirad as ti
-from mlirad.pipeline import pipelines
+from mlirad.pipeline.stages import cpu
 
 PROGRAMS = 40
 RECORDED = 12
@@ -97,7 +97,7 @@ def test_decisions_of_all_modes(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """A decision has the same operands, to the bit, in every mode that makes it."""
-    monkeypatch.setattr(pipelines, "LOWER_CPU", f"insert-decision-prints,{pipelines.LOWER_CPU}")
+    monkeypatch.setattr(cpu, "_LOWER", f"insert-decision-prints,{cpu._LOWER}")
     program = write(seed, tmp_path, dtype, longest_sum=20)
     fill(program, seed)
     program.run()
