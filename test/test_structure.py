@@ -1,10 +1,16 @@
 """The shape of the package: who imports whom, what a pass has beside it, how files are named."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from mlirad.dialect.field import Field
+from mlirad.dialect.grad import Grad
+from mlirad.dialect.snode import Snode
+from mlirad.ir import structured
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "mlirad"
@@ -215,3 +221,85 @@ def test_every_test_of_a_pass_has_its_pass() -> None:
         )
     ]
     assert not stray
+
+
+OPS = sorted(
+    {op.OPERATION_NAME for dialect in (Field, Grad, Snode) for op in dialect.operations}
+    | {*structured.STRUCTURED, structured.YIELD, structured.CONDITION, structured.REDUCE}
+)
+MOST_FILES_WITH_AN_OP = 6
+TYPED = ("dialect", "ir", "analysis", "sweeps", "passes", "pipeline")
+LONGEST_CLASS, MOST_METHODS, LONGEST_FUNCTION = 200, 20, 46
+
+
+def texts(path: Path) -> set[str]:
+    """The text constants of a module, without its documentation."""
+    tree = ast.parse(path.read_text())
+    documentation = {
+        id(node.body[0].value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+    }
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in documentation
+    }
+
+
+@pytest.fixture(scope="module")
+def spelled() -> dict[str, set[str]]:
+    """The text constants of every module."""
+    return {name_of(path): texts(path) for path in MODULES}
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_an_op_is_spelled_where_it_is_defined(op: str, spelled: dict[str, set[str]]) -> None:
+    """And where it is dispatched on: everyone else asks its class."""
+    whole = re.compile(rf"(?<![\w.]){re.escape(op)}(?![\w.])")
+    files = sorted(name for name, found in spelled.items() if any(map(whole.search, found)))
+    assert len(files) <= MOST_FILES_WITH_AN_OP, ", ".join(files)
+
+
+def parameters(node: ast.FunctionDef) -> list[ast.arg]:
+    """The parameters of a function."""
+    given = node.args
+    extra = [one for one in (given.vararg, given.kwarg) if one is not None]
+    return [*given.posonlyargs, *given.args, *given.kwonlyargs, *extra]
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if folder_of(p) in TYPED], ids=name_of)
+def test_parameters_have_types(path: Path) -> None:
+    """A checker sees what a function takes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        for parameter in parameters(node) if isinstance(node, ast.FunctionDef) else []:
+            names = [
+                one.id
+                for one in ast.walk(parameter.annotation or parameter)
+                if isinstance(one, ast.Name)
+            ]
+            assert "Any" not in names, f"{name_of(path)}:{node.lineno}: {node.name} takes Any"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if folder_of(p) in TYPED], ids=name_of)
+def test_classes_and_functions_are_short(path: Path) -> None:
+    """One idea a class, one idea a function."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef):
+            continue
+        assert node.end_lineno is not None
+        lines, where = node.end_lineno - node.lineno + 1, f"{name_of(path)}:{node.lineno}"
+        if isinstance(node, ast.FunctionDef):
+            assert lines <= LONGEST_FUNCTION, f"{where}: {node.name} has {lines} lines"
+            continue
+        methods = [
+            child.name
+            for child in node.body
+            if isinstance(child, ast.FunctionDef) and not child.name.startswith("__")
+        ]
+        assert lines <= LONGEST_CLASS, f"{where}: {node.name} has {lines} lines"
+        assert len(methods) <= MOST_METHODS, f"{where}: {node.name} has {len(methods)} methods"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
 from mlirad.bindings import ext, ir
 
@@ -22,8 +23,10 @@ class View(ext.Operation):
     only their last group has a size of its own.
     """
 
-    def __init_subclass__(cls, name: str, **options: Any) -> None:
-        super().__init_subclass__(name=name, **options)
+    def __init_subclass__(
+        cls, name: str, dialect: type[ext.Dialect], traits: Sequence[type] = ()
+    ) -> None:
+        super().__init_subclass__(name=name, dialect=dialect, traits=[*traits])
         cls.__init__ = _see  # type: ignore[method-assign, assignment]  # upstream's makes an op
         groups = [field for field in cls._fields if isinstance(field, ext.OperandDef)]
         if sum(group.variadicity is not ext.Variadicity.single for group in groups) < 2:

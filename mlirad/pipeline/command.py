@@ -3,7 +3,7 @@ write."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlirad.pipeline.named import PIPELINES
@@ -84,7 +84,7 @@ class _Command:
                 argument,
             )
 
-    def _set(self, setting: str, value: Any, argument: str) -> None:
+    def _set(self, setting: str, value: object, argument: str) -> None:
         if setting in self.given:
             raise CommandError(
                 f"'{argument}' comes after '{self.given[setting]}', expected one of the two"
@@ -192,7 +192,7 @@ def _entries() -> Iterator[str]:
         yield _entry(name, function, fixed)
 
 
-def _entry(name: str, function: Callable[..., Any], fixed: dict[str, Any]) -> str:
+def _entry(name: str, function: Callable[..., object], fixed: Mapping[str, object]) -> str:
     options = "".join(
         f" {key}={spelled(option.default)}"
         + (f" ({option.limit})" if option.limit is not None else "")

@@ -55,7 +55,7 @@ class Option:
 
 
 @cache
-def options_of(function: Callable[..., Any], owner: str = "") -> dict[str, Option]:
+def options_of(function: Callable[..., object], owner: str = "") -> dict[str, Option]:
     """The options of a pass or a pipeline, its keyword arguments."""
     hints = get_type_hints(function, include_extras=True)
     parameters = inspect.signature(function).parameters.values()
@@ -66,7 +66,7 @@ def options_of(function: Callable[..., Any], owner: str = "") -> dict[str, Optio
     }
 
 
-def _option(owner: str, parameter: inspect.Parameter, hint: Any) -> Option:
+def _option(owner: str, parameter: inspect.Parameter, hint: object) -> Option:
     kind, *limits = get_args(hint) or (hint,)
     assert kind in (bool, int, str), f"{owner}: option '{parameter.name}' of type {kind}"
     limit = next((item for item in limits if isinstance(item, Range | OneOf | SomeOf)), None)
@@ -74,7 +74,7 @@ def _option(owner: str, parameter: inspect.Parameter, hint: Any) -> Option:
     return Option(owner, parameter.name, kind, parameter.default, limit)
 
 
-def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[str, Any]:
+def parse_options(function: Callable[..., object], name: str, text: str) -> dict[str, Any]:
     """`a=1 b=x` as keyword arguments. Raises PipelineError for what is not an option, or not a
     value of one."""
     options = options_of(function, name)
@@ -89,6 +89,6 @@ def parse_options(function: Callable[..., Any], name: str, text: str) -> dict[st
     return values
 
 
-def spelled(value: Any) -> str:
+def spelled(value: object) -> str:
     """A value as it is written on a command line."""
     return str(value).lower() if isinstance(value, bool) else str(value)

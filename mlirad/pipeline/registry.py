@@ -8,7 +8,6 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import mlirad.passes
 from mlirad.ir.requirements import Requirement
@@ -52,6 +51,6 @@ def runs_on_modules_only(function: PassFunction) -> bool:
     return next(iter(inspect.signature(function).parameters)) == "module"
 
 
-def summary(function: Callable[..., Any]) -> str:
+def summary(function: Callable[..., object]) -> str:
     """One sentence on what a pass or a pipeline does."""
     return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())

@@ -20,7 +20,7 @@ _FLOAT_KINDS = ("add", "mul", "min", "max", "exchange")
 
 class _Reads(ir.MemoryEffectsOpInterface):
     @staticmethod
-    def get_effects(op: Any, effects: Any) -> None:
+    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
         effects.append(ir.MemoryEffect.Read)
 
 
