@@ -17,6 +17,7 @@ import pytest
 
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.choice import EXECUTORS
@@ -29,7 +30,6 @@ from mlirad.runtime.executor.executor import (
     Lowered,
     PassedArray,
 )
-from mlirad.runtime.footprints import Box
 from mlirad.runtime.memory.host import HostMemory
 from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Index, Kept, Memory
 from mlirad.runtime.memory.values import Values

@@ -11,8 +11,7 @@ from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
 from mlirad.analysis.linear import evaluated
 from mlirad.bindings import ir
 from mlirad.ir.location import read_place
-
-Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
+from mlirad.runtime.boxes import Box
 
 
 class Footprint:
@@ -203,89 +202,3 @@ def _array(attribute: ir.Attribute) -> str | int:
 def _place(attribute: ir.Attribute) -> str:
     place = read_place(attribute)
     return "" if place is None else str(place)
-
-
-def meet(left: Box, right: Box) -> bool:
-    """Whether two boxes of one array may share an element."""
-    for (low, high), (first, last) in zip(left, right):
-        if (high is not None and first is not None and high < first) or (
-            low is not None and last is not None and last < low
-        ):
-            return False
-    return True
-
-
-class Region:
-    """The union of boxes, kept short: boxes that line up along one axis become one, many become
-    their hull."""
-
-    LIMIT = 32
-
-    def __init__(self) -> None:
-        self.boxes: list[Box] = []
-
-    def add(self, box: Box) -> None:
-        """Include a box."""
-        if self.boxes and self.boxes[-1] == box:
-            return
-        for position in range(len(self.boxes) - 1, -1, -1):
-            joined = _join(self.boxes[position], box)
-            if joined is not None:
-                self.boxes[position] = joined
-                return
-        self.boxes.append(box)
-        if len(self.boxes) > self.LIMIT:
-            self.boxes = [hull(self.boxes)]
-
-    def drop(self, box: Box) -> None:
-        """Leave out what lies in a box."""
-        self.boxes = [own for own in self.boxes if not _lies_in(own, box)]
-
-    def meets(self, box: Box) -> bool:
-        """Whether the union may share an element with a box."""
-        return any(meet(own, box) for own in self.boxes)
-
-
-def _lies_in(inner: Box, outer: Box) -> bool:
-    for (low, high), (first, last) in zip(inner, outer):
-        if (first is not None and (low is None or low < first)) or (
-            last is not None and (high is None or high > last)
-        ):
-            return False
-    return True
-
-
-def _join(left: Box, right: Box) -> Box | None:
-    """The union of two boxes where it is a box."""
-    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
-    if not different:
-        return left
-    if len(different) > 1:
-        return None
-    axis = different[0]
-    (low, high), (first, last) = left[axis], right[axis]
-    if low is None or high is None or first is None or last is None:
-        joined: tuple[int | None, int | None] = (None, None)
-    elif first > high + 1 or low > last + 1:
-        return None
-    else:
-        joined = (min(low, first), max(high, last))
-    return (*left[:axis], joined, *left[axis + 1 :])
-
-
-def hull(boxes: Sequence[Box]) -> Box:
-    """The smallest box that holds some boxes."""
-    axes = []
-    for pairs in zip(*boxes):
-        lows, highs = [p[0] for p in pairs], [p[1] for p in pairs]
-        known_lows, known_highs = (
-            [v for v in lows if v is not None],
-            [v for v in highs if v is not None],
-        )
-        axes.append(
-            (
-                min(known_lows) if len(known_lows) == len(lows) else None,
-                max(known_highs) if len(known_highs) == len(highs) else None,
-            )
-        )
-    return tuple(axes)

@@ -4,11 +4,10 @@ memory."""
 from __future__ import annotations
 
 from threading import Thread, current_thread, local
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from mlirad.runtime.memory.memory import Allocation
+from mlirad.runtime.memory.memory import Allocation
 
 
 class Own:

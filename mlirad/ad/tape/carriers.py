@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from mlirad.ad.tape.entries import Entry, HostCopy, Launch, Replaced
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
-from mlirad.runtime.footprints import Box, Flow, Region
+from mlirad.runtime.boxes import Box, Region
+from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program
 
 _EVERYWHERE: Box = ()

@@ -15,10 +15,11 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
-from mlirad.runtime.footprints import Box, Flow, Footprints
+from mlirad.runtime.footprints import Flow, Footprints
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.variant import Variant

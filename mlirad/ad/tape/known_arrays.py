@@ -10,7 +10,7 @@ from mlirad.ad.tape.mirror import Mirror
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.overlaps import extent, overlap
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.footprints import Box
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
 

@@ -12,7 +12,7 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
 from mlirad.lang.recorder import LaunchedKernel, Target
-from mlirad.runtime.footprints import Box
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 

@@ -11,7 +11,8 @@ from mlirad.ad.tape.versions import Version
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.footprints import Box, Flow
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.footprints import Flow
 from mlirad.runtime.memory.values import Values, part
 from mlirad.types import from_numpy
 

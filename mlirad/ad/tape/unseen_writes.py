@@ -11,7 +11,8 @@ from mlirad.ad.tape.versions import Version, Versions
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
-from mlirad.runtime.footprints import Box, Footprint
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.values import Values, same_bits
 from mlirad.runtime.variant import Variant
 

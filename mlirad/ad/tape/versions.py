@@ -13,7 +13,8 @@ from typing import Any
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
-from mlirad.runtime.footprints import Box, Footprint, Region, hull, meet
+from mlirad.runtime.boxes import Box, Region, hull, meet
+from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant

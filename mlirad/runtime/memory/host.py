@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.footprints import Box
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,

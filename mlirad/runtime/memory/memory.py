@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.footprints import Box
 from mlirad.runtime.memory.values import Values
 
 DType = np.dtype[Any]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.runtime.footprints import Box
+from mlirad.runtime.boxes import Box
 
 Values = np.ndarray[Any, Any]
 _BLOCK, _SMALL = 1 << 16, 1 << 12
