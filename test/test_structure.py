@@ -52,10 +52,10 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def imported(path: Path, *, for_types: bool = True) -> Iterator[tuple[int, str]]:
+def imported(path: Path) -> Iterator[tuple[int, str]]:
     """Line and full name of every module of ours that a module imports, inside functions as
     well."""
-    for node in nodes(ast.parse(path.read_text()), for_types):
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -66,15 +66,6 @@ def imported(path: Path, *, for_types: bool = True) -> Iterator[tuple[int, str]]
         for name in names:
             if name.split(".")[0] == "mlirad":
                 yield node.lineno, name
-
-
-def nodes(root: ast.AST, for_types: bool) -> Iterator[ast.AST]:
-    """Every node under one, without what only a type checker reads where that is not wanted."""
-    if not for_types and isinstance(root, ast.If) and ast.unparse(root.test) == "TYPE_CHECKING":
-        return
-    yield root
-    for child in ast.iter_child_nodes(root):
-        yield from nodes(child, for_types)
 
 
 def imported_by_call(node: ast.AST) -> list[str]:
@@ -131,7 +122,7 @@ def test_only_bindings_names_the_distribution(path: Path) -> None:
 
 
 def test_imports_have_no_cycle() -> None:
-    """Modules can be put in an order in which each imports earlier ones only."""
+    """Modules can be put in an order in which each imports earlier ones only, for types too."""
     names = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in MODULES
@@ -139,7 +130,7 @@ def test_imports_have_no_cycle() -> None:
     graph = {
         name: {
             target
-            for _, full in imported(path, for_types=False)
+            for _, full in imported(path)
             for target in (full, full.rpartition(".")[0])
             if target in names and target not in (name, "mlirad")
         }
@@ -228,7 +219,8 @@ OPS = sorted(
     | {*structured.STRUCTURED, structured.YIELD, structured.CONDITION, structured.REDUCE}
 )
 MOST_FILES_WITH_AN_OP = 6
-TYPED = ("dialect", "ir", "analysis", "sweeps", "passes", "pipeline")
+TYPED = ("dialect", "ir", "analysis", "sweeps", "passes", "pipeline", "kernel")
+MOST_UNTYPED = {"frontend": 0.15, "lang": 0.15}  # of the parameters of a folder
 LONGEST_CLASS, MOST_METHODS, LONGEST_FUNCTION = 200, 20, 46
 
 
@@ -272,20 +264,29 @@ def parameters(node: ast.FunctionDef) -> list[ast.arg]:
     return [*given.posonlyargs, *given.args, *given.kwonlyargs, *extra]
 
 
+def untyped(path: Path) -> Iterator[bool]:
+    """For each parameter of a module, whether a checker does not see what it takes."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        for parameter in parameters(node) if isinstance(node, ast.FunctionDef) else []:
+            if parameter.arg not in ("self", "cls"):
+                annotation = ast.walk(parameter.annotation or parameter)
+                yield any(isinstance(one, ast.Name) and one.id == "Any" for one in annotation)
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if folder_of(p) in TYPED], ids=name_of)
 def test_parameters_have_types(path: Path) -> None:
     """A checker sees what a function takes."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        for parameter in parameters(node) if isinstance(node, ast.FunctionDef) else []:
-            names = [
-                one.id
-                for one in ast.walk(parameter.annotation or parameter)
-                if isinstance(one, ast.Name)
-            ]
-            assert "Any" not in names, f"{name_of(path)}:{node.lineno}: {node.name} takes Any"
+    assert not any(untyped(path)), f"{name_of(path)}: a parameter is Any"
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if folder_of(p) in TYPED], ids=name_of)
+@pytest.mark.parametrize("folder", MOST_UNTYPED)
+def test_most_parameters_have_types(folder: str) -> None:
+    """Nearer to the user `Any` is for where Python's dynamism is the point."""
+    found = [one for path in MODULES if folder_of(path) == folder for one in untyped(path)]
+    assert sum(found) <= MOST_UNTYPED[folder] * len(found), f"{sum(found)} of {len(found)}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
 def test_classes_and_functions_are_short(path: Path) -> None:
     """One idea a class, one idea a function."""
     for node in ast.walk(ast.parse(path.read_text())):
