@@ -9,6 +9,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
+from mlirad.runtime.executor.choice import EXECUTORS
 from mlirad.types import TypeLike
 
 cpu = x64 = "x64"
@@ -24,7 +25,6 @@ vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
     "amdgpu",
 )
 gpu = [cuda]
-_CPUS = (cpu, arm64)
 _warned: set[str] = set()
 
 
@@ -46,7 +46,7 @@ def init(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
     wanted = next(iter(arch), None) if isinstance(arch, list) else arch
-    if wanted is not None and wanted not in _CPUS:
+    if wanted is not None and wanted not in EXECUTORS:
         if wanted not in _warned:
             _warned.add(wanted)
             warnings.warn(
