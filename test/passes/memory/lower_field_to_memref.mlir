@@ -31,6 +31,17 @@ func.func @ndarray(%x: !field.array<f32, [-1, 2]>, %i: index) {
   return
 }
 
+// CHECK-LABEL: func.func @labels
+// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, llvm.noalias}
+// CHECK-SAME: %arg1: index {field.argument = 0 : i64, field.extent = 0 : i64}
+// CHECK-SAME: %arg2: i32 {field.argument = 1 : i64}
+// CHECK-SAME: %arg3: !llvm.ptr {field.adjoint, field.argument = 0 : i64, llvm.noalias}
+// CHECK-SAME: %arg4: index {field.adjoint, field.argument = 0 : i64, field.extent = 0 : i64}
+func.func @labels(%x: !field.array<f32, [-1, 2]> {field.argument = 0 : i64}, %n: i32 {field.argument = 1 : i64},
+                  %a: !field.array<f32, [-1, 2]> {field.adjoint, field.argument = 0 : i64}) {
+  return
+}
+
 // CHECK-LABEL: func.func @extents
 // CHECK: %[[TWO:.*]] = arith.constant 2 : index
 // CHECK: arith.addi %arg1, %[[TWO]]

@@ -1,0 +1,57 @@
+"""What is compiled, and what is known without."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+from mlirad.pipeline.mode import ANOMALY_REVERSE, REVERSE, Mode
+from mlirad.runtime.program import program
+
+N = 4
+
+
+@pytest.fixture
+def squares() -> tuple[Callable[[], None], Any, Any]:
+    """A program that adds up squares, its input and its loss."""
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=1, opt_level=0)
+    x = ti.field(ti.f64, shape=N, needs_grad=True)
+    loss = ti.field(ti.f64, shape=(), needs_grad=True)
+
+    @ti.kernel
+    def add():
+        for i in x:
+            loss[None] += x[i] * x[i]
+
+    return add, x, loss
+
+
+def compiled() -> set[Mode]:
+    """The modes of which there is code."""
+    return {mode for codes in program().compiled for mode in codes.compiled}
+
+
+def test_an_anomaly_tape_compiles_its_own_reverse_alone(squares: Any) -> None:
+    add, _, loss = squares
+    with ti.ad.Tape(loss, anomaly=True):
+        add()
+    assert ANOMALY_REVERSE in compiled()
+    assert REVERSE not in compiled()
+
+
+def test_a_hessian_compiles_its_own_reverse_alone(squares: Any) -> None:
+    add, x, loss = squares
+    found = ti.ad.hvp(add, loss, x, np.arange(N, dtype=float))
+    np.testing.assert_allclose(found, 2.0 * np.arange(N))
+    assert [str(mode) for mode in compiled() if mode.is_reverse] == ["forward-reverse"]
+
+
+def test_footprints_are_found_without_code(squares: Any) -> None:
+    add, x, _ = squares
+    variant, *_ = add.prepare(program(), (), {})
+    assert [access.array for access in variant.notes.footprints().needed] == [x.symbol]
+    assert not variant.codes.compiled
