@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from itertools import product
 
 from mlirad.analysis.facts import Fact, Made, OfSide, Quotient, Sum, contradict
-from mlirad.analysis.linear import linear_form, number, unknown
+from mlirad.analysis.linear import LinearForms, number, unknown
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_write
 from mlirad.ir import build as b
@@ -31,8 +31,8 @@ Alternatives = list[list[Fact]]  # one of them holds
 class Guards:
     """Answers for the accesses of one function."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, forms: LinearForms) -> None:
+        self.graph, self.forms = graph, forms
         self.written = {node.array for node in graph.nodes() if is_write(node)}
 
     def exclude(self, left: Node, right: Node, loop: Node, distances: dict[ir.Value, int]) -> bool:
@@ -179,7 +179,7 @@ class _Side:
 
     def _sum(self, value: ir.Value, depth: int = 8) -> Sum:
         """An integer as a sum of what both accesses name alike."""
-        form = linear_form(value)
+        form = self.guards.forms.of(value)
         return form.substituted({leaf: self._leaf(leaf, depth) for leaf in form.names})
 
     def _leaf(self, leaf: ir.Value, depth: int) -> Sum:

@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from mlirad.bindings import ir
-from mlirad.ir.graph import Graph
 from mlirad.ir.walk import constant_integer
 
 Name = TypeVar("Name", bound=Hashable)
@@ -41,6 +40,8 @@ class Linear(NamedTuple, Generic[Name]):
         constant = self.constant + factor * other.constant
         if not other.terms or not factor:
             return Linear(self.terms, constant)
+        if not self.terms and factor == 1:
+            return Linear(other.terms, constant)
         factors = dict(self.terms)
         for name, own in other.terms:
             factors[name] = factors.get(name, 0) + factor * own
@@ -101,14 +102,14 @@ def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
 
 
 class LinearForms:
-    """The sums that the numbered values of one function are, each looked at once."""
+    """The sums that the values of one function are, each looked at once."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
-        self._found: dict[int, Linear[ir.Value]] = {}
+    def __init__(self) -> None:
+        self._found: dict[ir.Value, Linear[ir.Value]] = {}
 
-    def of(self, value: int) -> Linear[ir.Value]:
+    def of(self, value: ir.Value) -> Linear[ir.Value]:
         """The sum that a value is."""
-        if value not in self._found:
-            self._found[value] = linear_form(self.graph.values[value])
-        return self._found[value]
+        found = self._found.get(value)
+        if found is None:
+            found = self._found[value] = linear_form(value)
+        return found

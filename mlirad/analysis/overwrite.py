@@ -38,8 +38,8 @@ class Overwrites:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.guards = Guards(graph)
-        self.forms = LinearForms(graph)
+        self.forms = LinearForms()
+        self.guards = Guards(graph, self.forms)
         self._intervals: dict[int, Interval] = {}
 
     def meeting(self, load: Node, write: Node) -> str | None:
@@ -95,7 +95,7 @@ class Overwrites:
         distances: dict[ir.Value, int] = {}
         all_known = True
         for mine, other in zip(load.indices, write.indices):
-            left, right = self.forms.of(mine), self.forms.of(other)
+            left, right = self._form(mine), self._form(other)
             if not self._interval(mine).meets(self._interval(other)):
                 return None
             distance = self._distance(left, right, ivs, common)
@@ -118,7 +118,7 @@ class Overwrites:
             for v in owner.induction
         ]
         forms = [
-            (self.forms.of(mine), self.forms.of(other))
+            (self._form(mine), self._form(other))
             for mine, other in zip(left.indices, right.indices)
         ]
         return {iv: 0 for mine, other in forms if mine == other for iv in self._digits(mine, ivs)}
@@ -195,10 +195,13 @@ class Overwrites:
                     return "iteration" if span.step is None or distance > 0 else None
         return "iteration" if load.order < write.order else None
 
+    def _form(self, index: int) -> Linear[ir.Value]:
+        return self.forms.of(self.graph.values[index])
+
     def _interval(self, index: int) -> Interval:
         """The values that an index may take, looked at once."""
         if index not in self._intervals:
-            self._intervals[index] = self._interval_of(self.forms.of(index))
+            self._intervals[index] = self._interval_of(self._form(index))
         return self._intervals[index]
 
     def _interval_of(self, form: Linear[ir.Value]) -> Interval:
