@@ -17,7 +17,7 @@ from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.redone import redone_arrays
 from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write, replaces
+from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write, replaces
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array
@@ -149,4 +149,4 @@ def _with_writes(groups: list[list[Node]]) -> Iterator[tuple[Node, Node]]:
 
 
 def _kind(node: Node) -> str:
-    return "store" if replaces(node.op) else ir.StringAttr(node.op.attributes["kind"]).value
+    return "store" if replaces(node.op) else AtomicOp(node.op).kind.value

@@ -18,7 +18,7 @@ from mlirad.analysis.rules.table import RULES, primal_reads
 from mlirad.analysis.rules.terms import Apply, Choose, Operand, Result, Term, Where
 from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_load, is_read
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp
 from mlirad.dialect.snode import places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
@@ -99,7 +99,7 @@ class Finiteness:
     def _choices(self, node: Node) -> list[int]:
         """The operands that a node may not use, or that a block around it does not define."""
         chosen = [node.operands[k] for k in _CHOICES.get(node.name, ())]
-        if is_atomic(node) and ir.StringAttr(node.op.attributes["kind"]).value in (
+        if is_atomic(node) and AtomicOp(node.op).kind.value in (
             "min",
             "max",
         ):

@@ -6,7 +6,7 @@ from mlirad.analysis.activity import Activity
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.needed import Needed
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_load, is_store
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import is_defined_in
 
@@ -42,7 +42,7 @@ def any_order(graph: Graph, activity: Activity, needed: Needed, loop: Node) -> b
 
 
 def _is_addition(update: Node) -> bool:
-    return ir.StringAttr(update.op.attributes["kind"]).value == "add"
+    return AtomicOp(update.op).kind.value == "add"
 
 
 def _is_sum(loop: Node, argument: int, result: int) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.rules.table import RULES, primal_reads
-from mlirad.dialect.field import is_access, is_load, is_write, replaces
+from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replaces
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
@@ -203,7 +203,7 @@ def base_depth(node: Node) -> int:
 
 
 def _is_add(node: Node) -> bool:
-    return str(node.op.attributes["kind"]) == '"add"'
+    return AtomicOp(node.op).kind.value == "add"
 
 
 def _is_only_written(node: Node) -> bool:

@@ -61,17 +61,6 @@ class For(Structured):
     __slots__ = ()
 
     @property
-    def bounds(self) -> tuple[ir.Value, ir.Value, ir.Value]:
-        """The lower and the upper bound, and the step."""
-        operands = self.op.operands
-        return operands[0], operands[1], operands[2]
-
-    @property
-    def initial(self) -> list[ir.Value]:
-        """What the carried values are before the first iteration."""
-        return list(self.op.operands)[3:]
-
-    @property
     def body(self) -> ir.Block:
         """An iteration."""
         return self.op.regions[0].blocks[0]
@@ -85,11 +74,6 @@ class For(Structured):
     def carried(self) -> list[ir.BlockArgument]:
         """The carried values in an iteration."""
         return list(self.body.arguments)[1:]
-
-    @property
-    def yielded(self) -> list[ir.Value]:
-        """The carried values of the next iteration."""
-        return list(terminator(self.body).operands)
 
 
 class While(Structured):
@@ -113,11 +97,6 @@ class If(Structured):
     """`scf.if`."""
 
     __slots__ = ()
-
-    @property
-    def condition(self) -> ir.Value:
-        """What decides which block runs."""
-        return self.op.operands[0]
 
     @property
     def then(self) -> ir.Block:
@@ -159,9 +138,3 @@ class Parallel(Structured):
     def indices(self) -> list[ir.BlockArgument]:
         """The loop's indices."""
         return list(self.body.arguments)
-
-
-def terminator(block: ir.Block) -> ir.Operation:
-    """The last op of a block."""
-    operations = block.operations
-    return operations[len(operations) - 1].operation

@@ -55,7 +55,7 @@ class Recompute:
                 else []
             )
             if runs_reversed and node in self.needed.work:
-                self.trips[node] = Bounds(*(env[v] for v in node.operands[:3])).trips()
+                self.trips[node] = Bounds(*(env[v] for v in node.flow.control)).trips()
             if history or replays or self._wants(node.results, level):
                 with_marks = redone and runs_reversed and node in self.needed.work
                 self._for(node, level, env, history, with_marks=with_marks)
@@ -106,14 +106,14 @@ class Recompute:
     ) -> None:
         body = node.blocks[0]
         kept = self._carried(body.arguments[1:], node.results, level)
-        bounds = Bounds(*(env[v] for v in node.operands[:3]))
+        bounds = Bounds(*(env[v] for v in node.flow.control))
         if history:
             trips = self.trips[node]
             for argument in history:
                 self.stacks[argument] = self._stack(argument, trips)
         if with_marks:
             self.undo.keep_marks(node, self.trips[node])
-        op = b.for_loop(*bounds, [env[node.operands[3 + k]] for k in kept])
+        op = b.for_loop(*bounds, [env[node.flow.carried[k].initial] for k in kept])
         block = op.body
         inner = dict(env)
         inner.update(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field import DimOp, is_array, is_atomic, is_load, is_store
+from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
 from mlirad.dialect.turn import in_turn
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
@@ -44,7 +44,7 @@ def _note(op: ir.Operation, found: Accesses) -> None:
         return
     place = source_location(op.location)
     where = "" if place is None else str(place)
-    adds = is_atomic(op) and ir.StringAttr(op.attributes["kind"]).value == "add"
+    adds = is_atomic(op) and AtomicOp(op).kind.value == "add"
     for array in arrays:
         if array is None:
             continue

@@ -95,7 +95,7 @@ class AtomicOp(View, dialect=Field, name="atomic"):
 
     def verify_region_invariants(self) -> bool:
         op = self.operation
-        kind = ir.StringAttr(op.attributes["kind"]).value
+        kind = self.kind.value
         if kind not in ATOMIC_KINDS:
             op.location.emit_error(
                 f"unknown atomic kind '{kind}', expected one of {', '.join(ATOMIC_KINDS)}"

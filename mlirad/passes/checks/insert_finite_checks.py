@@ -4,7 +4,15 @@ The bits are looked at, since arithmetic may assume that there are neither NaNs 
 """
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, assert_, is_atomic, is_load, spell, split_access
+from mlirad.dialect.field import (
+    AllocaOp,
+    AtomicOp,
+    assert_,
+    is_atomic,
+    is_load,
+    spell,
+    split_access,
+)
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
 from mlirad.ir.walk import Array, accesses, array_root, before, functions
@@ -36,9 +44,7 @@ def _check(op: ir.Operation, indices: list[ir.Value], kernel: str) -> None:
     with before(place), op.location:
         value = op.operands[0]
         if is_atomic(op):
-            value = round_like(
-                b.combine(ir.StringAttr(op.attributes["kind"]).value, op.results[0], value), op
-            )
+            value = round_like(b.combine(AtomicOp(op).kind.value, op.results[0], value), op)
         root = array_root(split_access(op)[0])
         what = f"field '{root}'" if isinstance(root, str) else "an array argument"
         holes = f"[{', '.join('{}' for _ in indices)}]" if indices else ""

@@ -9,7 +9,7 @@ from math import prod
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import is_atomic, is_load, is_store, split_access
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_store, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of, box_indices, box_size
 from mlirad.ir.graph import Graph, Node
@@ -201,7 +201,7 @@ def _is_sum(node: Node) -> bool:
     """Whether an access adds, and nothing uses what was there before."""
     return (
         is_atomic(node)
-        and ir.StringAttr(node.op.attributes["kind"]).value == "add"
+        and AtomicOp(node.op).kind.value == "add"
         and not has_uses(node.op.results[0])
     )
 

@@ -18,7 +18,7 @@ from mlirad.analysis.footprint import named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Overwrites
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write
+from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
 from mlirad.errors import SplitError, TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
@@ -177,7 +177,7 @@ class _Check:
 
 
 def _kind(node: Node) -> str:
-    return ir.StringAttr(node.op.attributes["kind"]).value
+    return AtomicOp(node.op).kind.value
 
 
 def _parallel_loop(node: Node) -> Node | None:

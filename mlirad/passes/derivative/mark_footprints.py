@@ -13,7 +13,7 @@ from mlirad.analysis.footprint import box_attribute, footprint, named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, is_atomic, is_load, is_write
+from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS
@@ -60,7 +60,7 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
 def _is_choice(node: Node) -> bool:
     """Whether the reverse looks which of the values was chosen, in memory as the kernel leaves
     it."""
-    return is_atomic(node) and ir.StringAttr(node.op.attributes["kind"]).value in (
+    return is_atomic(node) and AtomicOp(node.op).kind.value in (
         "min",
         "max",
     )

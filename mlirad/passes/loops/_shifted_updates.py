@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
-from mlirad.dialect.field import RandomOp, is_atomic, is_load, split_access
+from mlirad.dialect.field import AtomicOp, RandomOp, is_atomic, is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import (
@@ -71,11 +71,7 @@ class ShiftedUpdates:
     def _movable(self) -> list[Update]:
         groups: dict[Array, list[Update]] = {}
         for op, root, indices in accesses(self.loop):
-            if (
-                is_atomic(op)
-                and not has_uses(op.results[0])
-                and ir.StringAttr(op.attributes["kind"]).value == "add"
-            ):
+            if is_atomic(op) and not has_uses(op.results[0]) and AtomicOp(op).kind.value == "add":
                 offsets = self._offsets(indices)
                 if offsets is not None:
                     groups.setdefault(root, []).append(Update(op, offsets, self._guards(op)))

@@ -11,7 +11,7 @@ the index must be one-to-one in all axes.
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_load, split_access
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, split_access
 from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
 from mlirad.ir.requirements import KERNELS
@@ -89,16 +89,12 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
     first, indices = group[0]
     if not is_atomic(first):
         return False
-    kind = ir.StringAttr(first.attributes["kind"]).value
+    kind = AtomicOp(first).kind.value
     if kind == "exchange":
         return False
     forms = [linear_form(i) for i in indices]
     for op, other in group:
-        if (
-            not is_atomic(op)
-            or has_uses(op.results[0])
-            or ir.StringAttr(op.attributes["kind"]).value != kind
-        ):
+        if not is_atomic(op) or has_uses(op.results[0]) or AtomicOp(op).kind.value != kind:
             return False
         if is_defined_in(split_access(op)[0], loop) and isinstance(
             array_root(split_access(op)[0]), ir.Value

@@ -13,7 +13,15 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import GetOp, array_of, element_type, is_array, makes_array, split_access
+from mlirad.dialect.field import (
+    AtomicOp,
+    GetOp,
+    array_of,
+    element_type,
+    is_array,
+    makes_array,
+    split_access,
+)
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
@@ -263,7 +271,7 @@ _ATOMIC_KINDS = {
 
 def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
     memref, indices = lowering.element(op)
-    kind = ir.StringAttr(op.attributes["kind"]).value
+    kind = AtomicOp(op).kind.value
     value = op.operands[0]
     if "field.plain" in op.attributes:
         old = b.read(memref, indices)
@@ -310,7 +318,7 @@ def _compare_and_swap(
 ) -> ir.Value:
     """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value
     before."""
-    kind, value = ir.StringAttr(update.attributes["kind"]).value, update.operands[0]
+    kind, value = AtomicOp(update).kind.value, update.operands[0]
     type_ = value.type
     op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
     block = b.block(op, 0, [type_])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.dialect.field import is_atomic, is_write
+from mlirad.dialect.field import AtomicOp, is_atomic, is_write
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.walk import Array
@@ -55,7 +55,7 @@ class Decisions:
     def decides(self, node: Node) -> bool:
         """Whether what a node gives jumps where its floats pass some value."""
         if is_atomic(node):
-            return ir.StringAttr(node.op.attributes["kind"]).value in ("min", "max")
+            return AtomicOp(node.op).kind.value in ("min", "max")
         if node.name in _CHOOSE:
             return True
         return (
