@@ -11,6 +11,7 @@ from mlirad.dialect import grad
 from mlirad.dialect.field import makes_array
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
+from mlirad.ir.flow import Carried
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import Parallel, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import attributes_of
@@ -79,33 +80,32 @@ class Recompute:
             env.update(zip(node.results, copy.results))
 
     def _if(self, node: Node, level: int, env: Environment) -> None:
-        wanted = [k for k, v in enumerate(node.results) if (v, level) in self.needed.keys]
-        op = b.if_else(
-            env[node.operands[0]], [self.graph.values[node.results[k]].type for k in wanted]
-        )
-        for block, new in zip(node.blocks, op.blocks):
+        wanted = [one for one in node.flow.chosen if self._wants([one.result], level)]
+        types = [self.graph.values[one.result].type for one in wanted]
+        op = b.if_else(env[node.flow.control[0]], types)
+        for number, (block, new) in enumerate(zip(node.blocks, op.blocks)):
             with ir.InsertionPoint(new):
                 inner = dict(env)
                 self.block(block, level, inner)
-                b.yield_([inner[block.terminator.operands[k]] for k in wanted])
+                b.yield_([inner[one.given[number]] for one in wanted])
         if len(node.blocks) == 1:
             with ir.InsertionPoint(op.otherwise):
                 b.yield_()
-        env.update(zip([node.results[k] for k in wanted], op.results))
+        env.update(zip([one.result for one in wanted], op.results))
 
-    def _carried(self, arguments: Sequence[int], results: Sequence[int], level: int) -> list[int]:
-        """Positions of the carried values that running a loop forward needs."""
+    def _carried(self, node: Node, level: int) -> list[Carried]:
+        """The carried values that running a loop forward needs."""
         return [
-            k
-            for k, (a, v) in enumerate(zip(arguments, results))
-            if (a, level) in self.needed.keys or (v, level) in self.needed.keys
+            one
+            for one in node.flow.carried
+            if self._wants([v for v in (one.argument, one.result) if v is not None], level)
         ]
 
     def _for(
         self, node: Node, level: int, env: Environment, history: Sequence[int], *, with_marks: bool
     ) -> None:
         body = node.blocks[0]
-        kept = self._carried(body.arguments[1:], node.results, level)
+        kept = self._carried(node, level)
         bounds = Bounds(*(env[v] for v in node.flow.control))
         if history:
             trips = self.trips[node]
@@ -113,12 +113,10 @@ class Recompute:
                 self.stacks[argument] = self._stack(argument, trips)
         if with_marks:
             self.undo.keep_marks(node, self.trips[node])
-        op = b.for_loop(*bounds, [env[node.flow.carried[k].initial] for k in kept])
+        op = b.for_loop(*bounds, [env[one.initial] for one in kept])
         block = op.body
         inner = dict(env)
-        inner.update(
-            zip([body.arguments[0], *(body.arguments[1 + k] for k in kept)], block.arguments)
-        )
+        inner.update(zip([*node.induction, *(one.argument for one in kept)], block.arguments))
         with ir.InsertionPoint(block):
             if history or with_marks:
                 trip = bounds.trip(block.arguments[0])
@@ -127,8 +125,8 @@ class Recompute:
                 for argument in history:
                     grad.push(inner[argument], self.stacks[argument], trip)
             self.block(body, level, inner)
-            b.yield_([inner[body.terminator.operands[k]] for k in kept])
-        env.update(zip([node.results[k] for k in kept], op.results))
+            b.yield_([inner[one.following] for one in kept])
+        env.update((v.result, new) for v, new in zip(kept, op.results) if v.result is not None)
 
     def _stack(self, argument: int, trips: ir.Value) -> ir.Value:
         return grad.alloc(self.graph.values[argument].type, trips)
@@ -144,43 +142,35 @@ class Recompute:
 
     # Loops whose trips are counted by running them.
 
-    def _while(self, node: Node, level: int, env: Environment, *, with_count: bool) -> list[int]:
-        """Run a loop for its results and, if asked, its number of iterations; the carried positions
+    def _while(
+        self, node: Node, level: int, env: Environment, *, with_count: bool
+    ) -> list[Carried]:
+        """Run a loop for its results and, if asked, its number of iterations; the carried values
         kept."""
         before, after = node.blocks
-        kept = self._kept(node, level)
-        passed = [
-            k
-            for k, (a, v) in enumerate(zip(after.arguments, node.results))
-            if (a, level) in self.needed.keys or (v, level) in self.needed.keys
-        ]
-        initial = [env[node.operands[k]] for k in kept] + ([b.index(0)] if with_count else [])
-        results = [self.graph.values[node.results[k]].type for k in passed] + (
-            [b.index_type()] if with_count else []
-        )
-        op = b.while_loop(initial, results)
+        kept = self._carried(node, level)
+        passed = [v for v in node.flow.passed if self._wants([v.argument, v.result], level)]
+        counted = [b.index_type()] * with_count
+        initial = [env[one.initial] for one in kept] + ([b.index(0)] if with_count else [])
+        op = b.while_loop(initial, [*(self.graph.values[v.result].type for v in passed), *counted])
         first, second = op.before, op.after
         inner = dict(env)
-        inner.update(zip([before.arguments[k] for k in kept], first.arguments))
+        inner.update(zip([one.argument for one in kept], first.arguments))
         with ir.InsertionPoint(first):
             self.block(before, level, inner)
-            values = [inner[before.terminator.operands[1 + k]] for k in passed]
-            condition = inner[before.terminator.operands[0]]
             number = first.arguments[len(kept) :]
-            b.go_on_if(condition, [*values, *number])
+            values = [inner[one.given] for one in passed]
+            b.go_on_if(inner[node.flow.control[0]], [*values, *number])
         inner = dict(env)
-        inner.update(zip([after.arguments[k] for k in passed], second.arguments))
+        inner.update(zip([one.argument for one in passed], second.arguments))
         with ir.InsertionPoint(second):
             self.block(after, level, inner)
             count = [b.add(second.arguments[len(passed)], b.index(1))] if with_count else []
-            b.yield_([inner[after.terminator.operands[k]] for k in kept] + count)
-        env.update(zip([node.results[k] for k in passed], op.results))
+            b.yield_([inner[one.following] for one in kept] + count)
+        env.update(zip([one.result for one in passed], op.results))
         if with_count:
             self.trips[node] = op.results[len(passed)]
         return kept
-
-    def _kept(self, node: Node, level: int) -> list[int]:
-        return [k for k, a in enumerate(node.blocks[0].arguments) if (a, level) in self.needed.keys]
 
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
         """Count a loop's iterations, then run it that often while keeping its history."""
@@ -194,22 +184,22 @@ class Recompute:
         history = [a for a in before.arguments if a in self.needed.saved]
         for argument in history:
             self.stacks[argument] = self._stack(argument, trips)
-        op = b.for_loop(b.index(0), trips, b.index(1), [env[node.operands[k]] for k in kept])
+        op = b.for_loop(b.index(0), trips, b.index(1), [env[one.initial] for one in kept])
         block = op.body
         inner = dict(env)
-        inner.update(zip([before.arguments[k] for k in kept], list(block.arguments)[1:]))
+        inner.update(zip([one.argument for one in kept], op.carried))
         with ir.InsertionPoint(block):
             if redone:
                 self.undo.push_marks(node, block.arguments[0])
             for argument in history:
                 grad.push(inner[argument], self.stacks[argument], block.arguments[0])
             self.block(before, level, inner)
-            for argument, value in zip(after.arguments, before.terminator.operands[1:]):
-                if value in inner:
-                    inner[argument] = inner[value]
+            for passed in node.flow.passed:
+                if passed.given in inner:
+                    inner[passed.argument] = inner[passed.given]
             self.block(after, level, inner)
-            b.yield_([inner[after.terminator.operands[k]] for k in kept])
-        self.final[node] = dict(zip([before.arguments[k] for k in kept], op.results))
+            b.yield_([inner[one.following] for one in kept])
+        self.final[node] = dict(zip([one.argument for one in kept], op.results))
 
 
 def parallel_like(node: Node, env: Environment) -> Parallel:

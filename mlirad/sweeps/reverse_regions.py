@@ -45,7 +45,7 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
     if is_idle(sweep, node, results):
         return
     outside = captured(sweep, node)
-    op = b.if_else(env[node.operands[0]], [sweep.graph.values[v].type for v in outside])
+    op = b.if_else(env[node.flow.control[0]], [sweep.graph.values[v].type for v in outside])
     for number, new in enumerate(op.blocks):
         with ir.InsertionPoint(new):
             inner: Adjoints = {}
