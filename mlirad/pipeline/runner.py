@@ -19,7 +19,7 @@ from mlirad.pipeline.text import Step, parse_pipeline
 Observer = Callable[[str, ir.Operation], None]
 Action = Callable[[ir.Operation], None]
 MODULE, ANY = "builtin.module", "any"
-VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify after every pass
+VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify behind our passes
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def run_pipeline(module: ir.Operation, text: str, *, observer: Observer | None =
     where upstream or a verifier rejects it; the upstream error is then its `__context__`.
     """
     watchers = [] if observer is None else [Watcher(after=observer)]
-    compile_pipeline(module, text, verify=VERIFY in os.environ, watchers=watchers)()
+    compile_pipeline(module, text, verify_ours=VERIFY in os.environ, watchers=watchers)()
 
 
 def compile_pipeline(
@@ -48,13 +48,14 @@ def compile_pipeline(
     text: str,
     *,
     verify: bool = False,
+    verify_ours: bool = False,
     is_foreign: bool = False,
     watchers: Sequence[Watcher] = (),
 ) -> Callable[[], None]:
     """What runs a textual pipeline on a module. Raises PipelineError for a malformed one.
 
     Of a foreign module, one that the frontend did not make, passes check what they take for
-    granted.
+    granted. The verifier runs behind every pass, or behind ours only.
     """
     root = parse_pipeline(text)
     if root.name not in (ANY, module.name):
@@ -62,7 +63,9 @@ def compile_pipeline(
             raise PipelineError(f"a pipeline for '{root.name}' cannot run on '{module.name}'")
         root = Step(module.name, steps=[root], is_anchor=True)
     with module.context:
-        actions = _Compiler(verify, is_foreign, watchers).actions(module.name, root.steps)
+        actions = _Compiler(verify, verify or verify_ours, is_foreign, watchers).actions(
+            module.name, root.steps
+        )
 
     def run() -> None:
         with module.context:
@@ -90,8 +93,11 @@ def is_upstream(name: str) -> bool:
 class _Compiler:
     """What to do for each step, in order."""
 
-    def __init__(self, verify: bool, is_foreign: bool, watchers: Sequence[Watcher]) -> None:
-        self.verify, self.is_foreign, self.watchers = verify, is_foreign, watchers
+    def __init__(
+        self, verify: bool, verify_ours: bool, is_foreign: bool, watchers: Sequence[Watcher]
+    ) -> None:
+        self.verify, self.verify_ours = verify, verify_ours
+        self.is_foreign, self.watchers = is_foreign, watchers
         self.one_by_one = any(watcher.one_by_one for watcher in watchers)
 
     def actions(self, anchor: str, steps: Sequence[Step]) -> list[Action]:
@@ -128,7 +134,7 @@ class _Compiler:
             for requirement in requirements_of(step.name) if self.is_foreign else ():
                 requirement(op)
             function(op, **options)
-            if self.verify:
+            if self.verify_ours:
                 op.verify()
 
         return self._watched(step.name, work)
