@@ -22,7 +22,7 @@ from mlirad.frontend.python import functions
 from mlirad.ir.walk import operations
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.module import KernelModule
-from mlirad.lang.arguments import array_buffer
+from mlirad.lang.arguments.array_buffer import array_buffer
 from mlirad.lang.math import functions as mathematics
 from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.runtime.program import program
