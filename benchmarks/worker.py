@@ -69,9 +69,8 @@ def _start(settings: argparse.Namespace) -> Any:
         "cpu_max_num_threads": settings.threads,
     }
     if settings.inner_trips and settings.system == "taichi":
-        options["ad_stack_size"] = (
-            settings.inner_trips + 16
-        )  # the default overruns its stack beyond 32 trips
+        # the default overruns its stack beyond 32 trips
+        options["ad_stack_size"] = settings.inner_trips + 16
     if settings.inner_trips and settings.system == "quadrants":
         options["ad_stack_experimental_enabled"] = True
     ti.init(**options)

@@ -11,9 +11,8 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
-compiling = (
-    RLock()
-)  # held while layouts are made, kernels compiled, a program started or ended; not by launches
+# held while layouts are made, kernels compiled, a program started or ended; not by launches
+compiling = RLock()
 
 
 def in_turn(function: Callable[P, R]) -> Callable[P, R]:

@@ -28,9 +28,8 @@ class Derivatives:
         ] = {}  # places one of a kind, by name of the field
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
-        self.arrays: WeakSet[Any] = (
-            WeakSet()
-        )  # ndarrays, whose derivatives are cleared with those of fields
+        # ndarrays, whose derivatives are cleared with those of fields
+        self.arrays: WeakSet[Any] = WeakSet()
         self.users: dict[
             str | int, Own
         ] = {}  # whose recorder used a gradient or dual last, by name, or address of the array

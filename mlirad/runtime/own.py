@@ -23,9 +23,8 @@ class Own:
         self.checks: dict[
             str, Allocation
         ] = {}  # which elements were read, by the name of the field
-        self.seeds: WeakKeyDictionary[Any, int] = (
-            WeakKeyDictionary()
-        )  # of the last launches, by variant
+        # of the last launches, by variant
+        self.seeds: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
     @property
     def is_alive(self) -> bool:

@@ -19,9 +19,8 @@ from mlirad.runtime.kernel_ir import KernelIR
 from mlirad.runtime.notes import Notes
 from mlirad.runtime.program import Program
 
-RECORDED = (
-    sys.maxsize
-)  # in place of when a variant was launched: by a tape, or its reverse ran since
+# in place of when a variant was launched: by a tape, or its reverse ran since
+RECORDED = sys.maxsize
 
 
 class Variant:
@@ -41,9 +40,8 @@ class Variant:
         self.notes = Notes(self.stages)
         self.codes: Codes = Codes(self.stages, self.notes, None if primal is None else primal.codes)
         self.launched_at = RECORDED  # the program's count of changes
-        self.gradient_version = (
-            -1
-        )  # of the program, when the gradients of the kernel's fields were last looked at
+        # of the program, when the gradients of the kernel's fields were last looked at
+        self.gradient_version = -1
         self.array_needs_grad = [
             array.needs_grad and array.dtype.is_float for array in kernel.arrays
         ]

@@ -12,9 +12,8 @@ from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
 RECORD = "$errors"
 RECORD_SIZE = 32
-_CLAIM = (
-    RECORD_SIZE - 1
-)  # how many failures there were: the first of them, of all threads, is recorded
+# how many failures there were: the first of them, of all threads, is recorded
+_CLAIM = RECORD_SIZE - 1
 
 
 def lower_field_assert(module: ir.Operation) -> None:
