@@ -81,9 +81,8 @@ class First:
 def compare_ways(name: str, quick: bool, rounds: int, threads: int) -> Ways:
     """Time all ways to run a workload, one sample of each in turn."""
     ways = _ways(name, quick, threads)
-    first = _in_turn(
-        ways, WAYS[:3], rounds
-    )  # before there are fields of more tangents, which all clear
+    # before there are fields of more tangents, which all clear
+    first = _in_turn(ways, WAYS[:3], rounds)
     later = _in_turn(ways, WAYS, rounds)
     return Ways(
         name,

@@ -12,11 +12,12 @@ from typing import Any
 import mlirad as ti
 from benchmarks.workload import SIZES, Workload
 
+# a wave, springs, a material point method, each indexed by time
 INDEXED = (
     "stencil2d",
     "mass_spring",
     "mpm2d",
-)  # a wave, springs, a material point method, each indexed by time
+)
 RULES = ("save", "refuse")
 
 

@@ -42,8 +42,9 @@ SIZES = {
     "ewma": Sizes(10_000, 2_000, lambda size: 256),
     "network": Sizes(4_096, 512, lambda size: 64),
 }
+# not for Taichi: `break`, in place
 GRADIENT_SIZES = {
     **SIZES,
     "ray_march": Sizes(256, 96),
     "diffusion": Sizes(512, 128),
-}  # not for Taichi: `break`, in place
+}

@@ -31,9 +31,8 @@ class SourceLocation:
         return f"    {shown.rstrip()}\n    {caret}"
 
 
-Related = Sequence[
-    tuple[SourceLocation, str]
-]  # other places that a message speaks of, and what is there
+# other places that a message speaks of, and what is there
+Related = Sequence[tuple[SourceLocation, str]]
 
 
 def _lines(file: str) -> list[str]:

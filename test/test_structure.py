@@ -34,10 +34,11 @@ MAY_IMPORT = {
     "lang": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime"},
     "ad": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang"},
 }
+# the public names, and programs that a user writes: both see everything
 PUBLIC = {
     "__init__",
     "examples",
-}  # the public names, and programs that a user writes: both see everything
+}
 NAMES_OF_NOTHING = {"utils", "common", "helpers", "misc", "impl", "base"}
 
 

@@ -18,6 +18,7 @@ from mlirad.pipeline.llvm_form import check_llvm_form
 
 TRIPLE = "nvptx64-nvidia-cuda"
 TOOLKITS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
+# known to LLVM 22, with atomics that have an order and a scope
 CHIPS = (
     "sm_70",
     "sm_72",
@@ -44,7 +45,7 @@ CHIPS = (
     "sm_120f",
     "sm_121",
     "sm_121a",
-)  # known to LLVM 22, with atomics that have an order and a scope
+)
 
 
 def to_ptx(module: ir.Operation, chip: str) -> str:

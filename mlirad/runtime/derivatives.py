@@ -19,20 +19,17 @@ class Derivatives:
         self.adjoints: dict[str, str] = {}  # name of the gradient by name of the field
         self.gradient_version = 0  # grows with every gradient that is placed
         self.tangents: dict[str, FieldMemory] = {}
-        self.duals: dict[
-            str, tuple[str, ...]
-        ] = {}  # names of the fields of tangents, by name of the field
+        # names of the fields of tangents, by name of the field
+        self.duals: dict[str, tuple[str, ...]] = {}
         self.tangent_version = 0
-        self.give: dict[
-            str, Callable[[DerivativeKind], None]
-        ] = {}  # places one of a kind, by name of the field
+        # places one of a kind, by name of the field
+        self.give: dict[str, Callable[[DerivativeKind], None]] = {}
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
         # ndarrays, whose derivatives are cleared with those of fields
         self.arrays: WeakSet[Any] = WeakSet()
-        self.users: dict[
-            str | int, Own
-        ] = {}  # whose recorder used a gradient or dual last, by name, or address of the array
+        # whose recorder used a gradient or dual last, by name, or address of the array
+        self.users: dict[str | int, Own] = {}
 
     def place_gradient(self, symbol: str, memory: FieldMemory, primal: str) -> None:
         """A field has a gradient from now on."""

@@ -20,9 +20,8 @@ class Own:
             0  # the program's count of changes at this thread's last one, while anything watches
         )
         self.changes = 0  # by this thread, while anything watches
-        self.checks: dict[
-            str, Allocation
-        ] = {}  # which elements were read, by the name of the field
+        # which elements were read, by the name of the field
+        self.checks: dict[str, Allocation] = {}
         # of the last launches, by variant
         self.seeds: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 

@@ -15,9 +15,8 @@ class Threads:
 
     def __init__(self) -> None:
         self.changes = 0
-        self.written: dict[
-            str | int, int
-        ] = {}  # `changes` at the last write from Python, by field or address
+        # `changes` at the last write from Python, by field or address
+        self.written: dict[str | int, int] = {}
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes

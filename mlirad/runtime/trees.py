@@ -15,9 +15,8 @@ class Trees:
     def __init__(self) -> None:
         self.root: Any = None  # of the trees that a user declares
         self.count = 0
-        self.declarations: dict[
-            str, Callable[[], object]
-        ] = {}  # makes the tree at the insertion point, by name of the field
+        # makes the tree at the insertion point, by name of the field
+        self.declarations: dict[str, Callable[[], object]] = {}
         self.pending: list[Callable[[], None]] = []
         self._names: dict[str, int] = {}
 

@@ -263,9 +263,8 @@ def test_a_hopper(threads: int) -> None:
     touched, noise = hopper.touched.to_numpy(), hopper.noise.to_numpy()
     assert touched.min() > 20 and touched.max() < STEPS - 20  # every branch was taken
     state = 8 * (3 * 2 * POINTS + POINTS + INPUTS + HIDDEN + POINTS) + 4 * 2 * POINTS
-    assert tape.explain().bytes <= STEPS * (
-        state + 8 * 2 * POINTS
-    )  # speeds are overwritten twice a step
+    # speeds are overwritten twice a step
+    assert tape.explain().bytes <= STEPS * (state + 8 * 2 * POINTS)
 
     compare_with_numpy(before, noise, gradients, plain)
     random = np.random.default_rng(3)

@@ -605,9 +605,8 @@ class TestClearing:
                 m.move(a, b)
                 m.total(b)
             np.testing.assert_allclose(m.x.grad.to_numpy(), 4 * m.x.to_numpy())
-            np.testing.assert_array_equal(
-                a.grad.to_numpy(), np.zeros(N)
-            )  # a store: what was there before has no influence
+            # a store: what was there before has no influence
+            np.testing.assert_array_equal(a.grad.to_numpy(), np.zeros(N))
             np.testing.assert_array_equal(b.grad.to_numpy(), np.zeros(N))
 
     def test_of_inputs(self, real: Any) -> None:

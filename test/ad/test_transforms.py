@@ -368,9 +368,8 @@ def test_argnums_and_integer_parameters() -> None:
     )
     value, (dy, dx) = ti.ad.value_and_grad(mixture, argnums=(2, 0))(0.7, 5, 0.3)
     assert value == pytest.approx(0.7 * dx)
-    assert dy == pytest.approx(
-        gradient(0.7, 5, 0.3)[1], rel=1e-14
-    )  # another kernel, whose sum has another order
+    # another kernel, whose sum has another order
+    assert dy == pytest.approx(gradient(0.7, 5, 0.3)[1], rel=1e-14)
 
 
 def test_the_order_of_mixed_derivatives() -> None:

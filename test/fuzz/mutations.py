@@ -282,9 +282,8 @@ def _attribute(text: str, others: Sequence[str], chance: random.Random) -> str:
             'custom = [1.0, "a"]',
         )
     )
-    bare = list(
-        re.finditer(r"(?<=\n  )\}\n|(?= : \((?:f32|!field))", text)
-    )  # ops without attributes
+    # ops without attributes
+    bare = list(re.finditer(r"(?<=\n  )\}\n|(?= : \((?:f32|!field))", text))
     if bare and chance.random() < 0.5:
         return _spliced(
             text, bare, f"}} {{{new}}}\n" if chance.random() < 0.5 else f" {{{new}}}", chance

@@ -107,9 +107,8 @@ def test_decisions_of_all_modes(
     with ti.ad.Tape(program.loss):
         program.run()
         assert decisions(capfd) == primal
-    assert (
-        decisions(capfd) <= primal
-    )  # of the reverse, which makes those that a derivative depends on
+    # of the reverse, which makes those that a derivative depends on
+    assert decisions(capfd) <= primal
     tangent(program, seed)
     assert decisions(capfd) == primal
     fill(program, seed)

@@ -134,10 +134,11 @@ class StepLog:
     def __init__(self) -> None:
         self.shapes: dict[Any, _Shape] = {}
         self.order: list[_Shape] = []
+        # the shape of each step, and its number among those of that shape
         self.which, self.where = (
             Column(),
             Column(),
-        )  # the shape of each step, and its number among those of that shape
+        )
 
     def append(self, step: Sequence[tuple[Any, tuple[Any, ...]]]) -> None:
         """Add a step."""

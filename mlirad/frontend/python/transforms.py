@@ -24,10 +24,11 @@ from mlirad.frontend.python.translator import Translator, frozen
 from mlirad.frontend.python.variables import Variable
 
 T = TypeVar("T")
+# what a transform takes behind the arguments of its function
 _EXTRA = {
     "jvp": "tangent",
     "vjp": "adjoint",
-}  # what a transform takes behind the arguments of its function
+}
 
 
 class Transform(Special):

@@ -58,9 +58,8 @@ def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
 def matrix_entries(value: object, param: Parameter, dtype: DataType) -> list[Any]:
     """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
     rows = value.rows_list() if isinstance(value, Matrix) else value
-    array = np.asarray(
-        rows, object if isinstance(rows, list | tuple) else None
-    )  # else wide integers become floats
+    # else wide integers become floats
+    array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)
     if array.shape != param.annotation.shape:
         raise TaichiRuntimeTypeError(
             f"Argument {param.name}: shape {array.shape} for a value of shape "

@@ -38,9 +38,8 @@ class Update:
     op: ir.Operation
     offsets: list[int]
     guards: list[tuple[ir.Value, bool]]
-    ranges: list[Range] = field(
-        default_factory=list
-    )  # of the loop variables, under the guards that are bounds
+    # of the loop variables, under the guards that are bounds
+    ranges: list[Range] = field(default_factory=list)
     left: list[tuple[ir.Value, bool]] = field(default_factory=list)  # the other guards
 
 

@@ -41,9 +41,8 @@ def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
         backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
         derived = ",".join([backward, *forward, _STORE, *finite])
         return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
-    inline = ["inline-custom-gradients"] * (
-        mode.tangents == 0
-    )  # nothing to differentiate: the values are enough
+    # nothing to differentiate: the values are enough
+    inline = ["inline-custom-gradients"] * (mode.tangents == 0)
     bounds = [_CHECK_BOUNDS] * check_bounds
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
     stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]

@@ -22,6 +22,7 @@ from mlirad.runtime.executor.frame import Frame
 from mlirad.runtime.failures import raise_recorded
 from mlirad.runtime.memory.host import HostMemory
 
+# results, of 8 bytes each
 _WORDS = {
     "f64": "d",
     "f32": "f4x",
@@ -35,7 +36,7 @@ _WORDS = {
     "u16": "H6x",
     "u32": "I4x",
     "u64": "Q",
-}  # results, of 8 bytes each
+}
 
 
 @cache
@@ -84,9 +85,8 @@ class CompiledKernel(Code):
         self.function: Callable[[Any], None] = self.engine.lookup(lowered.name)
         self.messages, self._failure = lowered.messages, lowered.failure
         self._signature, self._check_bits = lowered.signature, memory.check_bits
-        self._memory = {
-            symbol: memory.field(symbol) for symbol in lowered.fields
-        }  # as long as the code
+        # as long as the code
+        self._memory = {symbol: memory.field(symbol) for symbol in lowered.fields}
         self._results = (
             Struct("=" + "".join(_WORDS[dtype.name] for dtype in lowered.results))
             if lowered.results
@@ -119,9 +119,8 @@ class CompiledKernel(Code):
 
     def _end(self, frame: Frame) -> tuple[Any, ...]:
         if frame.record is not None and frame.record[0]:
-            raise_recorded(
-                self.messages, frame.record, self._failure
-            )  # and the frame is not used again
+            # and the frame is not used again
+            raise_recorded(self.messages, frame.record, self._failure)
         return (
             ()
             if frame.results is None or self._results is None
