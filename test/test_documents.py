@@ -6,10 +6,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from inspect import signature
 from pathlib import Path
 
 import pytest
+import test_structure
 
+from mlirad.passes.loops import _chunk, split_parallel_loops
+from mlirad.passes.memory import lower_grad_to_memref
+from mlirad.passes.rounding import _sums, split_sums
 from mlirad.pipeline.registry import pass_names
 
 ROOT = Path(__file__).parents[1]
@@ -81,3 +86,24 @@ def test_code_names_documents_that_exist() -> None:
         for name in re.findall(r"(?:docs/)?[\w-]+\.md\b", path.read_text())
     }
     assert not {(path, name) for path, name in named if not (ROOT / name).exists()}
+
+
+WORTH = signature(split_parallel_loops.split_parallel_loops).parameters["worth"].default
+NUMBERS = (
+    ("architecture", r"on the stack up to ([\d,]+) slots", lower_grad_to_memref.ON_STACK),
+    ("architecture", r"summed in blocks of ([\d,]+)", _chunk.BLOCK),
+    ("architecture", r"in blocks of ([\d,]+) iterations", _chunk.BLOCK),
+    ("architecture", r"loop of fewer than ([\d,]+) operations", WORTH),
+    ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
+    ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),
+    ("gradients", r"more than ([\d,]+) trips that a decision", _sums._SHORT_LANES),
+    ("gradients", r"added up in ([\d,]+) lanes", split_sums._WIDTH),
+    ("gradients", r"over a loop of more than ([\d,]+) trips, or", _sums._SHORT),
+)
+
+
+@pytest.mark.parametrize(("document", "sentence", "number"), NUMBERS)
+def test_numbers_agree_with_the_code(document: str, sentence: str, number: int) -> None:
+    """What a document says of a limit is the limit."""
+    said = re.findall(sentence, (DOCS / f"{document}.md").read_text())
+    assert [int(one.replace(",", "")) for one in said] == [number]
