@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from gradients import scalar
 
 import mlirad as ti
 
@@ -180,3 +181,20 @@ def test_finite_programs_are_not_compiled_again(f64: int) -> None:
         multiply(w, z, v)()
         drop(x, v, loss)()
     assert not x.program.poles.infinite
+
+
+def test_a_divisor_from_an_array_beside_its_test(f64: int) -> None:
+    """Ops that touch no array stand between the test and the quotient."""
+    loss = scalar()
+
+    @ti.kernel
+    def f(a: ti.types.ndarray(ti.f64, 1)):
+        for i in range(4):
+            if a[i] != 0.0:
+                loss[None] += 1.0 / a[i]
+
+    a = ti.ndarray(ti.f64, 4, needs_grad=True)
+    a.from_numpy(np.array([0.0, 1.0, 2.0, 4.0]))
+    with ti.ad.Tape(loss):
+        f(a)
+    np.testing.assert_array_equal(a.grad.to_numpy(), [0.0, -1.0, -0.25, -0.0625])
