@@ -11,7 +11,7 @@ from typing import Annotated
 from mlirad.ir.limits import Range, Threads, Worth
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
 from mlirad.pipeline.stages.cpu import cpu_stages
-from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
 
 

@@ -18,8 +18,8 @@ from mlirad.kernel.module import KernelModule
 from mlirad.passes.derivative.keep_launch import launches
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.pipeline.stages.cuda import cuda_stages
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
+from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import Lowered
 from mlirad.runtime.poles import mark_infinite

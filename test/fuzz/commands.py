@@ -9,7 +9,7 @@ from mlirad.pipeline.mode import PRIMAL, REVERSE
 from mlirad.pipeline.options import Option, options_of
 from mlirad.pipeline.registry import find_pass, pass_names, runs_on_modules_only
 from mlirad.pipeline.stages.cpu import cpu_stages
-from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages
 
 UPSTREAM = (
     "canonicalize",

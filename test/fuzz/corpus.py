@@ -17,7 +17,7 @@ from mlirad.pipeline.opt import SEPARATOR
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.source_text import chunks
 from mlirad.pipeline.stages.cpu import cpu_stages
-from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import STAGES, Stage, join
 
 TESTS = Path(__file__).parents[1]

@@ -18,7 +18,7 @@ from mlirad.ir.walk import at_end, before, block_operations, operations
 from mlirad.pipeline.mode import parse_mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
-from mlirad.pipeline.stages.cuda import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import join
 from mlirad.runtime.executor.cpu import CompiledKernel
 from mlirad.runtime.executor.executor import Located, Lowered

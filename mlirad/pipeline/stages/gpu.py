@@ -1,0 +1,44 @@
+"""The stages on the way to GPU code: as PTX, and as the same kernels run by a CPU."""
+
+from __future__ import annotations
+
+from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.pipeline.stages.derivation import derivation
+from mlirad.pipeline.stages.stage import Stage
+
+OUTLINED = "outlined"  # the last stage that all GPU targets share
+_LOWER = (
+    "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
+    "mark-private-updates{every-axis=true},"
+    "split-serial-code,lower-parallel-to-gpu,lower-field-to-memref,hoist-buffers,canonicalize,cse"
+)
+_OUTLINE = "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments"
+_FAST = "merge-products,insert-fast-math{flags=reassoc+contract+arcp+nsz},"
+_NVVM = (
+    "arith-expand,lower-math-to-intrinsics,"
+    "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
+    "canonicalize,cse,reconcile-unrealized-casts),"
+    "hoist-allocas,mark-relaxed-atomics"
+)
+
+
+def gpu_stages(
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field`; `outlined` holds the kernels as `gpu.func`, and the host's
+    launches of them."""
+    return [
+        *derivation(mode, check_bounds=check_bounds),
+        Stage("memref", _LOWER),
+        Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
+    ]
+
+
+def cuda_stages(
+    mode: Mode = PRIMAL, *, fast_math: bool = True, check_bounds: bool = False
+) -> list[Stage]:
+    """The stages behind `field`; `target` holds the kernels as NVVM, and the host's launches."""
+    return [
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
+        Stage("target", _NVVM),
+    ]
