@@ -24,6 +24,7 @@ from mlirad.ir.walk import functions
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
+_SCRATCH, _RESULT = "field.scratch", "field.result"
 
 Attributes = dict[str, ir.Attribute]
 
@@ -67,7 +68,21 @@ class Errors:
     """The address of the record of failures (see `lower-field-assert`)."""
 
 
-Label = Argument | FieldAddress | CheckBits | Results | Errors
+@dataclass(frozen=True)
+class Result:
+    """The address of the 8 bytes of one result."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """The address of so many bytes that belong to the launch."""
+
+    size: int
+
+
+Label = Argument | FieldAddress | CheckBits | Results | Errors | Result | Scratch
 
 
 @dataclass(frozen=True)
@@ -110,7 +125,7 @@ def tangent_label(array: Attributes, number: int) -> Attributes:
 def field_label(place: ir.Operation) -> Attributes:
     """Of the address of a field, by its `snode.place`: that may be marked as memory of the launch,
     which the runtime has no field for."""
-    for name in (_ERRORS, _CHECKS):
+    for name in (_ERRORS, _CHECKS, _RESULT, _SCRATCH):
         if name in place.attributes:
             return {name: place.attributes[name]}
     symbol = ir.StringAttr(place.attributes["sym_name"]).value
@@ -130,6 +145,16 @@ def marked_as_errors() -> Attributes:
 def marked_as_checks(symbol: str) -> Attributes:
     """What marks the `snode.place` of a field's check bits."""
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
+
+
+def marked_as_result(number: int) -> Attributes:
+    """What marks the `snode.place` of a result."""
+    return {_RESULT: _integer(number)}
+
+
+def marked_as_scratch(size: int) -> Attributes:
+    """What marks the `snode.place` of so many bytes of a launch's own."""
+    return {_SCRATCH: _integer(size)}
 
 
 # Reading.
@@ -166,6 +191,10 @@ def _label(given: Mapping[str, ir.Attribute]) -> Label:
         return Errors()
     if _CHECKS in given:
         return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
+    if _RESULT in given:
+        return Result(ir.IntegerAttr(given[_RESULT]).value)
+    if _SCRATCH in given:
+        return Scratch(ir.IntegerAttr(given[_SCRATCH]).value)
     assert _FIELD in given, f"a parameter of a kernel has no label: {dict(given)}"
     return FieldAddress(ir.FlatSymbolRefAttr(given[_FIELD]).value)
 

@@ -12,12 +12,13 @@ to stride, no index can be shown to differ between iterations.
 from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect import field, snode
-from mlirad.dialect.field import DimOp, GetOp, array_of, array_type, element_type, is_array
+from mlirad.dialect import field
+from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.descriptor import memref_at, pointer_type
+from mlirad.ir.launch_memory import result, scratch
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
@@ -32,7 +33,6 @@ from mlirad.ir.walk import (
     owner_operation,
 )
 
-CELLS, RESULTS = "$launch", "$results"
 STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once
 
 Uses = list[tuple[ir.Operation, int]]
@@ -43,40 +43,16 @@ REQUIRES = KERNELS
 def split_serial_code(module: ir.Operation) -> None:
     """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells
     in memory."""
-    cells, results = _Tree(CELLS), _Tree(RESULTS)
     for function in functions(module):
         if "sym_visibility" not in function.attributes:
-            _Split(function, cells, results).run()
-    for tree in (cells, results):
-        tree.declare(module)
-
-
-class _Tree:
-    """Fields that a pass adds, declared together."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.places: list[tuple[str, ir.Type, list[int]]] = []
-
-    def place(self, element: ir.Type, extents: list[int]) -> ir.Value:
-        """The array of a further field, gotten at the insertion point."""
-        name = f"{self.name}.{len(self.places)}"
-        self.places.append((name, element, extents))
-        return field.get(name, array_type(element, extents))
-
-    def declare(self, module: ir.Operation) -> None:
-        """Add the tree to a module, where it has fields."""
-        if not self.places:
-            return
-        with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-            snode.root(self.name, [snode.place(*place) for place in self.places])
+            _Split(module, function).run()
 
 
 class _Split:
     """One function."""
 
-    def __init__(self, function: ir.Operation, cells: _Tree, results: _Tree) -> None:
-        self.function, self.cells, self.results = function, cells, results
+    def __init__(self, module: ir.Operation, function: ir.Operation) -> None:
+        self.module, self.function = module, function
         self.entry = entry_of(function)
 
     def run(self) -> None:
@@ -90,8 +66,8 @@ class _Split:
     def _return_through_fields(self) -> None:
         terminator = block_operations(self.entry)[-1]
         with before(terminator):
-            for value in terminator.operands:
-                field.store(value, self.results.place(value.type, []))
+            for number, value in enumerate(terminator.operands):
+                field.store(value, result(self.module, value.type, number))
             ir.Operation.create("func.return", [], [])
         terminator.erase()
         inputs = [argument.type for argument in self.entry.arguments]
@@ -152,7 +128,7 @@ class _Split:
         type_ = op.results[0].type
         element, extents = element_type(type_), array_of(type_)[1]
         with at_start(self.entry, op.location):
-            shared = self.cells.place(element, list(extents))
+            shared = scratch(self.module, element, extents)
         with before(op):
             _clear(shared, b.number(0, element), extents)
         op.results[0].replace_all_uses_with(shared)
@@ -162,7 +138,7 @@ class _Split:
         """A buffer of known size becomes a field."""
         type_ = ir.MemRefType(op.results[0].type)
         with at_start(self.entry, op.location):
-            shared = self.cells.place(type_.element_type, list(type_.shape))
+            shared = scratch(self.module, type_.element_type, type_.shape)
         for user in [use.owner.operation for use in op.results[0].uses]:
             operands = list(user.operands)
             with before(user):
@@ -182,7 +158,7 @@ class _Split:
         """A buffer on the heap is found again by its address and its size."""
         op, i64 = owner_operation(memory), b.integer_type(64)
         with at_start(self.entry, op.location):
-            address, size = self.cells.place(i64, []), self.cells.place(i64, [])
+            address, size = (scratch(self.module, i64, []) for _ in range(2))
         with ir.InsertionPoint.after(op), op.location:
             for cell, name, operands in (
                 (address, "memref.extract_aligned_pointer_as_index", [memory]),
@@ -203,7 +179,7 @@ class _Split:
         is_index = isinstance(value.type, ir.IndexType)
         element = b.integer_type(64) if is_index else value.type
         with at_start(self.entry, op.location):
-            cell = self.cells.place(element, [])
+            cell = scratch(self.module, element, [])
         with ir.InsertionPoint.after(op), op.location:
             word = b.make("arith.index_cast", element, [value]) if is_index else value
             field.store(word, cell)

@@ -8,8 +8,8 @@
 }) {sym_name = "S0"} : () -> ()
 
 // The cells that launches share, and the result.
-// CHECK: "snode.place"() {component_shape = [], element = f32, sym_name = "$results.0"}
-// CHECK: "snode.place"() {component_shape = [], element = f32, sym_name = "$launch.0"}
+// CHECK: "snode.place"() {component_shape = [], element = f32, field.scratch = 4 : i64, sym_name = "$launch.0"}
+// CHECK: "snode.place"() {component_shape = [], element = f32, field.result = 0 : i64, sym_name = "$results.0"}
 
 // A cell that a loop adds to is a field, cleared by one thread, read by one thread.
 // CHECK-LABEL: func.func @sum()
