@@ -60,8 +60,8 @@ class _Split:
         self._return_through_fields()
         for loop in reversed(self._wrap_serial_code()):
             for op in reversed(block_operations(_body(loop))):
-                for result in list(op.results):
-                    self._cross(result, op, loop)
+                for value in list(op.results):
+                    self._cross(value, op, loop)
 
     def _return_through_fields(self) -> None:
         terminator = block_operations(self.entry)[-1]

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
+import ctypes
 import ctypes.util
 import platform
 import sysconfig
-from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from struct import Struct
-from typing import Any
 
-from mlirad.bindings import ExecutionEngine
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.cpu import cpu_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
-from mlirad.runtime.executor.executor import Code, Executor, LaunchMemory, Lowered, PassedArray
-from mlirad.runtime.executor.frame import Frame
-from mlirad.runtime.failures import raise_recorded
-from mlirad.runtime.memory.host import HostMemory
-
-# results, of 8 bytes each
-_WORDS = {
-    "f64": "d",
-    "f32": "f4x",
-    "f16": "e6x",
-    "u1": "?7x",
-    "i8": "b7x",
-    "i16": "h6x",
-    "i32": "i4x",
-    "i64": "q",
-    "u8": "B7x",
-    "u16": "H6x",
-    "u32": "I4x",
-    "u64": "Q",
-}
+from mlirad.runtime.executor.compiled import CompiledKernel
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lowered
+from mlirad.runtime.executor.frame import LaunchRoom
+from mlirad.runtime.memory.host import HostAllocation, HostMemory
 
 
 @cache
@@ -74,63 +55,19 @@ def openmp_library() -> str:
     )
 
 
-class CompiledKernel(Code):
-    """Machine code of one kernel: each launch has a frame to itself."""
+class HostRoom(LaunchRoom):
+    """Python's memory, for launches that have ended when they return."""
 
-    def __init__(
-        self, lowered: Lowered, memory: LaunchMemory, *, opt_level: int = 3, parallel: bool = True
-    ) -> None:
-        libraries = [openmp_library()] if parallel else []
-        self.engine = ExecutionEngine(lowered.module, opt_level=opt_level, shared_libs=libraries)
-        self.function: Callable[[Any], None] = self.engine.lookup(lowered.name)
-        self.messages, self._failure = lowered.messages, lowered.failure
-        self._signature, self._check_bits = lowered.signature, memory.check_bits
-        # as long as the code
-        self._memory = {symbol: memory.field(symbol) for symbol in lowered.fields}
-        self._results = (
-            Struct("=" + "".join(_WORDS[dtype.name] for dtype in lowered.results))
-            if lowered.results
-            else None
-        )
-        self._result_count = len(lowered.results)
-        first = self._frame()
-        self._ended = first.record is not None or first.results is not None
-        self._idle = [first]  # the one of the launch that ended last is the last
+    def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
+        """Zeroed words."""
+        return (ctypes.c_int64 * count)()
 
-    def _frame(self) -> Frame:
-        return Frame(self._signature, self._memory.__getitem__, self._result_count)
+    def scratch(self, size: int) -> Located:
+        """Zeroed bytes."""
+        return HostAllocation(size)
 
-    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
-        """Run."""
-        try:
-            frame = self._idle.pop()
-        except IndexError:  # as many launches as there were at once run now
-            frame = self._frame()
-        for slot, number in frame.scalars:
-            slot.value = values[number]
-        if frame.arrays:
-            frame.pass_arrays(arrays)
-        for slot, symbol in frame.checks:
-            slot.value = self._check_bits(symbol).address
-        self.function(frame.packed)
-        found = self._end(frame) if self._ended else ()
-        self._idle.append(frame)
-        return found
-
-    def _end(self, frame: Frame) -> tuple[Any, ...]:
-        if frame.record is not None and frame.record[0]:
-            # and the frame is not used again
-            raise_recorded(self.messages, frame.record, self._failure)
-        return (
-            ()
-            if frame.results is None or self._results is None
-            else self._results.unpack_from(frame.results)
-        )
-
-    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
-        """Whether the launch that ended last had the same arguments."""
-        frame = next(iter(self._idle[-1:]), None)
-        return frame is not None and frame.holds(values, arrays)
+    def wait(self) -> None:
+        """Nothing runs."""
 
 
 class CpuExecutor(Executor):
@@ -152,5 +89,7 @@ class CpuExecutor(Executor):
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
-        parallel = config.cpu_max_num_threads > 1
-        return CompiledKernel(lowered, memory, opt_level=config.opt_level, parallel=parallel)
+        libraries = [openmp_library()] if config.cpu_max_num_threads > 1 else []
+        return CompiledKernel(
+            lowered, memory, HostRoom(), opt_level=config.opt_level, libraries=libraries
+        )

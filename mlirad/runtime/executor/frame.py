@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mlirad.ir.signature import Argument, CheckBits, Errors, FieldAddress, Results, Signature
+from mlirad.ir.signature import (
+    Argument,
+    CheckBits,
+    Errors,
+    FieldAddress,
+    Result,
+    Results,
+    Scratch,
+    Signature,
+)
 from mlirad.passes.memory.lower_field_assert import RECORD_SIZE
 from mlirad.runtime.executor.executor import Located, PassedArray
 
 _POINTER = "!llvm.ptr"
+WORD = 8  # bytes
 _CTYPES = {
     "f64": ctypes.c_double,
     "f32": ctypes.c_float,
@@ -25,6 +36,22 @@ _CTYPES = {
 }
 
 
+class LaunchRoom(ABC):
+    """Where a machine's launches find memory of their own."""
+
+    @abstractmethod
+    def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
+        """Zeroed words of 64 bits that Python and launches see, as long as this object lives."""
+
+    @abstractmethod
+    def scratch(self, size: int) -> Located:
+        """Bytes that launches see, as long as this object lives; not cleared."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Return when all launches have ended."""
+
+
 class Frame:
     """The arguments of one launch: what it sets, what it returns, what it found wrong.
 
@@ -32,7 +59,11 @@ class Frame:
     """
 
     def __init__(
-        self, signature: Signature, find: Callable[[str], Located], result_count: int
+        self,
+        signature: Signature,
+        find: Callable[[str], Located],
+        room: LaunchRoom,
+        result_count: int,
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
@@ -40,7 +71,9 @@ class Frame:
         self.record: Any = None
         self.arrays: list[_Array] = []
         slots: list[Any] = [_CTYPES[parameter.type]() for parameter in signature]
-        self._owners = slots
+        self._owners = slots[:]
+        if result_count:
+            self.results = room.words(result_count)
         self.packed = (ctypes.c_void_p * max(1, len(slots)))(*map(ctypes.addressof, slots))
         positions = _array_positions(signature)
         for slot, parameter in zip(slots, signature):
@@ -54,10 +87,15 @@ class Frame:
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
                 case Results():
-                    self.results = (ctypes.c_int64 * max(1, result_count))()
                     slot.value = ctypes.addressof(self.results)
+                case Result(number=number):
+                    slot.value = ctypes.addressof(self.results) + WORD * number
+                case Scratch(size=size):
+                    piece = room.scratch(size)
+                    self._owners.append(piece)
+                    slot.value = piece.address
                 case Errors():
-                    self.record = (ctypes.c_int64 * RECORD_SIZE)()
+                    self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)
 
     def _array(self, slot: Any, argument: Argument, position: int) -> None:

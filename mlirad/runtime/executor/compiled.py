@@ -1,0 +1,94 @@
+"""Code that the ExecutionEngine runs: the host function of a kernel; a launch has its frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from struct import Struct
+from typing import Any
+
+from mlirad.bindings import ExecutionEngine
+from mlirad.runtime.executor.executor import Code, LaunchMemory, Lowered, PassedArray
+from mlirad.runtime.executor.frame import Frame, LaunchRoom
+from mlirad.runtime.failures import raise_recorded
+
+# results, of 8 bytes each
+_WORDS = {
+    "f64": "d",
+    "f32": "f4x",
+    "f16": "e6x",
+    "u1": "?7x",
+    "i8": "b7x",
+    "i16": "h6x",
+    "i32": "i4x",
+    "i64": "q",
+    "u8": "B7x",
+    "u16": "H6x",
+    "u32": "I4x",
+    "u64": "Q",
+}
+
+
+class CompiledKernel(Code):
+    """Machine code of one kernel: each launch has a frame to itself."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        memory: LaunchMemory,
+        room: LaunchRoom,
+        *,
+        opt_level: int = 3,
+        libraries: Sequence[str] = (),
+    ) -> None:
+        self.engine = ExecutionEngine(lowered.module, opt_level=opt_level, shared_libs=[*libraries])
+        self.function: Callable[[Any], None] = self.engine.lookup(lowered.name)
+        self._room = room
+        self.messages, self._failure = lowered.messages, lowered.failure
+        self._signature, self._check_bits = lowered.signature, memory.check_bits
+        # as long as the code
+        self._memory = {symbol: memory.field(symbol) for symbol in lowered.fields}
+        self._results = (
+            Struct("=" + "".join(_WORDS[dtype.name] for dtype in lowered.results))
+            if lowered.results
+            else None
+        )
+        self._result_count = len(lowered.results)
+        first = self._frame()
+        self._ended = first.record is not None or first.results is not None
+        self._idle = [first]  # the one of the launch that ended last is the last
+
+    def _frame(self) -> Frame:
+        return Frame(self._signature, self._memory.__getitem__, self._room, self._result_count)
+
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        """Run."""
+        try:
+            frame = self._idle.pop()
+        except IndexError:  # as many launches as there were at once run now
+            frame = self._frame()
+        for slot, number in frame.scalars:
+            slot.value = values[number]
+        if frame.arrays:
+            frame.pass_arrays(arrays)
+        for slot, symbol in frame.checks:
+            slot.value = self._check_bits(symbol).address
+        self.function(frame.packed)
+        found = self._end(frame) if self._ended else ()
+        self._idle.append(frame)
+        return found
+
+    def _end(self, frame: Frame) -> tuple[Any, ...]:
+        self._room.wait()
+        if frame.record is not None and frame.record[0]:
+            # and the frame is not used again
+            raise_recorded(self.messages, frame.record, self._failure)
+        return (
+            ()
+            if frame.results is None or self._results is None
+            else self._results.unpack_from(frame.results)
+        )
+
+    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
+        """Whether the launch that ended last had the same arguments."""
+        frame = next(iter(self._idle[-1:]), None)
+        return frame is not None and frame.holds(values, arrays)
