@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,9 @@ from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
+from mlirad.passes.checks.report_races import RACES
 from mlirad.passes.derivative.keep_launch import launches
+from mlirad.passes.memory.lower_field_assert import MESSAGES
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
@@ -89,7 +92,8 @@ class KernelIR:
             self._run(module, stages[:-1], mode)
             if not mode.is_reverse:
                 self.program.poles.note(module.operation)
-            messages = _messages(module)
+            messages = _messages(module, MESSAGES)
+            _warn(_messages(module, RACES))
             signature = signature_of(module.operation, self.kernel.name)
             may_collide = any(
                 "grad.collisions" in f.attributes for f in functions(module.operation)
@@ -165,11 +169,20 @@ class KernelIR:
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
 
 
-def _messages(module: ir.Module) -> list[Message]:
+def _messages(module: ir.Module, name: str) -> list[Message]:
     attributes = module.operation.attributes
-    if "field.messages" not in attributes:
+    if name not in attributes:
         return []
-    return [read_message(one) for one in ir.ArrayAttr(attributes["field.messages"])]
+    return [read_message(one) for one in ir.ArrayAttr(attributes[name])]
+
+
+def _warn(messages: Sequence[Message]) -> None:
+    """Warn of lines of the program; Python shows each below its message."""
+    for one in messages:
+        if one.place is None:
+            warnings.warn(one.text, stacklevel=2)
+        else:
+            warnings.warn_explicit(one.text, UserWarning, one.place.file, one.place.line)
 
 
 def declare_trees(program: Program, symbols: Sequence[str]) -> None:

@@ -124,3 +124,31 @@ def test_an_offset_moves_the_bounds(height: Any) -> None:
     for i in (-3, 2):
         with pytest.raises(ti.TaichiAssertionError):
             run(i)
+
+
+def test_iterations_that_read_what_others_write() -> None:
+    """A loop over a row that feeds itself gives what the order makes it give: a warning, with both
+    lines; where it is serial, or writes elsewhere, none."""
+    ti.init(debug=True)
+    a = ti.field(ti.f32, shape=(8, 9))
+    b = ti.field(ti.f32, shape=(8, 9))
+
+    @ti.kernel
+    def along():
+        for i, j in ti.ndrange(8, 8):
+            a[i, j + 1] = a[i, j] + 1  # here
+
+    @ti.kernel
+    def fine():
+        for i in range(8):
+            for j in range(8):
+                a[i, j + 1] = a[i, j] + 1
+        for i, j in ti.ndrange(8, 8):
+            b[i, j + 1] = a[i, j] + 1
+
+    fine()
+    with pytest.warns(UserWarning, match="another iteration of the same parallel loop") as found:
+        along()
+    file, line, _ = place_of(along).split(":")
+    assert (found[0].filename, str(found[0].lineno)) == (file, line)
+    assert f"{file}:{line}:" in str(found[0].message)

@@ -10,6 +10,7 @@ from mlirad.ir.message import Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
+MESSAGES = "field.messages"
 RECORD = "$errors"
 RECORD_SIZE = 32
 # how many failures there were: the first of them, of all threads, is recorded
@@ -32,7 +33,7 @@ def lower_field_assert(module: ir.Operation) -> None:
         messages.append(Message(text, source_location(op.location)).attribute)
         op.erase()
     erase_unused_words(module)
-    module.attributes["field.messages"] = ir.ArrayAttr.get(messages)
+    module.attributes[MESSAGES] = ir.ArrayAttr.get(messages)
 
 
 def _record(op: ir.Operation, number: int) -> None:

@@ -19,7 +19,7 @@ _COLLISIONS = (
 _FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 _STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
 _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
-    "insert-bounds-checks",
+    "report-races,insert-bounds-checks",
     "insert-access-checks",
     "insert-finite-checks",
 )

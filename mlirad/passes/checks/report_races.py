@@ -1,0 +1,80 @@
+"""Find parallel loops whose iterations read what others write, or what they update: their result
+depends on the order in which a machine runs them.
+
+Found are accesses whose affine indices show it, under no condition. A CPU runs the iterations of
+one row in order, a GPU none. What was found is left in the module's `field.races`.
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.overwrite import Overwrites
+from mlirad.analysis.trips import certainly_runs
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_load
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.location import source_location
+from mlirad.ir.message import Message
+from mlirad.ir.remarks import shown_array, shown_place
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_parallel
+from mlirad.ir.walk import functions
+
+RACES = "field.races"
+
+REQUIRES = KERNELS
+
+
+def report_races(module: ir.Operation) -> None:
+    """Leave a message for each read that meets a write of another iteration."""
+    found = [
+        message
+        for function in functions(module)
+        if "sym_visibility" not in function.attributes
+        for message in _of_function(function)
+    ]
+    if found:
+        module.attributes[RACES] = ir.ArrayAttr.get([one.attribute for one in found])
+
+
+def _of_function(function: ir.Operation) -> list[Message]:
+    graph = Graph(function)
+    overwrites = Overwrites(graph)
+    found = []
+    for loop in graph.nodes():
+        if is_parallel(loop):
+            shared = [
+                node for node in loop.walk() if node.is_access and not _is_local(graph, node, loop)
+            ]
+            writes = [node for node in shared if not is_load(node)]
+            for load in (node for node in shared if is_load(node)):
+                meeting = (write for write in writes if _meet(overwrites, load, write, loop))
+                write = next(meeting, None)
+                if write is not None:
+                    found.append(_message(load, write))
+    return found
+
+
+def _is_local(graph: Graph, node: Node, loop: Node) -> bool:
+    return graph.depth_of(node.array_value) > loop.block.depth
+
+
+def _meet(overwrites: Overwrites, load: Node, write: Node, loop: Node) -> bool:
+    return (
+        load.array == write.array
+        and all(_is_certain(one, loop) for one in (load, write))
+        and overwrites.judge(load, write)[0] == "another"
+    )
+
+
+def _is_certain(node: Node, loop: Node) -> bool:
+    """Whether an access runs in every iteration."""
+    return all(certainly_runs(owner.op) for owner in node.owners_within(loop))
+
+
+def _message(load: Node, write: Node) -> Message:
+    text = (
+        f"{shown_array(load.array)} is read here and written by another iteration of the same "
+        f"parallel loop, at {shown_place(write.op)}: what is read depends on the machine, and on "
+        "the run (put ti.loop_config(serialize=True) before the loop, or write to another field)"
+    )
+    return Message(text, source_location(load.op.location))
