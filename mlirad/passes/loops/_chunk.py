@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
+from mlirad.ir.reductions import Reduction, accumulators, join
 from mlirad.ir.structured import REDUCE, Parallel, is_serial_loop
 from mlirad.ir.walk import (
     at_end,
@@ -18,7 +19,6 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
 )
-from mlirad.passes.loops._reductions import Reduction, accumulators, join
 
 BLOCK = 1024  # iterations summed into one register before they join the chunk's sum
 

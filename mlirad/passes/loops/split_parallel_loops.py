@@ -10,6 +10,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
+from mlirad.ir.reductions import Reduction, find_reductions
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import update_marks
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
@@ -23,7 +24,6 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops._chunk import Chunk, is_made_again
-from mlirad.passes.loops._reductions import Reduction, find_reductions
 
 REQUIRES = KERNELS
 

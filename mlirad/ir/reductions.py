@@ -1,4 +1,4 @@
-"""Cells that all iterations of a parallel loop update: sums in registers while a chunk runs."""
+"""Cells that all iterations of a parallel loop update: sums in registers while it runs."""
 
 from __future__ import annotations
 
