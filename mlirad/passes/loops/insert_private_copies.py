@@ -49,15 +49,15 @@ def _privatise(loop: ir.Operation, threads: int) -> None:
     for op, root, _ in accesses(loop):
         groups.setdefault(root, []).append(op)
     for root, group in groups.items():
-        if isinstance(root, str) and all(_is_shared_sum(op) for op in group):
-            _copy_array(loop, group, threads)
+        shared = [op for op in group if "field.plain" not in op.attributes]
+        if isinstance(root, str) and shared and all(_is_sum(op) for op in group):
+            _copy_array(loop, shared, threads)
 
 
-def _is_shared_sum(op: ir.Operation) -> bool:
+def _is_sum(op: ir.Operation) -> bool:
     return (
         is_atomic(op)
         and not has_uses(op.results[0])
-        and "field.plain" not in op.attributes
         and "field.reduce" not in op.attributes
         and field.AtomicOp(op).kind.value == "add"
     )

@@ -3,12 +3,13 @@ other chunk touches.
 
 A parallel loop is later cut into chunks along one axis, noted as `field.axis`. An atomic becomes
 `field.reduce` where all iterations update one cell that the loop touches in no other way, and
-`field.plain` where the index is one-to-one in the chunked axis over all accesses to its array, or
-where nothing runs in parallel. On a machine that runs every iteration on its own (`every-axis`),
-the index must be one-to-one in all axes.
+`field.plain` where no access to its array reaches its element from another place of the chunked
+axis, or where nothing runs in parallel. On a machine that runs every iteration on its own
+(`every-axis`), none may reach it from another iteration.
 """
 
-from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.linear import linear_form
+from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, split_access
@@ -62,17 +63,17 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
     indices_of_loop = list(loop.regions[0].blocks[0].arguments)
     shared = indices_of_loop if every_axis else indices_of_loop[axis : axis + 1]
     serial = threads == 1 and not every_axis
-    unit = ir.UnitAttr.get()
-    for group in by_array.values():
+    unit, meetings = ir.UnitAttr.get(), Meetings(loop)
+    for root, group in by_array.items():
         if all(is_load(op) for op, _ in group):
             continue
         if _is_reduction(loop, group):
             for op, _ in group:
                 op.attributes["field.reduce"] = unit
-        elif serial or all(_is_private(loop, iv, group) for iv in shared):
-            for op, _ in group:
-                if is_atomic(op):
-                    op.attributes["field.plain"] = unit
+            continue
+        own = serial or (isinstance(root, ir.Value) and is_defined_in(root, loop))
+        for op in _updates(group) if own else _private(meetings, shared, group):
+            op.attributes["field.plain"] = unit
 
 
 def _chunk_axis(loop: ir.Operation, threads: int) -> int:
@@ -105,34 +106,20 @@ def _is_reduction(loop: ir.Operation, group: list[tuple[ir.Operation, list[ir.Va
     return all(not is_defined_in(leaf, loop) for form in forms for leaf in form.names)
 
 
-def _is_private(
-    loop: ir.Operation, iv: ir.Value, group: list[tuple[ir.Operation, list[ir.Value]]]
-) -> bool:
-    """Whether two different values of the chunked index never meet in an element that one of them
-    writes."""
-    forms: dict[tuple[Linear[ir.Value], ...], bool] = {}
-    for op, indices in group:
-        key = tuple(linear_form(i) for i in indices)
-        forms[key] = forms.get(key, False) or not is_load(op)
-    found = list(forms)
-    return all(_apart(loop, iv, left, right) for left in found if forms[left] for right in found)
+def _updates(group: list[tuple[ir.Operation, list[ir.Value]]]) -> list[ir.Operation]:
+    return [op for op, _ in group if is_atomic(op)]
 
 
-def _apart(
-    loop: ir.Operation,
-    iv: ir.Value,
-    left: tuple[Linear[ir.Value], ...],
-    right: tuple[Linear[ir.Value], ...],
-) -> bool:
-    for mine, other in zip(left, right):
-        if mine.terms != other.terms:
-            continue
-        fixed = all(not is_defined_in(leaf, loop) for leaf in mine.without(iv).names)
-        if not fixed:
-            continue
-        moves = mine.coefficient(iv) != 0
-        if (moves and mine.constant == other.constant) or (
-            not moves and mine.constant != other.constant
-        ):
-            return True
-    return False
+def _private(
+    meetings: Meetings, shared: list[ir.Value], group: list[tuple[ir.Operation, list[ir.Value]]]
+) -> list[ir.Operation]:
+    """The updates of an array whose element no access reaches in an iteration with another value
+    of the shared indices."""
+    found = {op: meetings.residues(indices) for op, indices in group}
+    places = list(dict.fromkeys(found.values()))
+    private = {
+        place
+        for place in {found[op] for op in _updates(group)}
+        if all(meetings.apart(place, other, iv) for iv in shared for other in places)
+    }
+    return [op for op in _updates(group) if found[op] in private]

@@ -63,3 +63,22 @@ func.func @read_in_the_loop(%of: !field.array<i32, [64]>) {
   }
   return
 }
+
+// Elements that are an iteration's own stay out of the copies.
+// CHECK-LABEL: func.func @beside_plain_updates
+// CHECK: "field.alloca"() : () -> !field.array<f32, [2, 4]>
+// CHECK: "field.atomic"(%arg1, %{{.*}}, %{{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [4]>, index)
+// CHECK: "field.atomic"(%arg1, %{{.*}}, %{{.*}}, %{{.*}}) {field.plain, kind = "add"} : (f32, !field.array<f32, [2, 4]>, index, index)
+func.func @beside_plain_updates(%of: !field.array<i32, [64]>, %v: f32, %own: index) {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [4]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.parallel (%i) = (%c0) to (%c64) step (%c1) {
+    %k = "field.load"(%of, %i) : (!field.array<i32, [64]>, index) -> i32
+    %j = arith.index_cast %k : i32 to index
+    %o = "field.atomic"(%v, %x, %own) {field.plain, kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %p = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}

@@ -90,3 +90,100 @@ func.func @longer_axis_is_cut() {
   }
   return
 }
+
+// One component of an element is its iteration's own, the other is not.
+// CHECK-LABEL: func.func @own_and_shared_component
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
+func.func @own_and_shared_component(%x: !field.array<f32, [16, 2]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c15 = arith.constant 15 : index
+  scf.parallel (%i) = (%c0) to (%c15) step (%c1) {
+    %j = arith.addi %i, %c1 : index
+    %o = "field.atomic"(%v, %x, %i, %c0) {kind = "add"} : (f32, !field.array<f32, [16, 2]>, index, index) -> f32
+    %p = "field.atomic"(%v, %x, %i, %c1) {kind = "add"} : (f32, !field.array<f32, [16, 2]>, index, index) -> f32
+    %q = "field.atomic"(%v, %x, %j, %c1) {kind = "add"} : (f32, !field.array<f32, [16, 2]>, index, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @even_and_odd
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+func.func @even_and_odd(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c8 = arith.constant 8 : index
+  scf.parallel (%i) = (%c0) to (%c8) step (%c1) {
+    %j = arith.muli %i, %c2 : index
+    %k = arith.addi %j, %c1 : index
+    %o = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %p = "field.atomic"(%v, %x, %k) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @even_and_next_even
+// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK-NEXT: "field.atomic"({{.*}}) {kind = "add"}
+func.func @even_and_next_even(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  scf.parallel (%i) = (%c0) to (%c7) step (%c1) {
+    %j = arith.muli %i, %c2 : index
+    %k = arith.addi %j, %c2 : index
+    %o = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %p = "field.atomic"(%v, %x, %k) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @once_around
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+func.func @once_around(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %j = arith.addi %i, %c1 : index
+    %k = arith.floordivsi %j, %c16 : index
+    %l = arith.muli %k, %c16 : index
+    %m = arith.subi %j, %l : index
+    %o = "field.atomic"(%v, %x, %m) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @twice_around
+// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+func.func @twice_around(%x: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %m = arith.remsi %i, %c8 : index
+    %o = "field.atomic"(%v, %x, %m) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @own_buffer
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+func.func @own_buffer(%n: !field.array<i32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %a = "field.alloca"() : () -> !field.array<f32, [4]>
+    %k = "field.load"(%n, %i) : (!field.array<i32, [16]>, index) -> i32
+    %j = arith.index_cast %k : i32 to index
+    %o = "field.atomic"(%v, %a, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}

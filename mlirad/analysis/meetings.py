@@ -1,0 +1,140 @@
+"""Whether two iterations of a parallel loop meet in one element of an array: by the sums that its
+indices are, as they are or modulo a constant.
+
+Two equal indices are equal sums; where one is `x % n`, the sums are equal modulo n. What the loop
+changes is another number in the other iteration, so `c·x - c·y + d = 0` is asked for numbers x and
+y: it has no solution where the common divisor of the factors does not divide d, and only x = y
+where x has too few values for another (Allen and Kennedy 2001, §3.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import gcd
+from typing import NamedTuple
+
+from mlirad.analysis.linear import Linear, LinearForms, number
+from mlirad.analysis.trips import span_of
+from mlirad.bindings import ir
+from mlirad.ir.walk import constant_integer, defining_op, is_defined_in
+
+_QUOTIENT, _REMAINDER, _UNSIGNED = "arith.floordivsi", "arith.remsi", "arith.remui"
+
+
+class Residue(NamedTuple):
+    """What is known of an index: its sum, or where `modulus` is not 0, what that leaves when it is
+    divided."""
+
+    total: Linear[ir.Value]
+    modulus: int
+
+
+class Meetings:
+    """Answers for the accesses of one parallel loop."""
+
+    def __init__(self, loop: ir.Operation) -> None:
+        self.loop = loop
+        self._forms = LinearForms()
+        self._residues: dict[ir.Value, Residue] = {}
+
+    def residue(self, index: ir.Value) -> Residue:
+        """What is known of an index."""
+        found = self._residues.get(index)
+        if found is None:
+            found = self._residues[index] = self._residue_of(self._forms.of(index))
+        return found
+
+    def residues(self, indices: Iterable[ir.Value]) -> tuple[Residue, ...]:
+        """What is known of the indices of an access."""
+        return tuple(self.residue(index) for index in indices)
+
+    def never(self, left: Sequence[Residue], right: Sequence[Residue]) -> bool:
+        """Whether two accesses meet neither in one iteration nor in two."""
+        return any(self._differ(mine, other) for mine, other in zip(left, right))
+
+    def apart(self, left: Sequence[Residue], right: Sequence[Residue], iv: ir.Value) -> bool:
+        """Whether two accesses never meet in iterations that differ in an index of the loop."""
+        return any(
+            self._differ(mine, other) or self._fixes(mine, other, iv)
+            for mine, other in zip(left, right)
+        )
+
+    def varying(self, total: Linear[ir.Value]) -> dict[ir.Value, int]:
+        """The terms of a sum that the loop changes."""
+        return {leaf: factor for leaf, factor in total.terms if is_defined_in(leaf, self.loop)}
+
+    def _residue_of(self, form: Linear[ir.Value]) -> Residue:
+        for leaf, factor in form.terms:
+            op = defining_op(leaf)
+            divisor = None if op is None else _divisor(op)
+            if op is None or divisor is None:
+                continue
+            rest, divided = form.without(leaf), self._forms.of(op.operands[0])
+            if op.name != _QUOTIENT:
+                return Residue(rest.plus(divided, factor), abs(factor) * divisor)
+            if factor % divisor == 0 and rest.plus(divided, factor // divisor) == number(0):
+                return Residue(rest, abs(factor))
+        return Residue(form, 0)
+
+    def _differ(self, left: Residue, right: Residue) -> bool:
+        """Whether two indices are never equal, in one iteration or in two."""
+        modulus = gcd(left.modulus, right.modulus)
+        mine, other = self.varying(left.total), self.varying(right.total)
+        fixed = left.total.plus(right.total, -1)
+        if any(not is_defined_in(leaf, self.loop) for leaf in fixed.names):
+            return False
+        divisor = gcd(modulus, *mine.values(), *other.values())
+        distance = left.total.constant - right.total.constant
+        return bool(distance % divisor if divisor else distance)
+
+    def _fixes(self, left: Residue, right: Residue, iv: ir.Value) -> bool:
+        """Whether two indices are equal only in iterations that have an index in common."""
+        if left.total.terms != right.total.terms:
+            return False
+        factors, modulus = self.varying(left.total), gcd(left.modulus, right.modulus)
+        distance = left.total.constant - right.total.constant
+        if iv not in factors:
+            return False
+        if len(factors) > 1:
+            return not (modulus or distance) and _is_one_to_one(factors)
+        if not (modulus or distance):
+            return True
+        span = span_of(iv)
+        length = None if span is None else span.length
+        return length is not None and not _has_another(factors[iv], distance, modulus, length)
+
+
+def _divisor(op: ir.Operation) -> int | None:
+    """What an op divides by, where its result is that of numbers without end: an unsigned number
+    that wrapped has another remainder, but of powers of two."""
+    if op.name not in (_QUOTIENT, _REMAINDER, _UNSIGNED):
+        return None
+    divisor = constant_integer(op.operands[1])
+    if divisor is None or divisor <= 0 or (op.name == _UNSIGNED and divisor & (divisor - 1)):
+        return None
+    return divisor
+
+
+def _has_another(factor: int, distance: int, modulus: int, length: int) -> bool:
+    """Whether `factor · z + distance` is 0 (modulo `modulus`) for a z other than 0 that is a
+    difference of two of `length` numbers."""
+    if not modulus:
+        return distance % factor == 0 and 0 < abs(distance // factor) < length
+    common = gcd(factor, modulus)
+    if distance % common:
+        return False
+    period = modulus // common
+    first = -(distance // common) * pow(factor // common, -1, period) % period
+    return min(first or period, period - first) < length
+
+
+def _is_one_to_one(factors: dict[ir.Value, int]) -> bool:
+    """Whether a sum has one value for each choice of its terms: as digits of a number do."""
+    reach = 0
+    for leaf, factor in sorted(factors.items(), key=lambda term: abs(term[1])):
+        span = span_of(leaf)
+        length = None if span is None else span.length
+        if length is None or reach >= abs(factor):
+            return False
+        reach += abs(factor) * max(0, length - 1)
+    return True
