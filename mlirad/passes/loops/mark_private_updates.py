@@ -8,6 +8,8 @@ axis, or where nothing runs in parallel. On a machine that runs every iteration 
 (`every-axis`), none may reach it from another iteration.
 """
 
+from collections.abc import Sequence
+
 from mlirad.analysis.linear import linear_form
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import spans
@@ -111,7 +113,7 @@ def _updates(group: list[tuple[ir.Operation, list[ir.Value]]]) -> list[ir.Operat
 
 
 def _private(
-    meetings: Meetings, shared: list[ir.Value], group: list[tuple[ir.Operation, list[ir.Value]]]
+    meetings: Meetings, shared: Sequence[ir.Value], group: list[tuple[ir.Operation, list[ir.Value]]]
 ) -> list[ir.Operation]:
     """The updates of an array whose element no access reaches in an iteration with another value
     of the shared indices."""
