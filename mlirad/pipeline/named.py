@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
-from mlirad.ir.limits import Range, Threads, Worth
+from mlirad.ir.limits import OneOf, Range, Threads, Worth
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
 from mlirad.pipeline.stages.cpu import cpu_stages
-from mlirad.pipeline.stages.gpu import cuda_stages
+from mlirad.pipeline.stages.gpu import cuda_stages, simt_stages
 from mlirad.pipeline.stages.stage import Stage
 
 
@@ -69,4 +69,17 @@ def cuda(
     return cuda_stages(mode, fast_math=fast_math, check_bounds=check_bounds)
 
 
-PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda)
+def simt(
+    *,
+    reverse: bool = False,
+    fast_math: bool = True,
+    check_bounds: bool = False,
+    order: Annotated[str, OneOf(("ascending", "descending", "shuffled"))] = "ascending",
+) -> list[Stage]:
+    """The stages behind `field` on the way to GPU kernels that a CPU runs, the threads in an
+    order."""
+    mode = REVERSE if reverse else PRIMAL
+    return simt_stages(mode, fast_math=fast_math, check_bounds=check_bounds, order=order)
+
+
+PIPELINES: tuple[Callable[..., list[Stage]], ...] = (cpu, collision, cuda, simt)

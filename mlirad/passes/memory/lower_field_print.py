@@ -5,7 +5,7 @@ import re
 from mlirad.bindings import ir
 from mlirad.dialect.field import PrintOp, spelled
 from mlirad.ir import build as b
-from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.c_print import declare_printf, print_text
 from mlirad.ir.walk import before, erase_unused_words, operations
 
 
@@ -32,46 +32,13 @@ def _print_on_gpu(op: ir.Operation) -> None:
 
 
 def _print_on_cpu(module: ir.Operation, prints: list[ir.Operation]) -> None:
-    body = module.regions[0].blocks[0]
-    with ir.InsertionPoint.at_block_begin(body), module.location:
-        declared = ir.Operation.parse("llvm.func @printf(!llvm.ptr, ...) -> i32")
-        body.append(declared)
+    declare_printf(module)
     for number, op in enumerate(prints):
-        with ir.InsertionPoint.at_block_begin(body), op.location:
-            text, values = _c_format(op)
-            data = text.encode() + b"\0"
-            array = ir.Type.parse(f"!llvm.array<{len(data)} x i8>")
-            name = f"print.{number}"
-            body.append(
-                ir.Operation.parse(
-                    f'llvm.mlir.global private constant @"{name}"({_quoted(data)}) '
-                    f"{{addr_space = 0 : i32}} : {array}"
-                )
-            )
         with before(op):
-            pointer = b.make(
-                "llvm.mlir.addressof",
-                pointer_type(),
-                [],
-                global_name=ir.FlatSymbolRefAttr.get(name),
-            )
+            text, values = _c_format(op)
             arguments = [_promoted(v, unsigned) for v, unsigned in values]
-            ir.Operation.create(
-                "llvm.call",
-                [b.integer_type(32)],
-                [pointer, *arguments],
-                {
-                    "callee": ir.FlatSymbolRefAttr.get("printf"),
-                    "var_callee_type": ir.TypeAttr.get(ir.Type.parse("!llvm.func<i32 (ptr, ...)>")),
-                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1 + len(arguments), 0]),
-                },
-            )
+            print_text(module, f"print.{number}", text, arguments, op.location)
         op.erase()
-
-
-def _quoted(data: bytes) -> str:
-    return '"' + "".join(f"\\{byte:02X}" for byte in data) + '"'
 
 
 def _c_format(op: ir.Operation) -> tuple[str, list[tuple[ir.Value, bool]]]:

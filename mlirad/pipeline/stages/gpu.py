@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.pipeline.stages.cpu import target_stage
 from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
@@ -41,4 +42,20 @@ def cuda_stages(
     return [
         *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
         Stage("target", _NVVM),
+    ]
+
+
+def simt_stages(
+    mode: Mode = PRIMAL,
+    *,
+    fast_math: bool = True,
+    check_bounds: bool = False,
+    order: str = "ascending",
+) -> list[Stage]:
+    """The stages behind `field`; `target` runs the kernels of `outlined` on a CPU, its threads in
+    an order."""
+    target = target_stage(fast_math=False)  # `outlined` has its flags
+    return [
+        *gpu_stages(mode, fast_math=fast_math, check_bounds=check_bounds),
+        Stage(target.name, f"run-threads-in-loops{{order={order}}},{target.passes}"),
     ]

@@ -2,8 +2,8 @@
 // RUN: mlirad-opt %s --lower-field-print --lower-field-print | filecheck %s
 
 // CHECK-LABEL: func.func @float_as_double
-// CHECK: %[[TEXT:.*]] = llvm.mlir.addressof @print.0
 // CHECK: %[[V:.*]] = arith.extf %arg0 : f32 to f64
+// CHECK-NEXT: %[[TEXT:.*]] = llvm.mlir.addressof @print.0
 // CHECK-NEXT: llvm.call @printf(%[[TEXT]], %[[V]])
 func.func @float_as_double(%v: f32) {
   "field.print"(%v) {format = "100% {:.3f}\0A"} : (f32) -> ()
@@ -12,7 +12,7 @@ func.func @float_as_double(%v: f32) {
 
 // CHECK-LABEL: func.func @unsigned_in_64_bits
 // CHECK: %[[V:.*]] = arith.extui %arg0 : i32 to i64
-// CHECK-NEXT: llvm.call @printf(%{{.*}}, %[[V]])
+// CHECK: llvm.call @printf(%{{.*}}, %[[V]])
 func.func @unsigned_in_64_bits(%v: i32) {
   "field.print"(%v) {format = "{u}"} : (i32) -> ()
   return

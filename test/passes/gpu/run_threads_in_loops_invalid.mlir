@@ -1,0 +1,54 @@
+// RUN: mlirad-opt %s --run-threads-in-loops --split-input-file --verify-diagnostics
+
+module attributes {gpu.container_module} {
+  func.func @shared() {
+    %c1 = arith.constant 1 : index
+    %c64 = arith.constant 64 : i32
+    // expected-error @below {{a launch with a stream, clusters or memory whose size it gives}}
+    gpu.launch_func @m::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      dynamic_shared_memory_size %c64
+    return
+  }
+  gpu.module @m {
+    gpu.func @f() kernel {
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    gpu.func @f() kernel {
+      // expected-error @below {{'gpu.lane_id' cannot be run on a CPU}}
+      %lane = gpu.lane_id
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    gpu.func @f(%n: index) kernel {
+      // expected-error @below {{memory of a thread whose size is known only when it runs}}
+      %own = memref.alloca(%n) : memref<?xf32>
+      gpu.return
+    }
+  }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    // expected-error @below {{a kernel of several blocks, expected structured control flow}}
+    gpu.func @f() kernel {
+      cf.br ^next
+    ^next:
+      gpu.return
+    }
+  }
+}
