@@ -4,7 +4,7 @@ where they are not known while compiling.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import mul, sub
 from typing import NamedTuple
 
@@ -63,21 +63,35 @@ def bounds_of_index(value: ir.Value) -> Bounds | None:
 def box_size(loop: ir.Operation) -> tuple[list[ir.Value], ir.Value]:
     """Iterations along each axis of a loop, and of all of it, made at the insertion point."""
     extents = [bounds.trips() for bounds in bounds_of(loop)]
-    total = extents[0]
+    return extents, product(extents)
+
+
+def product(extents: Sequence[ir.Value]) -> ir.Value:
+    """How many points a box has, made at the insertion point."""
+    total = extents[0] if extents else b.index(1)
     for extent in extents[1:]:
         total = _folded("arith.muli", total, extent, mul)
-    return extents, total
+    return total
 
 
 def box_indices(loop: ir.Operation, extents: list[ir.Value], number: ir.Value) -> list[ir.Value]:
     """The loop's indices in the iteration of a number, counted in row-major order; made at the
     insertion point."""
+    return [
+        bounds.value(digit) for bounds, digit in zip(bounds_of(loop), box_digits(number, extents))
+    ]
+
+
+def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
+    """Where along each axis of a box a number is, counted in row-major order; made at the insertion
+    point."""
+    if not extents:
+        return []
     digits = []
     for extent in reversed(extents[1:]):
         digits.append(b.make("arith.remui", b.index_type(), [number, extent]))
         number = b.div(number, extent)
-    digits.append(number)
-    return [bounds.value(digit) for bounds, digit in zip(bounds_of(loop), reversed(digits))]
+    return [number, *reversed(digits)]
 
 
 def _folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:

@@ -28,7 +28,7 @@ class Codes:
     """Code is made when it is first asked for, and forgotten when it is no longer right."""
 
     def __init__(self, stages: KernelIR, notes: Notes, primal: Codes | None = None) -> None:
-        self._stages, self._notes, self.program = stages, notes, stages.program
+        self.stages, self._notes, self.program = stages, notes, stages.program
         self._primal = primal  # whose primal code this one shares
         self.compiled: dict[Mode, Code] = {}
         self.is_stale = False  # a field it uses is gone
@@ -50,7 +50,7 @@ class Codes:
         if found is None and mode == PRIMAL and self._primal is not None:
             found = self.compiled[mode] = self._primal.code(mode)
         if found is None:
-            lowered = self._stages.lower(mode)
+            lowered = self.stages.lower(mode)
             with context():
                 found = self.program.executor.compile(lowered.kernel, self, self.program.config)
             self.compiled[mode] = found
@@ -70,7 +70,7 @@ class Codes:
         """Compile reverses anew where a field that the kernel reads has come to hold infinities."""
         poles = self.program.poles
         self._poles_version = poles.version
-        if self._stages.assume_infinite(poles.among(self._stages.kernel.fields)):
+        if self.stages.assume_infinite(poles.among(self.stages.kernel.fields)):
             self.forget_modes(lambda mode: mode.is_reverse)
 
     @in_turn
@@ -92,7 +92,7 @@ class Codes:
         """The memory of a field of the kernel."""
         memory = self.program.fields.get(symbol)
         if memory is None:
-            name = self._stages.kernel.name
+            name = self.stages.kernel.name
             raise TaichiRuntimeError(f"kernel '{name}' uses field '{symbol}' of a destroyed tree")
         self._symbols.add(symbol)
         return memory

@@ -1,5 +1,9 @@
-"""Parallel loops to GPU launches: one thread an iteration, the box counted through by a grid of one
-axis.
+"""Parallel loops to GPU launches, one thread an iteration.
+
+The blocks of a box of several axes are boxes too (`_block_shape.py`), so that no thread divides to
+find its place: threads that are neighbours in a warp are neighbours along the last axis. Where the
+extents are known at the launch only, the host chooses how wide a block is, and its threads stride
+over rows that the grid has no blocks for. Boxes that no such block fits are counted through.
 
 Assumes `split-serial-code`. The launches of a function `f` are to be outlined
 (`gpu-kernel-outlining`) as `f_0`, `f_1`, ... in the order of its loops, into the `gpu.module` named
@@ -12,12 +16,14 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.box import box_indices, box_size
+from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import YIELD, is_parallel
-from mlirad.ir.walk import at_end, before, block_operations, constant_integer, entry_of, functions
+from mlirad.ir.structured import is_parallel
+from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
+from mlirad.passes.gpu._block_shape import block_shape
+from mlirad.passes.gpu._grid import Launch, count_through, cut_into_blocks, stride_over_rows
 
 MAX_BLOCK = 1024
 
@@ -36,88 +42,59 @@ def lower_parallel_to_gpu(
             r"\W", "_", ir.StringAttr(function.attributes["sym_name"]).value, flags=re.ASCII
         )
         if loops:
-            module.attributes["gpu.container_module"] = ir.UnitAttr.get()
-            with ir.InsertionPoint(module.regions[0].blocks[0]), function.location:
-                holder = ir.Operation.create(
-                    "gpu.module",
-                    [],
-                    [],
-                    {"sym_name": ir.StringAttr.get(f"{name}_kernels")},
-                    regions=1,
-                )
-                b.block(holder, 0)
+            _add_holder(module, f"{name}_kernels", function.location)
         for number, loop in enumerate(loops):
             with before(loop):
-                _launch(loop, name, number, block_dim)
+                _lower(loop, Launch(f"{name}_kernels", f"{name}_{number}"), block_dim)
             loop.erase()
 
 
-def _launch(loop: ir.Operation, name: str, number: int, block_dim: int) -> None:
-    extents, total = box_size(loop)
-    trips = constant_integer(total)
-    if trips == 0:
+def _add_holder(module: ir.Operation, name: str, location: ir.Location) -> None:
+    """Add the `gpu.module` that outlined kernels go to."""
+    module.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    with ir.InsertionPoint(module.regions[0].blocks[0]), location:
+        given = {"sym_name": ir.StringAttr.get(name)}
+        b.block(ir.Operation.create("gpu.module", [], [], given, regions=1), 0)
+
+
+def _lower(loop: ir.Operation, launch: Launch, default: int) -> None:
+    extents = [bounds.trips() for bounds in bounds_of(loop)]
+    known = [constant_integer(extent) for extent in extents]
+    if 0 in known:
         return
-    size = 1 if trips == 1 else _block_size(loop, block_dim)
-    launch = _gpu_launch(_blocks(total, size), size, f"{name}_kernels", f"{name}_{number}")
-    body = launch.regions[0].blocks[0]
-    with at_end(body, loop.location):
-        block_id, thread_id = body.arguments[0], body.arguments[3]
-        here = b.add(b.mul(block_id, b.index(size)), thread_id)
-        inner = body
-        if trips is None or trips % size:
-            inside = b.if_else(
-                b.make("arith.cmpi", b.integer_type(1), [here, total], predicate=b.predicate(_ULT)),
-                [],
-                with_else=False,
-            )
-            inner = inside.then
-    with at_end(inner, loop.location):
-        indices = box_indices(loop, extents, here)
-        end = b.effect("gpu.terminator" if inner == body else YIELD, [])
-    if inner != body:
-        with at_end(body, loop.location):
-            b.effect("gpu.terminator", [])
+    threads = _block_size(loop, default * (1 if len(extents) == 1 else 2))
+    sizes = [extent for extent in known if extent is not None]
+    if len(extents) > 1 and len(sizes) == len(extents):
+        shape = block_shape(sizes, threads)
+        trips = (
+            count_through(launch, extents, threads)
+            if shape is None
+            else (cut_into_blocks(launch, extents, shape))
+        )
+    elif len(extents) > 1:
+        trips = stride_over_rows(launch, extents, threads)
+    else:
+        trips = count_through(launch, extents, threads)
+    _move_body(loop, trips.numbers, trips.end)
+
+
+def _move_body(loop: ir.Operation, numbers: list[ir.Value], end: ir.Operation) -> None:
+    """Put what the loop does in front of an op, for the iteration of these numbers along each
+    axis."""
+    with before(end), loop.location:
+        indices = [bounds.value(trip) for bounds, trip in zip(bounds_of(loop), numbers)]
     for op in block_operations(loop.regions[0].blocks[0])[:-1]:
         op.move_before(end)
     for old, new in zip(loop.regions[0].blocks[0].arguments, indices):
         old.replace_all_uses_with(new)
 
 
-_ULT = 6  # arith::CmpIPredicate
-
-
 def _block_size(loop: ir.Operation, default: int) -> int:
     if "block_dim" not in loop.attributes:
-        return default
+        return min(default, MAX_BLOCK)
     size = ir.IntegerAttr(loop.attributes["block_dim"]).value
     if not 1 <= size <= MAX_BLOCK:
         raise TaichiCompilationError(
             f"block_dim is 1 to {MAX_BLOCK} threads, not {size}", source_location(loop.location)
         )
     return size
-
-
-def _blocks(total: ir.Value, size: int) -> ir.Value:
-    """Blocks that hold as many threads; at least one, for a launch of none is an error."""
-    trips = constant_integer(total)
-    if trips is not None:
-        return b.index(-(-trips // size))
-    blocks = b.div(b.add(total, b.index(size - 1)), b.index(size))
-    return b.make("arith.maxsi", b.index_type(), [blocks, b.index(1)])
-
-
-def _gpu_launch(blocks: ir.Value, size: int, module: str, name: str) -> ir.Operation:
-    one = b.index(1)
-    launch = ir.Operation.create(
-        "gpu.launch",
-        [],
-        [blocks, one, one, b.index(size), one, one],
-        {
-            "module": ir.FlatSymbolRefAttr.get(module),
-            "function": ir.FlatSymbolRefAttr.get(name),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0]),
-        },
-        regions=1,
-    )
-    b.block(launch, 0, [b.index_type()] * 12)
-    return launch
