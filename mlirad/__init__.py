@@ -66,6 +66,7 @@ from mlirad.lang.start import (
     opengl,
     reset,
     root,
+    simt,
     sync,
     vulkan,
     x64,

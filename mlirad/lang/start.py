@@ -15,6 +15,7 @@ from mlirad.types import TypeLike
 cpu = x64 = "x64"
 arm64 = "arm64"
 cuda = "cuda"
+simt = "simt"  # a GPU's kernels, run by the CPU: for tests
 vulkan, metal, opengl, gles, dx11, dx12, amdgpu = (
     "vulkan",
     "metal",
@@ -39,7 +40,8 @@ def init(
     """Start a program; fields and compiled kernels of the last one are gone.
 
     Options: arch, default_fp, default_ip, debug (indices and assertions are checked), random_seed,
-    cpu_max_num_threads, fast_math, opt_level, print_ir; Taichi's other options are accepted. Raises
+    cpu_max_num_threads, fast_math, opt_level, print_ir, simt_order (of the threads of arch=ti.simt:
+    ascending, descending or shuffled); Taichi's other options are accepted. Raises
     KeyError for unknown ones.
     """
     config = Config.of(

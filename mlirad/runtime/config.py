@@ -9,6 +9,7 @@ from typing import Any
 from mlirad.errors import did_you_mean
 from mlirad.types import DataType, f32, i32
 
+SIMT_ORDERS = ("ascending", "descending", "shuffled")
 # Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs
 # no steering.
 IGNORED = frozenset(
@@ -119,6 +120,7 @@ class Config:
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     print_ir: Any = False
+    simt_order: str = "ascending"  # of the threads that arch=ti.simt runs one after the other
     thread_worth: int = field(default_factory=_thread_worth)
     ignored: dict[str, Any] = field(default_factory=dict)
 
@@ -144,6 +146,11 @@ class Config:
                 )
         if config.opt_level not in range(4):
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
+        if config.simt_order not in SIMT_ORDERS:
+            raise ValueError(
+                f"ti.init(simt_order=) is one of {', '.join(SIMT_ORDERS)}, "
+                f"not {config.simt_order!r}"
+            )
         if options.get("check_out_of_bound"):
             config.debug = True
         config.cpu_max_num_threads = min(

@@ -6,8 +6,13 @@ from collections.abc import Callable
 
 from mlirad.runtime.executor.cpu import CpuExecutor
 from mlirad.runtime.executor.executor import Executor
+from mlirad.runtime.simt.executor import SimtExecutor
 
-EXECUTORS: dict[str, Callable[[], Executor]] = {"x64": CpuExecutor, "arm64": CpuExecutor}
+EXECUTORS: dict[str, Callable[[], Executor]] = {
+    "x64": CpuExecutor,
+    "arm64": CpuExecutor,
+    "simt": SimtExecutor,
+}
 
 
 def executor_of(arch: str) -> Executor:
