@@ -28,8 +28,10 @@ class Case:
 
     name: str
     size: int
-    threads: int
+    threads: int = 1
     fresh: bool = False
+    arch: str = "cpu"
+    steps: int = 0  # of workloads that can be told how many
 
     def arguments(self) -> list[str]:
         """For the worker's command line."""
@@ -42,6 +44,10 @@ class Case:
             str(self.threads),
             "--inner-trips",
             str(trips),
+            "--arch",
+            self.arch,
+            "--steps",
+            str(self.steps),
         ]
 
 

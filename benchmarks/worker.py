@@ -40,6 +40,8 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--size", type=int, default=16)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--inner-trips", type=int, default=0)
+    parser.add_argument("--arch", default="cpu")
+    parser.add_argument("--steps", type=int, default=0, help="0: the workload's own number")
     parser.add_argument(
         "--started", type=float, default=STARTED, help="when the process was asked for"
     )
@@ -62,12 +64,14 @@ def _start(settings: argparse.Namespace) -> Any:
         os.environ[f"ENABLE_{name}_HEADER_PRINT"] = "0"
     ti = importlib.import_module(settings.system)
     options: dict[str, Any] = {
-        "arch": ti.cpu,
+        "arch": getattr(ti, settings.arch),
         "default_fp": ti.f32,
         "offline_cache": False,
         "log_level": ti.ERROR,
         "cpu_max_num_threads": settings.threads,
     }
+    if settings.arch != "cpu":
+        options["enable_fallback"] = False
     if settings.inner_trips and settings.system == "taichi":
         # the default overruns its stack beyond 32 trips
         options["ad_stack_size"] = settings.inner_trips + 16
@@ -93,7 +97,9 @@ def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[
     """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the
     gradient."""
     ti = _start(settings)
-    made = importlib.import_module(f"benchmarks.workloads.{settings.case}").build(ti, settings.size)
+    build = importlib.import_module(f"benchmarks.workloads.{settings.case}").build
+    steps = {"steps": settings.steps} if settings.steps else {}
+    made = build(ti, settings.size, **steps)
 
     def primal() -> None:
         made.reset()

@@ -10,9 +10,9 @@ from benchmarks.workload import Workload
 STEPS, SPEED, DAMPING = 64, 0.24, 0.998
 
 
-def build(ti: Any, size: int) -> Workload:
+def build(ti: Any, size: int, steps: int = STEPS) -> Workload:
     """`size` x `size` points."""
-    height = ti.field(ti.f32, (STEPS, size, size), needs_grad=True)
+    height = ti.field(ti.f32, (steps, size, size), needs_grad=True)
     start = ti.field(ti.f32, (size, size), needs_grad=True)
     wanted = ti.field(ti.f32, (size, size))
     loss = ti.field(ti.f32, (), needs_grad=True)
@@ -42,12 +42,12 @@ def build(ti: Any, size: int) -> Workload:
     @ti.kernel
     def compare():
         for i, j in wanted:
-            miss = height[STEPS - 1, i, j] - wanted[i, j]
+            miss = height[steps - 1, i, j] - wanted[i, j]
             loss[None] += miss * miss / (size * size)
 
     def forward() -> None:
         begin()
-        for t in range(2, STEPS):
+        for t in range(2, steps):
             swing(t)
         compare()
 

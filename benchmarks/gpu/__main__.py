@@ -1,0 +1,128 @@
+"""Run the tests on a GPU, then time mlirad there, beside the card's ceilings and other systems.
+
+Needs Python, NumPy, llvmlite and the bindings; pytest, Taichi and Quadrants are used where they are
+installed. Writes a table, and everything that was measured as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from benchmarks.driver import Case, Measured, measure
+from benchmarks.gpu.card import Card, find_card
+from benchmarks.gpu.cases import CASES, GpuCase, Least
+from benchmarks.gpu.tests import run_tests
+from benchmarks.report import disagreements
+from benchmarks.report import table as launch_table
+from benchmarks.systems import OURS, System, find_systems
+
+COPIED = 1 << 30  # bytes, for the copy bandwidth
+
+
+def main() -> int:
+    """Run the command line; the exit status is 1 where a test or a gradient was wrong."""
+    settings = _settings()
+    lines = ["# mlirad on a GPU", ""]
+    good = True
+    if not settings.no_tests:
+        good, line = run_tests(settings.arch, settings.tests)
+        lines.append(f"Tests: {line}")
+        print(lines[-1], flush=True)
+    card = find_card(settings.arch, COPIED >> (10 * settings.quick))
+    lines += [
+        f"Card: {card.name}; a copy by the driver reads and writes {card.bandwidth / 1e9:.0f} GB/s "
+        f"together; at most {card.instructions / 1e12:.1f} x 10^12 f32 instructions a second",
+        "",
+    ]
+    print(lines[-2], flush=True)
+    wrong: list[str] = []
+    kept = []
+    systems = find_systems(settings.peer)
+    for case in (one for one in CASES if not settings.only or one.name in settings.only):
+        text, results = _measured(case, card, systems, settings)
+        lines += [text, ""]
+        print(text, flush=True)
+        wrong += disagreements(Case(case.name, case.size(settings.quick)), results)
+        kept.append({"case": case.name, "results": {k: asdict(v) for k, v in results.items()}})
+        settings.output.write_text("\n".join([*lines, *wrong, ""]))
+        settings.output.with_suffix(".json").write_text(json.dumps([asdict(card), *kept], indent=1))
+    if not settings.only or "launch" in settings.only:
+        launch = Case("launch", 16, fresh=False, arch=settings.arch)
+        text = launch_table(launch, measure(launch, systems, settings.rounds))
+        lines.append(text)
+        print(text, flush=True)
+    settings.output.write_text("\n".join([*lines, *wrong, ""]))
+    print("\n".join([*wrong, f"written to {settings.output}"]))
+    return 0 if good and not wrong else 1
+
+
+def _settings() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("--arch", default="cuda", help="simt rehearses without a GPU")
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--no-tests", action="store_true")
+    parser.add_argument("--tests", nargs="*", default=[], help="files of tests; default: all")
+    parser.add_argument("--only", nargs="*", default=[], help="cases")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
+    parser.add_argument("--output", type=Path, default=Path("gpu.md"))
+    return parser.parse_args()
+
+
+def _measured(
+    case: GpuCase, card: Card, systems: list[System], settings: argparse.Namespace
+) -> tuple[str, dict[str, Measured]]:
+    """A case as a table, and what was measured: one line for the ceiling, one a system, and one
+    for our gradient on the CPU at the quick size, which must agree."""
+    size = case.size(settings.quick)
+    steps = min(case.steps, 4) if settings.quick else case.steps
+    one = Case(case.name, size, arch=settings.arch, steps=steps)
+    results = measure(one, systems, settings.rounds)
+    ceilings = [case.primal(size), case.gradient(size)]
+    rows = [
+        ["system", "primal, ms", "of the ceiling", "primal and gradient, ms", "of the ceiling"],
+        ["ceiling", *(cell for least in ceilings for cell in (_ms(least, card), "1"))],
+        *(_row(name, measured, ceilings, card) for name, measured in results.items()),
+    ]
+    shown = ["| " + " | ".join(row) + " |" for row in rows]
+    shown.insert(1, "|" + "---|" * len(rows[0]))
+    shown.append(_small(case, settings))
+    return "\n".join([f"{case.name}, {size}", "", *shown]), results
+
+
+def _ms(least: Least, card: Card) -> str:
+    return f"{least.seconds(card) * 1e3:.3g}"
+
+
+def _row(name: str, measured: Measured, ceilings: list[Least], card: Card) -> list[str]:
+    if measured.error:
+        return [name, "–", "–", measured.error[:80], "–"]
+    row = [name]
+    for key, least in zip(("primal", "gradient"), ceilings):
+        found = measured.median(key)
+        row += (
+            ["–", "–"]
+            if found is None
+            else [f"{found:.3g}", f"{least.seconds(card) * 1e3 / found:.0%}"]
+        )
+    return row
+
+
+def _small(case: GpuCase, settings: argparse.Namespace) -> str:
+    """Whether the gradient at the quick size is that of the CPU."""
+    ours = [system for system in find_systems([]) if system.name == OURS]
+    steps = min(case.steps, 4)
+    there, here = (
+        measure(Case(case.name, case.quick, arch=arch, steps=steps), ours, 1)
+        for arch in (settings.arch, "cpu")
+    )
+    both = {OURS: here[OURS], settings.arch: there[OURS]}
+    found = disagreements(Case(case.name, case.quick), both)
+    return f"\nat {case.quick}: {'; '.join(found) or 'the gradient is that of the CPU'}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
