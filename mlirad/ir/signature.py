@@ -26,6 +26,9 @@ _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT = "field.scratch", "field.result"
 
+# of pointers, as LLVM knows them
+NOALIAS, ALIGN = "llvm.noalias", "llvm.align"
+
 Attributes = dict[str, ir.Attribute]
 
 
@@ -130,6 +133,11 @@ def field_label(place: ir.Operation) -> Attributes:
             return {name: place.attributes[name]}
     symbol = ir.StringAttr(place.attributes["sym_name"]).value
     return {_FIELD: ir.FlatSymbolRefAttr.get(symbol)}
+
+
+def is_field(label: Attributes) -> bool:
+    """Whether a label is that of a field of the program: it lies in its tree."""
+    return _FIELD in label
 
 
 def results_label() -> Attributes:

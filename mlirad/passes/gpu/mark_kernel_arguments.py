@@ -1,21 +1,23 @@
 """Tell outlined kernels what the host's function knows of its arguments: pointers to fields do not
-alias."""
+alias, and are aligned."""
 
 from mlirad.bindings import ir
 from mlirad.ir.requirements import launches_of_outlined_kernels
+from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
 
 REQUIRES = (launches_of_outlined_kernels,)
 
 
 def mark_kernel_arguments(module: ir.Operation) -> None:
-    """Copy `llvm.noalias` from the arguments of functions to those of the kernels they launch."""
+    """Copy `llvm.noalias` and `llvm.align` from the arguments of functions to those of the kernels
+    they launch."""
     kernels = _kernels(module)
     for function in functions(module):
-        private = _private_pointers(function)
+        known = _known(function)
         for op in operations(function):
             if op.name == "gpu.launch_func":
-                _mark(op, kernels, private)
+                _mark(op, kernels, known)
 
 
 def _kernels(module: ir.Operation) -> dict[tuple[str, str], ir.Operation]:
@@ -32,28 +34,23 @@ def _name(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["sym_name"]).value
 
 
-def _private_pointers(function: ir.Operation) -> set[ir.Value]:
-    if "arg_attrs" not in function.attributes:
-        return set()
-    given = ir.ArrayAttr(function.attributes["arg_attrs"])
+def _known(function: ir.Operation) -> dict[ir.Value, Attributes]:
+    """What LLVM may know of the arguments of a function."""
     return {
-        argument
-        for argument, attributes in zip(entry_of(function).arguments, given)
-        if "llvm.noalias" in ir.DictAttr(attributes)
+        argument: {name: given[name] for name in (NOALIAS, ALIGN) if name in given}
+        for argument, given in zip(entry_of(function).arguments, parameter_attributes(function))
     }
 
 
 def _mark(
-    launch: ir.Operation, kernels: dict[tuple[str, str], ir.Operation], private: set[ir.Value]
+    launch: ir.Operation,
+    kernels: dict[tuple[str, str], ir.Operation],
+    known: dict[ir.Value, Attributes],
 ) -> None:
     holder, name = ir.SymbolRefAttr(launch.attributes["kernel"]).value
     kernel = kernels[holder, name]
-    passed = (
-        list(launch.operands)[-len(entry_of(kernel).arguments) :]
-        if len(entry_of(kernel).arguments)
-        else []
-    )
-    noalias = ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get()})
+    count = len(entry_of(kernel).arguments)
+    passed = list(launch.operands)[len(launch.operands) - count :]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [noalias if value in private else ir.DictAttr.get({}) for value in passed]
+        [ir.DictAttr.get(known.get(value, {})) for value in passed]
     )

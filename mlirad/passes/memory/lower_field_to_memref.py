@@ -8,8 +8,8 @@ their extents, and the results of a public function leave through a pointer; all
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
-from typing import Any
+from math import gcd, prod
+from typing import Annotated, Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -27,13 +27,17 @@ from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, known_arrays
 from mlirad.ir.rounding import round_like
 from mlirad.ir.signature import (
+    ALIGN,
+    NOALIAS,
     Attributes,
     extent_label,
     field_label,
+    is_field,
     parameter_attributes,
     results_label,
 )
@@ -52,13 +56,18 @@ from mlirad.passes.memory._field_address import element_indices, field_memref
 REQUIRES = (known_arrays, calls_of_private_functions)
 
 
-def lower_field_to_memref(module: ir.Operation) -> None:
-    """Lower arrays to strided memrefs and pointer arguments."""
+def lower_field_to_memref(
+    module: ir.Operation, *, alignment: Annotated[int, Range(1, 4096)] = 1
+) -> None:
+    """Lower arrays to strided memrefs and pointer arguments. `alignment`: bytes of which the
+    addresses of trees are multiples."""
     found = layouts(module)
-    labels = {
-        ir.StringAttr(place.attributes["sym_name"]).value: field_label(place)
-        for place in places(module)
-    }
+    labels = {}
+    for place in places(module):
+        name = ir.StringAttr(place.attributes["sym_name"]).value
+        label = field_label(place)
+        known = _alignment(found[name], alignment) if is_field(label) else {}
+        labels[name] = {**label, **known}
     lowered: dict[str, _Lowering] = {}
     for function in _callees_first(functions(module)):
         lowering = _Lowering(function, found, labels, lowered)
@@ -66,6 +75,14 @@ def lower_field_to_memref(module: ir.Operation) -> None:
         lowered[lowering.name] = lowering
     for tree in roots(module):
         tree.erase()
+
+
+def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
+    """What the address of a field is a multiple of, where that is more than it has to be."""
+    known = gcd(of_tree, layout.offset)
+    if known <= layout.size:
+        return {}
+    return {ALIGN: ir.IntegerAttr.get(b.integer_type(64), known)}
 
 
 def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
@@ -148,7 +165,7 @@ class _Lowering:
 
     def _array_argument(self, old: ir.Value, extra: Attributes) -> None:
         element, extents = array_of(old.type)
-        pointer = self._argument(pointer_type(), {"llvm.noalias": ir.UnitAttr.get(), **extra})
+        pointer = self._argument(pointer_type(), {NOALIAS: ir.UnitAttr.get(), **extra})
         sizes: list[ir.Value | int] = []
         dynamic: list[ir.Value] = []
         for axis, extent in enumerate(extents):
@@ -176,7 +193,7 @@ class _Lowering:
                     names.setdefault(name)
         for name in names:
             layout = self.layouts[name]
-            noalias = {"llvm.noalias": ir.UnitAttr.get()}
+            noalias = {NOALIAS: ir.UnitAttr.get()}
             pointer = self._argument(pointer_type(), {**noalias, **self.labels[name]})
             self.fields[name] = _Array(field_memref(layout, pointer), pointer, [], layout)
 

@@ -2,14 +2,14 @@
 // RUN: mlirad-opt %s --mark-kernel-arguments --mark-kernel-arguments | filecheck %s
 
 module attributes {gpu.container_module} {
-  func.func @f(%p: !llvm.ptr {llvm.noalias}, %q: !llvm.ptr) {
+  func.func @f(%p: !llvm.ptr {field.symbol = @x, llvm.align = 256 : i64, llvm.noalias}, %q: !llvm.ptr) {
     %c1 = arith.constant 1 : index
     gpu.launch_func @f_kernels::@f_0 blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
       args(%q : !llvm.ptr, %p : !llvm.ptr)
     return
   }
 
-  // CHECK-LABEL: gpu.func @f_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr {llvm.noalias})
+  // CHECK-LABEL: gpu.func @f_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
   gpu.module @f_kernels {
     gpu.func @f_0(%q: !llvm.ptr, %p: !llvm.ptr) kernel {
       gpu.return
