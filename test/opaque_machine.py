@@ -186,6 +186,9 @@ class OpaqueMemory(Memory):
     def arena(self, capacity: Capacity) -> Arena:
         return OpaqueArena(_inside[self].arena(capacity))
 
+    def capacity(self) -> Capacity:
+        return Capacity()
+
 
 @dataclass(frozen=True)
 class _Real:

@@ -1,11 +1,11 @@
-"""How much memory the machine has, and what a program asked of it: more than there is, is refused
-by name."""
+"""How much memory there is, and what a program asked of it: more than there is, is refused by
+name."""
 
 from __future__ import annotations
 
 import gc
 import resource
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,16 @@ _GROUPS = Path("/sys/fs/cgroup")
 
 class Capacity:
     """The memory that a program asked for: it may be reserved and never touched, so what counts is
-    whether it could be."""
+    whether it could be. It is this machine's, or what a device has: the bytes in `total`, and those
+    that are free now."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        total: Callable[[], int] | None = None,
+        available: Callable[[], int] | None = None,
+        what: str = "this machine's memory",
+    ) -> None:
+        self._ask, self._ask_available, self._what = total, available, what
         self._taken: dict[Hashable, int] = {}
         self._total = 0
 
@@ -31,9 +38,9 @@ class Capacity:
         with compiling:
             new = {key: size for key, size in wanted.items() if key not in self._taken}
             size = sum(new.values())
-            if self._total + size > machine_memory():
+            if self._total + size > self._most():
                 gc.collect()  # which gives back what nobody can reach
-            if self._total + size > machine_memory():
+            if self._total + size > self._most():
                 raise TaichiMemoryError(self._message(what, size))
             self._taken.update(new)
             self._total += size
@@ -49,6 +56,12 @@ class Capacity:
         self.take({key: array.nbytes}, what)
         finalize(array, self.give_back, key).atexit = False
 
+    def _most(self) -> int:
+        return machine_memory() if self._ask is None else self._ask()
+
+    def _available(self) -> int:
+        return available_memory() if self._ask_available is None else self._ask_available()
+
     def _message(self, what: str, size: int) -> str:
         others = (
             f", beside {_shown(self._total)} that the program asked for before"
@@ -56,9 +69,9 @@ class Capacity:
             else ""
         )
         return (
-            f"{what}: {size} bytes ({_shown(size)}){others} do not fit into this machine's "
-            f"memory of "
-            f"{_shown(machine_memory())}, of which {_shown(available_memory())} are available"
+            f"{what}: {size} bytes ({_shown(size)}){others} do not fit into "
+            f"{self._what} of "
+            f"{_shown(self._most())}, of which {_shown(self._available())} are available"
         )
 
 

@@ -9,7 +9,6 @@ from weakref import WeakSet
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
-from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
@@ -27,7 +26,7 @@ class Program:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.executor = executor_of(config.arch)
-        self.capacity = Capacity()
+        self.capacity = self.executor.memory.capacity()
         self.trees = Trees()
         self.fields: dict[str, FieldMemory] = {}
         self.derivatives = Derivatives()

@@ -214,3 +214,7 @@ class HostMemory(Memory):
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies."""
         return HostArena(capacity)
+
+    def capacity(self) -> Capacity:
+        """What this process may have."""
+        return Capacity()

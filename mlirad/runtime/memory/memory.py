@@ -57,6 +57,10 @@ class Memory(ABC):
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies, which is counted in `capacity`."""
 
+    @abstractmethod
+    def capacity(self) -> Capacity:
+        """A count of what a program asks for, which there is as much of as this machine has."""
+
 
 class Allocation(ABC):
     """Bytes, zeros at first, for as long as this object lives."""

@@ -1,0 +1,101 @@
+"""The memory of a device: what is there stays there, and Python asks for what it wants to see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.device_elements import DeviceElements, DeviceKept
+from mlirad.runtime.memory.host import HostArena, HostElements
+from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Kept, Memory
+from mlirad.runtime.memory.services import Services
+from mlirad.runtime.memory.strided import Strided, contiguous
+from mlirad.runtime.memory.transfers import SMALL, Transfers
+from mlirad.runtime.memory.values import Values
+
+_FIRST, _LARGEST = 1 << 16, 1 << 25  # bytes of a block of copies
+_LINE, _ALIGNMENT = 256, 16  # bytes, where copies begin: large ones, small ones
+
+
+class DeviceMemory(Memory):
+    """What a driver allocates. `small`: bytes that are not worth a launch."""
+
+    def __init__(self, driver: Driver, services: Services, *, small: int = SMALL) -> None:
+        self.driver = driver
+        self.transfers = Transfers(driver, services, small)
+
+    def allocate(self, size: int) -> DeviceAllocation:
+        """Zeroed bytes."""
+        found = DeviceAllocation(self.transfers, size)
+        found.clear()
+        return found
+
+    def elements(
+        self,
+        allocation: Allocation,
+        offset: int,
+        dtype: DType,
+        shape: Sequence[int],
+        strides: Sequence[int],
+    ) -> Elements:
+        """Elements in an allocation."""
+        place = Strided(allocation.address + offset, tuple(shape), tuple(strides), dtype.itemsize)
+        return DeviceElements(self.transfers, place, dtype, allocation)
+
+    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
+        """An array of zeros."""
+        place = contiguous(0, shape, dtype.itemsize)
+        return self.elements(self.allocate(place.nbytes), 0, dtype, shape, place.strides)
+
+    def given(self, values: Values) -> Elements:
+        """The user's array, on the host: each launch takes it to the device, and what it wrote
+        back."""
+        return HostElements(values)
+
+    def arena(self, capacity: Capacity) -> Arena:
+        """Room for many copies."""
+        return DeviceArena(self.transfers, capacity)
+
+    def capacity(self) -> Capacity:
+        """What the device has."""
+        return Capacity(self.driver.total_memory, self.driver.free_memory, "the device's memory")
+
+
+class DeviceArena(Arena):
+    """Copies in blocks that double in size; those of the user's arrays, on the host."""
+
+    def __init__(self, transfers: Transfers, capacity: Capacity) -> None:
+        self._transfers, self._capacity = transfers, capacity
+        self._host = HostArena(Capacity())
+        self._block: DeviceAllocation | None = None
+        self._size = _FIRST
+        self._used = 0
+
+    def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
+        """A copy of elements."""
+        if not isinstance(elements, DeviceElements):
+            return self._host.keep(elements, box, name)
+        part = elements.part(box)
+        kept = DeviceKept(part, *self._room(part.nbytes, name))
+        kept.renew()
+        return kept
+
+    def _room(self, size: int, name: str) -> tuple[DeviceAllocation, int]:
+        """A block, and where in it there is room."""
+        step = _LINE if size >= _LINE else _ALIGNMENT
+        start = -(-self._used // step) * step
+        if self._block is None or start + size > self._block.size:
+            self._block, start = self._new_block(max(self._size, size), name), 0
+            self._size = min(2 * self._size, _LARGEST)
+        self._used = start + size
+        return self._block, start
+
+    def _new_block(self, size: int, name: str) -> DeviceAllocation:
+        found = DeviceAllocation(self._transfers, size)
+        self._capacity.lend(
+            found, f"what a tape keeps of {name} and others (ti.ad.checkpointed keeps less)"
+        )
+        return found

@@ -1,0 +1,182 @@
+"""Elements on a device, and copies of them there."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.memory import Arena, DType, Elements, Index, Kept
+from mlirad.runtime.memory.strided import Strided
+from mlirad.runtime.memory.transfers import Transfers
+from mlirad.runtime.memory.values import Values, bits, same_bits
+
+
+class DeviceElements(Elements):
+    """Elements somewhere in an allocation, or in memory of another library, which `owner` keeps."""
+
+    __slots__ = ("_owner", "_transfers", "place")
+
+    def __init__(self, transfers: Transfers, place: Strided, dtype: DType, owner: object) -> None:
+        self._transfers, self.place, self.dtype, self._owner = transfers, place, dtype, owner
+        self.shape, self.nbytes, self.address = place.shape, place.nbytes, place.address
+
+    # To the host and from it.
+
+    def get(self, index: Index) -> Any:
+        """A number of Python, or nested lists of them; of our memory, neighbours are read too."""
+        place = self.place.at(index)
+        if isinstance(self._owner, DeviceAllocation):
+            found = self._owner.read_ahead.read(place, self.dtype)
+            if found is not None:
+                return found.tolist()
+        return self._transfers.read(place, self.dtype).tolist()
+
+    def put(self, index: Index, value: Any) -> None:
+        """Set the elements at an index."""
+        self._write(self.place.at(index), value)
+
+    def read(self, box: Box | None = None) -> Values:
+        """A copy."""
+        return self._transfers.read(self.place.part(box), self.dtype)
+
+    def write(self, values: Values, box: Box | None = None) -> None:
+        """Set elements to values."""
+        self._write(self.place.part(box), values)
+
+    def _write(self, place: Strided, values: Any) -> None:
+        if not (
+            isinstance(values, np.ndarray)
+            and (values.shape, values.dtype) == (place.shape, self.dtype)
+            and values.flags.c_contiguous
+        ):
+            given, values = values, np.empty(place.shape, self.dtype)
+            values[...] = given
+        self._transfers.write(place, values)
+
+    def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
+        """Set elements to one number."""
+        number, place = np.empty(1, self.dtype), self.place.part(box)
+        number[...] = value
+        if where is None:
+            self._transfers.fill(place, number)
+        else:
+            self._transfers.fill_where(place, number, np.broadcast_to(where, place.shape))
+
+    # What comes down to a number.
+
+    def any(self) -> bool:
+        """Whether one of the elements is not 0."""
+        return self._transfers.any(self.place, self.dtype)
+
+    def checksum(self) -> int:
+        """A CRC-32 of the bytes, which the host works out."""
+        return zlib.crc32(self.read().reshape(-1).view(np.uint8).data)
+
+    def equals(self, values: Values, box: Box | None = None) -> bool:
+        """Whether elements have the bits of values: one or the other has to be moved."""
+        return same_bits(self.read(box), values)
+
+    def differing(self, values: Values, box: Box | None = None) -> Values:
+        """A mask of the elements that have other bits."""
+        return bits(self.read(box)) != bits(values)
+
+    # On the device.
+
+    def room(self) -> Kept:
+        """Room for a copy."""
+        return DeviceKept(self, DeviceAllocation(self._transfers, self.nbytes))
+
+    def overlaps(self, other: Elements) -> bool:
+        """Whether there are elements in common."""
+        return isinstance(other, DeviceElements) and bool(
+            np.shares_memory(_unreadable(self.place), _unreadable(other.place))
+        )
+
+    def part(self, box: Box | None) -> DeviceElements:
+        """The elements of a box."""
+        return DeviceElements(self._transfers, self.place.part(box), self.dtype, self._owner)
+
+    # For copies.
+
+    def keep(self, copy: Strided) -> None:
+        """Copy the elements to a place."""
+        self._transfers.copy(copy, self.place)
+
+    def restore(self, copy: Strided) -> None:
+        """Copy elements of a place here."""
+        self._transfers.copy(self.place, copy)
+
+    def exchange(self, copy: Strided) -> None:
+        """Swap the elements with those of a place."""
+        self._transfers.exchange(self.place, copy)
+
+    def add(self, copy: Strided) -> None:
+        """Add the elements of a place."""
+        self._transfers.add(self.place, copy, self.dtype)
+
+    def differ(self, copy: Strided) -> bool:
+        """Whether the elements have other bits than those of a place."""
+        return self._transfers.differ(self.place, copy)
+
+
+class DeviceKept(Kept):
+    """Elements, and a copy of them: so many bytes into a block, in the order that they have in
+    memory."""
+
+    __slots__ = ("_block", "_copy", "_elements")
+
+    def __init__(self, elements: DeviceElements, block: DeviceAllocation, offset: int = 0) -> None:
+        self._elements, self._block = elements, block
+        self._copy = elements.place.packed(block.address + offset)
+        self.nbytes = elements.nbytes
+
+    @property
+    def place(self) -> Hashable:
+        """Where the elements are."""
+        return self._elements.place
+
+    def renew(self) -> None:
+        """Hold the elements as they are now."""
+        self._elements.keep(self._copy)
+
+    def restore(self) -> None:
+        """Let memory hold the kept elements."""
+        self._elements.restore(self._copy)
+
+    def exchange(self) -> None:
+        """Swap the kept elements with those in memory."""
+        self._elements.exchange(self._copy)
+
+    def add(self) -> None:
+        """Add the kept elements to those in memory."""
+        self._elements.add(self._copy)
+
+    def differs(self) -> bool:
+        """Whether memory holds other bits now."""
+        return self._elements.differ(self._copy)
+
+    def present(self, arena: Arena, name: str) -> Kept:
+        """A copy of the same elements as they are now."""
+        return arena.keep(self._elements, None, name)
+
+
+class _Unreadable:
+    """What NumPy takes for an array, as long as it only asks where the elements are."""
+
+    def __init__(self, place: Strided) -> None:
+        self.__array_interface__ = {
+            "version": 3,
+            "shape": place.shape,
+            "strides": place.strides,
+            "typestr": f"|V{place.itemsize}",
+            "data": (place.address, True),
+        }
+
+
+def _unreadable(place: Strided) -> Values:
+    return np.asarray(_Unreadable(place))

@@ -1,0 +1,182 @@
+"""The kernels that a device's memory runs for itself, as a frontend would hand them over.
+
+Each goes through a box of words; where the words are, is passed to it: the arrays, the extents of
+the box, for each array how many words it goes on along each axis, and then numbers of the kernel's
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import array_type, element_type
+from mlirad.ir import build as b
+from mlirad.ir.signature import argument_label
+from mlirad.ir.walk import at_end
+
+
+class Operation(Enum):
+    """What is done to the words of some arrays."""
+
+    COPY = "copy"  # the second to the first
+    EXCHANGE = "exchange"  # the first and the second
+    ADD = "add"  # the second to the first
+    FILL = "fill"  # the first with a number
+    FILL_WHERE = "fill_where"  # the same, where a byte of the second is not 0
+    DIFFER = "differ"  # a flag, the third, is set where the first and the second do
+    ANY = "any"  # a flag, the second, is set where the first has a bit of a mask
+
+
+@dataclass(frozen=True)
+class Service:
+    """A kernel: what it does, to what, in how many loops. Words are integers, but for sums."""
+
+    operation: Operation
+    word: str
+    rank: int
+
+    @property
+    def name(self) -> str:
+        """The name of its function."""
+        return f"{self.operation.value}_{self.word}_{self.rank}"
+
+
+_BYTE = "i8"
+# the types of arrays that go through the box, behind the first, and of those that do not
+_SECOND = {
+    Operation.COPY: "",
+    Operation.EXCHANGE: "",
+    Operation.ADD: "",
+    Operation.FILL_WHERE: _BYTE,
+    Operation.DIFFER: "",
+}
+_WITH_FLAG = (Operation.DIFFER, Operation.ANY)
+_WITH_NUMBER = (Operation.FILL, Operation.FILL_WHERE, Operation.ANY)
+
+
+def build(service: Service) -> ir.Module:
+    """The module of a kernel. Needs a context and a location."""
+    module = ir.Module.create()
+    word = ir.Type.parse(service.word)
+    boxed = [word]
+    if service.operation in _SECOND:
+        second = _SECOND[service.operation]
+        boxed.append(ir.Type.parse(second) if second else word)
+    flags = [ir.Type.parse(_BYTE)] * (service.operation in _WITH_FLAG)
+    arrays = [array_type(type_, [-1]) for type_ in [*boxed, *flags]]
+    places = [b.index_type()] * (service.rank * (1 + len(boxed)))
+    numbers = [word] * (service.operation in _WITH_NUMBER)
+    inputs = [*arrays, *places, *numbers]
+    with ir.InsertionPoint(module.body):
+        function = ir.Operation.create(
+            "func.func", [], [], _attributes(service.name, inputs), regions=1
+        )
+    entry = b.block(function, 0, inputs)
+    given = list(entry.arguments)
+    with at_end(entry, function.location):
+        rest = given[len(arrays) :]
+        extents, strides = rest[: service.rank], rest[service.rank : len(places)]
+        _fill_box(service, given[: len(arrays)], extents, strides, rest[len(places) :])
+        b.effect("func.return", [])
+    return module
+
+
+def _attributes(name: str, inputs: Sequence[ir.Type]) -> dict[str, ir.Attribute]:
+    labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(inputs))]
+    return {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get([*inputs], [])),
+        "arg_attrs": ir.ArrayAttr.get(labels),
+    }
+
+
+def _fill_box(
+    service: Service,
+    arrays: Sequence[ir.Value],
+    extents: Sequence[ir.Value],
+    strides: Sequence[ir.Value],
+    numbers: Sequence[ir.Value],
+) -> None:
+    rank, zero, one = service.rank, b.index(0), b.index(1)
+    loop = b.parallel_loop([zero] * rank, extents, [one] * rank)
+    body = loop.op.regions[0].blocks[0]
+    with at_end(body, loop.op.location):
+        places = [
+            [_sum(body.arguments, strides[start : start + rank])]
+            for start in range(0, len(strides), rank)
+        ]
+        _BODIES[service.operation](arrays, places, numbers)
+        b.end_parallel()
+
+
+def _sum(indices: Sequence[ir.Value], strides: Sequence[ir.Value]) -> ir.Value:
+    total = b.mul(indices[0], strides[0])
+    for index, stride in zip(indices[1:], strides[1:]):
+        total = b.add(total, b.mul(index, stride))
+    return total
+
+
+Values = Sequence[ir.Value]
+Places = Sequence[Values]
+
+
+def _copy(arrays: Values, places: Places, _: Values) -> None:
+    field.store(field.load(arrays[1], places[1]), arrays[0], places[0])
+
+
+def _exchange(arrays: Values, places: Places, _: Values) -> None:
+    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    field.store(other, arrays[0], places[0])
+    field.store(one, arrays[1], places[1])
+
+
+def _add(arrays: Values, places: Places, _: Values) -> None:
+    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    field.store(b.combine("add", one, other), arrays[0], places[0])
+
+
+def _fill(arrays: Values, places: Places, numbers: Values) -> None:
+    field.store(numbers[0], arrays[0], places[0])
+
+
+def _fill_where(arrays: Values, places: Places, numbers: Values) -> None:
+    mask = field.load(arrays[1], places[1])
+    with _if(b.compare(b.NE, mask, b.number(0, mask.type))):
+        _fill(arrays, places, numbers)
+        b.yield_()
+
+
+def _differ(arrays: Values, places: Places, _: Values) -> None:
+    one, other = field.load(arrays[0], places[0]), field.load(arrays[1], places[1])
+    _set_flag(arrays[2], b.compare(b.NE, one, other))
+
+
+def _any(arrays: Values, places: Places, numbers: Values) -> None:
+    found = b.combine("and", field.load(arrays[0], places[0]), numbers[0])
+    _set_flag(arrays[1], b.compare(b.NE, found, b.number(0, found.type)))
+
+
+def _set_flag(flag: ir.Value, condition: ir.Value) -> None:
+    """Set a byte, to what all others set it."""
+    with _if(condition):
+        field.store(b.number(1, element_type(flag.type)), flag, [b.index(0)])
+        b.yield_()
+
+
+def _if(condition: ir.Value) -> ir.InsertionPoint:
+    return ir.InsertionPoint(b.if_else(condition, [], with_else=False).then)
+
+
+_BODIES: dict[Operation, Callable[[Values, Places, Values], None]] = {
+    Operation.COPY: _copy,
+    Operation.EXCHANGE: _exchange,
+    Operation.ADD: _add,
+    Operation.FILL: _fill,
+    Operation.FILL_WHERE: _fill_where,
+    Operation.DIFFER: _differ,
+    Operation.ANY: _any,
+}

@@ -1,0 +1,143 @@
+"""Elements in memory that is not looked at: where each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd, prod
+from operator import index as as_index
+
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.memory import Index
+
+WIDEST = 8  # bytes that a kernel moves at once
+
+
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """Elements of a size, from an address on, so many bytes apart along each axis (0 or more)."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the elements."""
+        return prod(self.shape) * self.itemsize
+
+    @property
+    def span(self) -> int:
+        """The bytes from the first element to behind the last one."""
+        if 0 in self.shape:
+            return 0
+        ends = ((size - 1) * stride for size, stride in zip(self.shape, self.strides))
+        return sum(ends) + self.itemsize
+
+    def at(self, index: Index) -> Strided:
+        """The elements at an index. Raises IndexError where there are none."""
+        address, shape, strides = self.address, list[int](), list[int]()
+        if len(index) > len(self.shape):
+            raise IndexError(f"{len(index)} indices for {len(self.shape)} axes")
+        for one, size, stride in zip(index, self.shape, self.strides):
+            if isinstance(one, slice):
+                start, stop, step = one.indices(size)
+                address += start * stride
+                shape.append(len(range(start, stop, step)))
+                strides.append(step * stride)
+                continue
+            place = as_index(one)
+            if not -size <= place < size:
+                raise IndexError(f"index {place} of an axis of {size}")
+            address += (place % size) * stride
+        rest = len(index)
+        return Strided(
+            address, (*shape, *self.shape[rest:]), (*strides, *self.strides[rest:]), self.itemsize
+        )
+
+    def part(self, box: Box | None) -> Strided:
+        """The elements of a box; of one with another number of axes, all."""
+        if box is None or len(box) != len(self.shape) or not box:
+            return self
+        return self.at(
+            tuple(
+                slice(max(low or 0, 0), None if high is None else max(high + 1, 0))
+                for low, high in box
+            )
+        )
+
+    def packed(self, address: int) -> Strided:
+        """As many elements side by side at an address, the axes in the order that they have
+        here: what lies close together here does so there."""
+        strides, step = [0] * len(self.shape), self.itemsize
+        for axis in sorted(range(len(self.shape)), key=lambda axis: (self.strides[axis], -axis)):
+            strides[axis] = step
+            step *= self.shape[axis]
+        return Strided(address, self.shape, tuple(strides), self.itemsize)
+
+
+def contiguous(address: int, shape: Sequence[int], itemsize: int) -> Strided:
+    """Elements side by side in the order of the axes."""
+    strides = tuple(itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape)))
+    return Strided(address, tuple(shape), strides, itemsize)
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """How arrays of one shape are gone through together: loops over words of a width, and how many
+    bytes each array goes on with an iteration of each."""
+
+    width: int
+    extents: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]  # of each array
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the words of every array lie side by side."""
+        return not self.extents or (
+            len(self.extents) == 1 and all(steps == (self.width,) for steps in self.strides)
+        )
+
+    def runs(self) -> tuple[int, Loops]:
+        """The bytes that lie side by side in every array, and the loops over such runs."""
+        if self.extents and all(steps[-1] == self.width for steps in self.strides):
+            outer = tuple(steps[:-1] for steps in self.strides)
+            return self.extents[-1] * self.width, Loops(self.width, self.extents[:-1], outer)
+        return self.width, self
+
+
+def loops(arrays: Sequence[Strided], *, by_element: bool = False) -> Loops:
+    """The fewest loops, the innermost one over neighbours of the first array, over the widest
+    words; or over elements."""
+    first = arrays[0]
+    axes = [axis for axis, size in enumerate(first.shape) if size != 1]
+    axes.sort(key=lambda axis: -first.strides[axis])
+    extents, strides = list[int](), list[list[int]]()
+    for axis in axes:
+        size, steps = first.shape[axis], [array.strides[axis] for array in arrays]
+        if extents and all(last == size * step for last, step in zip(strides[-1], steps)):
+            extents[-1], strides[-1] = extents[-1] * size, steps
+        else:
+            extents.append(size)
+            strides.append(steps)
+    width = first.itemsize
+    if not by_element:
+        width = _widen(arrays, extents, strides)
+    return Loops(width, tuple(extents), tuple(zip(*strides)) or ((),) * len(arrays))
+
+
+def _widen(arrays: Sequence[Strided], extents: list[int], strides: list[list[int]]) -> int:
+    """Make words of the innermost loop as wide as can be; how wide they are."""
+    size = arrays[0].itemsize
+    is_run = bool(strides) and all(step == size for step in strides[-1])
+    run = extents[-1] * size if is_run else size
+    others = strides[:-1] if is_run else strides
+    width = gcd(WIDEST, run, *(step for steps in others for step in steps))
+    width = gcd(width, *(array.address for array in arrays))
+    if is_run:
+        extents[-1], strides[-1] = run // width, [width] * len(arrays)
+    elif width < size:
+        extents.append(size // width)
+        strides.append([width] * len(arrays))
+    return width
