@@ -18,7 +18,5 @@ def test_launches_leave_what_the_cpu_leaves(name: str, mode: str, order: str) ->
 
 def test_an_order_that_there_is_not() -> None:
     """Named, with those that there are."""
-    with pytest.raises(
-        ValueError, match=r"simt_order.*ascending, descending, shuffled.*'sideways'"
-    ):
+    with pytest.raises(ValueError, match=r"simt_order.*ascending, descending.*'sideways'"):
         ti.init(arch=ti.simt, simt_order="sideways")
