@@ -68,7 +68,7 @@ def _settings() -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], help="cases")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peer", action="append", default=[], help="NAME=PYTHON")
-    parser.add_argument("--output", type=Path, default=Path("gpu.md"))
+    parser.add_argument("--output", type=Path, default=Path("gpu_table.txt"))
     return parser.parse_args()
 
 

@@ -17,7 +17,7 @@ import mlirad as ti
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "gpu.md"
+DOCUMENT = Path(__file__).parents[2] / "docs/gpu.md"
 HEAD = ("", "CPU", "simt", "PTX")
 CHIP = "sm_80"
 MARKS = "<!-- features -->\n", "<!-- end of features -->\n"
