@@ -184,6 +184,38 @@ def test_square_root_is_exact() -> None:
     assert "sqrt.rn.f32" in made(lambda: (run, ()))
 
 
+def test_estimates_are_for_sums_and_derivatives() -> None:
+    """1 / sqrt in a sum is one instruction, as its derivative is; elsewhere nothing is estimated,
+    nor anything without fast_math."""
+
+    def compiled(**options: Any) -> list[list[str]]:
+        ti.init(**options)
+        x, y = ti.field(ti.f32, 10, needs_grad=True), ti.field(ti.f32, 10, needs_grad=True)
+
+        @ti.kernel
+        def add():
+            for i in x:
+                s = 0.0
+                for j in range(10):
+                    s += 1.0 / ti.sqrt(x[j] * x[j] + 0.1)
+                y[i] = s
+
+        @ti.kernel
+        def store():
+            for i in x:
+                y[i] = 1.0 / ti.sqrt(x[i] * x[i] + 0.1)
+
+        texts = [made(lambda: (add, ())), made(lambda: (add, ()), mode="reverse")]
+        texts.append(made(lambda: (store, ())))
+        return [re.findall(r"\b(?:sqrt|rsqrt|div)\.\w+", text) for text in texts]
+
+    added, reversed_, stored = compiled()
+    assert set(added) == {"rsqrt.approx"} and "rsqrt.approx" in reversed_
+    assert set(stored) <= {"sqrt.rn", "div.rn", "rcp.rn"}
+    for found in compiled(fast_math=False):
+        assert "sqrt.rn" in found and not any("approx" in name or "full" in name for name in found)
+
+
 @pytest.mark.parametrize("name", REVERSED)
 def test_reverse_mode(name: str, assemble: Callable[[str], None]) -> None:
     """Reverse kernels take the same way."""

@@ -1,7 +1,15 @@
-"""Math that a GPU has instructions for to LLVM's intrinsics; the rest is left for a library."""
+"""Math that a GPU has instructions for to LLVM's intrinsics; the rest is left for a library.
+
+Where `afn` allows it, roots of f32, their reciprocals and quotients are the GPU's: within two units
+in the last place, and right for 0 and for infinities. Of what is left, a library has exact and fast
+functions; the fast ones lose digits, not units in the last place, so that it loses the flag.
+"""
+
+from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.ir.walk import before, operations
+from mlirad.ir import build as b
+from mlirad.ir.walk import before, defining_op, operations
 
 INTRINSICS = {
     "math.absf": "fabs",
@@ -13,21 +21,77 @@ INTRINSICS = {
     "math.sqrt": "sqrt",
     "math.trunc": "trunc",
 }
+_ESTIMATES = {"math.sqrt": "nvvm.sqrt.approx.f", "math.rsqrt": "nvvm.rsqrt.approx.f"}
+_RECIPROCAL_ROOT, _QUOTIENT = "nvvm.rsqrt.approx.f", "nvvm.div.full"
 
 
 def lower_math_to_intrinsics(root: ir.Operation) -> None:
-    """Replace math ops with an exact instruction by calls of LLVM's intrinsics."""
-    for op in [op for op in operations(root) if op.name in INTRINSICS]:
+    """Replace math ops that a GPU has an instruction for by calls of LLVM's intrinsics."""
+    quotients = [op for op in operations(root) if op.name == "arith.divf" and _may_estimate(op)]
+    shared = {op.operands[1] for op in quotients if sum(map(_divides, op.operands[1].uses)) > 1}
+    for op in quotients:
         with before(op):
-            call = ir.Operation.create(
-                "llvm.call_intrinsic",
-                [op.results[0].type],
-                list(op.operands),
-                {
-                    "intrin": ir.StringAttr.get(f"llvm.{INTRINSICS[op.name]}"),
-                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0]),
-                },
-            )
-        op.results[0].replace_all_uses_with(call.results[0])
-        op.erase()
+            _replace(op, _quotient(op, op.operands[1] in shared and _allows(op, "arcp")))
+    for op in [op for op in operations(root) if op.name.startswith("math.")]:
+        estimate = _ESTIMATES.get(op.name) if _may_estimate(op) else None
+        name = estimate or INTRINSICS.get(op.name)
+        if name is not None:
+            with before(op):
+                _replace(op, _call(name, list(op.operands)))
+        elif _allows(op, "afn"):
+            _forbid_estimates(op)
+
+
+def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
+    """A product with the reciprocal of a root, or of a divisor that is shared; else a quotient."""
+    dividend, divisor = op.operands
+    root = defining_op(divisor)
+    if root is not None and root.name == "math.sqrt" and _may_estimate(root):
+        reciprocal = _call(_RECIPROCAL_ROOT, [root.operands[0]])
+    elif is_shared:
+        reciprocal = _call(_QUOTIENT, [b.number(1.0, divisor.type), divisor])
+    else:
+        return _call(_QUOTIENT, [dividend, divisor])
+    given = {"fastmath": op.attributes["fastmath"]}
+    return b.make("arith.mulf", op.results[0].type, [dividend, reciprocal], **given)
+
+
+def _divides(use: ir.OpOperand) -> bool:
+    op = use.owner.operation
+    return op.name == "arith.divf" and use.operand_number == 1 and _allows(op, "arcp")
+
+
+def _may_estimate(op: ir.Operation) -> bool:
+    """Whether the GPU has an approximation of an op, and the op may be approximated."""
+    return isinstance(op.results[0].type, ir.F32Type) and _allows(op, "afn")
+
+
+def _allows(op: ir.Operation, flag: str) -> bool:
+    return "fastmath" in op.attributes and flag in _flags(op)
+
+
+def _flags(op: ir.Operation) -> list[str]:
+    written = str(op.attributes["fastmath"]).partition("<")[2].partition(">")[0].split(",")
+    every = ["reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn"]
+    return every if written == ["fast"] else written
+
+
+def _forbid_estimates(op: ir.Operation) -> None:
+    flags = ",".join(flag for flag in _flags(op) if flag != "afn") or "none"
+    op.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{flags}>")
+
+
+def _call(name: str, operands: Sequence[ir.Value]) -> ir.Value:
+    return b.make(
+        "llvm.call_intrinsic",
+        operands[0].type,
+        operands,
+        intrin=ir.StringAttr.get(f"llvm.{name}"),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(operands), 0]),
+    )
+
+
+def _replace(op: ir.Operation, value: ir.Value) -> None:
+    op.results[0].replace_all_uses_with(value)
+    op.erase()

@@ -14,7 +14,7 @@ _LOWER = (
     "split-serial-code,lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
 _OUTLINE = "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments"
-_FAST = "merge-products,insert-fast-math{flags=reassoc+contract+arcp+nsz},"
+_FAST = "merge-products,insert-fast-math,"
 _NVVM = (
     "arith-expand,lower-math-to-intrinsics,"
     "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"

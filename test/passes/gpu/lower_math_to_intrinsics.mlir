@@ -4,15 +4,51 @@
 // CHECK-LABEL: func.func @exact
 // CHECK: %[[ROOT:.*]] = llvm.call_intrinsic "llvm.sqrt"(%arg0) : (f32) -> f32
 // CHECK-NEXT: llvm.call_intrinsic "llvm.fma"(%[[ROOT]], %arg0, %arg0)
+// CHECK-NEXT: arith.divf
 func.func @exact(%x: f32) -> f32 {
   %0 = math.sqrt %x : f32
   %1 = math.fma %0, %x, %x : f32
-  return %1 : f32
+  %2 = arith.divf %1, %0 fastmath<arcp> : f32
+  return %2 : f32
 }
 
 // CHECK-LABEL: func.func @left_for_a_library
-// CHECK: math.sin
+// CHECK: math.sin %arg0 fastmath<contract>
 func.func @left_for_a_library(%x: f32) -> f32 {
-  %0 = math.sin %x : f32
+  %0 = math.sin %x fastmath<contract,afn> : f32
   return %0 : f32
+}
+
+// CHECK-LABEL: func.func @estimates
+// CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"(%arg0)
+// CHECK: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%arg0)
+// CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"(%arg0, %arg1)
+func.func @estimates(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %0 = math.sqrt %x fastmath<afn> : f32
+  %1 = math.rsqrt %x fastmath<fast> : f32
+  %2 = arith.divf %x, %y fastmath<arcp,afn> : f32
+  return %0, %1, %2 : f32, f32, f32
+}
+
+// A division by a root is a product; so are those by one value, all in the same way.
+// CHECK-LABEL: func.func @reciprocals
+// CHECK: %[[OF_ROOT:.*]] = llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"(%arg0)
+// CHECK: arith.mulf %arg1, %[[OF_ROOT]] fastmath<arcp,afn>
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.div.full"(%{{.*}}, %arg1)
+func.func @reciprocals(%x: f32, %y: f32) -> (f32, f32, f32) {
+  %0 = math.sqrt %x fastmath<afn> : f32
+  %1 = arith.divf %y, %0 fastmath<arcp,afn> : f32
+  %2 = arith.divf %x, %y fastmath<arcp,afn> : f32
+  %3 = arith.divf %1, %y fastmath<arcp,afn> : f32
+  return %1, %2, %3 : f32, f32, f32
+}
+
+// The estimates of f64 have the digits of f32.
+// CHECK-LABEL: func.func @doubles
+// CHECK: llvm.call_intrinsic "llvm.sqrt"
+// CHECK: arith.divf
+func.func @doubles(%x: f64) -> f64 {
+  %0 = math.sqrt %x fastmath<afn> : f64
+  %1 = arith.divf %x, %0 fastmath<arcp,afn> : f64
+  return %1 : f64
 }
