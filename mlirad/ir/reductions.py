@@ -8,11 +8,8 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.rounding import EXACT, round_like
-from mlirad.ir.walk import (
-    Array,
-    array_root,
-    operations,
-)
+from mlirad.ir.structured import is_serial_loop
+from mlirad.ir.walk import Array, array_root, enclosing, operations
 
 
 @dataclass
@@ -54,6 +51,17 @@ class Reduction:
         """Whether the order of the updates matters, because decisions are made of what they
         leave."""
         return any(EXACT in op.attributes for op in self.updates)
+
+    def is_repeated_in(self, loop: ir.Operation) -> bool:
+        """Whether one iteration of a loop may update the cell many times."""
+        return any(_is_repeated(op, loop) for op in self.updates)
+
+
+def _is_repeated(op: ir.Operation, loop: ir.Operation) -> bool:
+    owner = enclosing(op)
+    while owner != loop and not is_serial_loop(owner):
+        owner = enclosing(owner)
+    return owner != loop
 
 
 def find_reductions(loop: ir.Operation) -> list[Reduction]:

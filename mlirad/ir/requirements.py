@@ -31,7 +31,7 @@ def structured(root: ir.Operation) -> None:
         if block_operations(function.regions[0].blocks[0])[-1].name != "func.return":
             refuse(function, "a function that does not end in 'func.return'")
         for op, depth in _with_depth(function):
-            if len(op.regions) and op.name not in _HOLDERS:
+            if any(len(r.blocks) for r in op.regions) and op.name not in _HOLDERS:
                 refuse(
                     op, f"'{op.name}' within a function, expected loops and branches of 'scf' only"
                 )

@@ -9,6 +9,8 @@ operand passes some value. An op without any of the first three is a derivative'
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from mlirad.bindings import ir
 from mlirad.ir.walk import block_operations, operations
 
@@ -41,8 +43,13 @@ def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:
 
 def round_like(value: ir.Value, update: ir.Operation) -> ir.Value:
     """Let what an update leaves in memory round as the update is marked to."""
+    return round_as(value, update_marks(update))
+
+
+def round_as(value: ir.Value, marks: Mapping[str, ir.Attribute]) -> ir.Value:
+    """Let a value, where an op rounds it, have the marks of an update."""
     if not isinstance(value, ir.BlockArgument) and rounds(value.owner.operation):
-        for name, mark in update_marks(update).items():
+        for name, mark in marks.items():
             value.owner.operation.attributes[name] = mark
     return value
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-WARP = 32  # threads that reach memory together: they lie along the last axis
+from mlirad.ir.blocks import WARP
+
 _ROWS = 8
 MOST_BLOCKS = 65_535  # along the second and the third axis of a grid
 _LEAST_BUSY = 0.75  # of the threads

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.blocks import WARP
 from mlirad.ir.box import box_digits, product
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
-from mlirad.passes.gpu._block_shape import MOST_BLOCKS, WARP, Shape
+from mlirad.passes.gpu._block_shape import MOST_BLOCKS, Shape
 
 _ULT = 6  # arith::CmpIPredicate
 
@@ -30,8 +31,11 @@ class Trips(NamedTuple):
     end: ir.Operation
 
 
-def count_through(launch: Launch, extents: Sequence[ir.Value], threads: int) -> Trips:
-    """Blocks of one axis that count through a box in row-major order."""
+def count_through(
+    launch: Launch, extents: Sequence[ir.Value], threads: int, *, fills: bool = False
+) -> Trips:
+    """Blocks of one axis that count through a box in row-major order; whether it `fills` them may
+    be known."""
     total = product(extents)
     trips = constant_integer(total)
     threads = 1 if trips == 1 else threads
@@ -43,8 +47,8 @@ def count_through(launch: Launch, extents: Sequence[ir.Value], threads: int) -> 
     body = _open(launch, [blocks, one, one], [b.index(threads), one, one])
     with at_end(body, ir.Location.current):
         here = _place(body, 0, 0, threads)
-        inside = [_below(here, total)] if trips is None or trips % threads else []
-        end = _guard(inside)
+        fills = fills or (trips is not None and trips % threads == 0)
+        end = _guard([] if fills else [_below(here, total)])
     with ir.InsertionPoint(end):
         return Trips(box_digits(here, extents), end)
 

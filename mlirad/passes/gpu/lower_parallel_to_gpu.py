@@ -16,6 +16,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
+from mlirad.ir.blocks import WHOLE_BLOCKS
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
@@ -74,7 +75,7 @@ def _lower(loop: ir.Operation, launch: Launch, default: int) -> None:
     elif len(extents) > 1:
         trips = stride_over_rows(launch, extents, threads)
     else:
-        trips = count_through(launch, extents, threads)
+        trips = count_through(launch, extents, threads, fills=WHOLE_BLOCKS in loop.attributes)
     _move_body(loop, trips.numbers, trips.end)
 
 

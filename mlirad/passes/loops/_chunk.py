@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.reductions import Reduction, accumulators, join
-from mlirad.ir.structured import REDUCE, Parallel, is_serial_loop
+from mlirad.ir.structured import REDUCE, Parallel
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -15,7 +15,6 @@ from mlirad.ir.walk import (
     captured,
     constant_integer,
     defining_op,
-    enclosing,
     operations,
     owner_operation,
 )
@@ -100,9 +99,7 @@ class Chunk:
         mapping[self.loop.body.arguments[axis]] = block.arguments[0]
         with at_end(block, self.loop.op.location):
             innermost = position + 1 == len(axes)
-            nested = innermost and any(
-                _in_loop(op, self.loop.op) for r in self.reductions for op in r.updates
-            )
+            nested = innermost and any(r.is_repeated_in(self.loop.op) for r in self.reductions)
             inner = accumulators(self.reductions) if not innermost or nested else sums
             if innermost:
                 self._clone_body(mapping, inner)
@@ -130,15 +127,6 @@ def is_made_again(value: ir.Value) -> bool:
     """Whether a value is better made again in the chunk than passed to it."""
     op = defining_op(value)
     return op is not None and (op.name == "arith.constant" or GetOp.holds(op))
-
-
-def _in_loop(op: ir.Operation, outermost: ir.Operation) -> bool:
-    parent = enclosing(op)
-    while parent != outermost:
-        if is_serial_loop(parent):
-            return True
-        parent = enclosing(parent)
-    return False
 
 
 def clone_with(

@@ -1,0 +1,57 @@
+"""Blocks of threads: what parallel loops say of those that run them on a GPU, and what the threads
+of one do together."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+
+BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
+# Of a loop of one axis: its iterations fill blocks, so that all threads of a block run one.
+WHOLE_BLOCKS = "field.whole_blocks"
+DEFAULT_BLOCK, MOST_THREADS = 128, 1024
+WARP = 32  # threads that run together, and reach memory together
+
+_KINDS = {
+    "add": "add",
+    "mul": "mul",
+    "min": "minsi",
+    "max": "maxsi",
+    "minu": "minui",
+    "maxu": "maxui",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
+}
+_FLOAT_KINDS = {**_KINDS, "min": "minnumf", "max": "maxnumf"}
+
+
+def thread_number() -> ir.Value:
+    """The number of a thread in its block, where blocks have one axis."""
+    return b.make("gpu.thread_id", b.index_type(), [], dimension=_along_x())
+
+
+def block_number() -> ir.Value:
+    """The number of a block, where the grid has one axis."""
+    return b.make("gpu.block_id", b.index_type(), [], dimension=_along_x())
+
+
+def barrier() -> None:
+    """What no thread of a block passes before all have come to it."""
+    b.effect("gpu.barrier", [])
+
+
+def reduce_in_block(kind: str, value: ir.Value) -> ir.Value:
+    """The combination of the values of all threads of a block, by a kind of update; all of them run
+    it. Where one is not a number, minima and maxima are those of the others."""
+    name = (_FLOAT_KINDS if b.is_float(value.type) else _KINDS)[kind]
+    attributes = {
+        "op": ir.Attribute.parse(f"#gpu<all_reduce_op {name}>"),
+        "uniform": ir.UnitAttr.get(),
+    }
+    op = ir.Operation.create("gpu.all_reduce", [value.type], [value], attributes, regions=1)
+    return op.result
+
+
+def _along_x() -> ir.Attribute:
+    return ir.Attribute.parse("#gpu<dim x>")

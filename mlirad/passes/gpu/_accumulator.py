@@ -1,0 +1,72 @@
+"""What a thread combines of a sum: in registers, in a type that the threads of a block can hand to
+one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.blocks import reduce_in_block
+from mlirad.ir.reductions import Reduction
+from mlirad.ir.rounding import round_as, update_marks
+
+
+class Accumulator:
+    """A sum, in 32 bits or more: `f16` is added up as `f32`."""
+
+    def __init__(self, reduction: Reduction) -> None:
+        self.reduction = reduction
+        self.kind, self.marks = reduction.kind, update_marks(reduction.updates[0])
+        narrow = reduction.type
+        self._is_float = b.is_float(narrow)
+        width = (ir.FloatType if self._is_float else ir.IntegerType)(narrow).width
+        self._is_wider = width < 32
+        wide = ir.F32Type.get() if self._is_float else b.integer_type(32)
+        self.type = wide if self._is_wider else narrow
+
+    def widened(self, value: ir.Value) -> ir.Value:
+        """A value of an update, as one of the sum."""
+        if not self._is_wider:
+            return value
+        integers = "arith.extui" if self.kind in ("minu", "maxu") else "arith.extsi"
+        return b.make("arith.extf" if self._is_float else integers, self.type, [value])
+
+    def narrowed(self, value: ir.Value) -> ir.Value:
+        """What the sum has come to, as a value of an update."""
+        if not self._is_wider:
+            return value
+        name = "arith.truncf" if self._is_float else "arith.trunci"
+        return round_as(b.make(name, self.reduction.type, [value]), self.marks)
+
+    def neutral(self) -> ir.Value:
+        """What a sum of nothing is."""
+        return self.widened(self.reduction.neutral())
+
+    def combined(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """The update of one partial sum by another. What is not a number is no minimum and no
+        maximum, for partial sums are not taken in the order of the program."""
+        if self._is_float and self.kind in ("min", "max"):
+            return b.make(f"arith.{self.kind}numf", self.type, [left, right])
+        return round_as(b.combine(self.kind, left, right), self.marks)
+
+    def over_block(self, value: ir.Value) -> ir.Value:
+        """The sum over the threads of a block, in each of them."""
+        return reduce_in_block(self.kind, value)
+
+
+def empty_slots(sums: Sequence[Accumulator]) -> list[ir.Value]:
+    """A slot for each sum, at the insertion point."""
+    slots = []
+    for sum_ in sums:
+        slots.append(b.slot(sum_.type))
+        b.write(sum_.neutral(), slots[-1])
+    return slots
+
+
+def add_slots(
+    sums: Sequence[Accumulator], outer: Sequence[ir.Value], inner: Sequence[ir.Value]
+) -> None:
+    """Add what slots hold to others."""
+    for sum_, into, part in zip(sums, outer, inner):
+        b.write(sum_.combined(b.read(into), b.read(part)), into)
