@@ -28,13 +28,13 @@ class System:
         return done.stdout.strip()
 
 
-def find_systems(given: Sequence[str]) -> list[System]:
-    """mlirad, the systems given as NAME=PYTHON, and those that this interpreter has.
+def find_systems(given: Sequence[str], peers: Sequence[str] = PEERS) -> list[System]:
+    """mlirad, the systems given as NAME=PYTHON, and those of the peers that this interpreter has.
 
     Raises ValueError for anything else than NAME=PYTHON.
     """
     found = {OURS: System(OURS, sys.executable)}
-    for name in PEERS:
+    for name in peers:
         if importlib.util.find_spec(name) is not None:
             found[name] = System(name, sys.executable)
     for item in given:

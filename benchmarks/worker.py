@@ -96,6 +96,8 @@ def _repeats(function: Callable[[], None]) -> int:
 def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
     """Primal and gradient of one of `benchmarks.workloads`, in milliseconds, and a digest of the
     gradient."""
+    if settings.system == "warp":
+        return _of_warp(settings)
     ti = _start(settings)
     build = importlib.import_module(f"benchmarks.workloads.{settings.case}").build
     steps = {"steps": settings.steps} if settings.steps else {}
@@ -122,6 +124,23 @@ def _workload(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[
     return lambda: {
         "primal": _per_call(primal, counts[0]),
         "gradient": _per_call(gradient, counts[1]),
+    }, found | first
+
+
+def _of_warp(settings: argparse.Namespace) -> tuple[Callable[[], Sample], dict[str, Any]]:
+    """The same by Warp, which has no module with Taichi's names."""
+    from benchmarks.gpu.warp_programs import build
+
+    made = build(settings.case, settings.size, settings.arch, settings.steps)
+    first = {
+        "first_primal": _per_call(made.primal, 1),
+        "first_gradient": _per_call(made.gradient, 1),
+    }
+    found = {"loss": float(made.loss.numpy()[0]), "gradient": _digest(made.gradients())}
+    counts = _repeats(made.primal), _repeats(made.gradient)
+    return lambda: {
+        "primal": _per_call(made.primal, counts[0]),
+        "gradient": _per_call(made.gradient, counts[1]),
     }, found | first
 
 

@@ -17,8 +17,9 @@ from benchmarks.gpu.cases import CASES, GpuCase, Least
 from benchmarks.gpu.tests import run_tests
 from benchmarks.report import disagreements
 from benchmarks.report import table as launch_table
-from benchmarks.systems import OURS, System, find_systems
+from benchmarks.systems import OURS, PEERS, System, find_systems
 
+WARP = "warp"
 COPIED = 1 << 30  # bytes, for the copy bandwidth
 
 
@@ -40,7 +41,7 @@ def main() -> int:
     print(lines[-2], flush=True)
     wrong: list[str] = []
     kept = []
-    systems = find_systems(settings.peer)
+    systems = find_systems(settings.peer, (*PEERS, WARP))
     for case in (one for one in CASES if not settings.only or one.name in settings.only):
         text, results = _measured(case, card, systems, settings)
         lines += [text, ""]
@@ -50,8 +51,9 @@ def main() -> int:
         settings.output.write_text("\n".join([*lines, *wrong, ""]))
         settings.output.with_suffix(".json").write_text(json.dumps([asdict(card), *kept], indent=1))
     if not settings.only or "launch" in settings.only:
+        with_launches = [system for system in systems if system.name != WARP]
         launch = Case("launch", 16, fresh=False, arch=settings.arch)
-        text = launch_table(launch, measure(launch, systems, settings.rounds))
+        text = launch_table(launch, measure(launch, with_launches, settings.rounds))
         lines.append(text)
         print(text, flush=True)
     settings.output.write_text("\n".join([*lines, *wrong, ""]))
