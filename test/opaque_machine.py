@@ -204,6 +204,10 @@ class _Real:
     def dims(self) -> tuple[int, ...]:
         return self.passed.dims
 
+    @property
+    def host(self) -> Values | None:
+        return self.passed.host
+
     def adjoint(self) -> PassedArray:
         return _Real(self.passed.adjoint())
 

@@ -23,6 +23,7 @@ from mlirad.ir.walk import functions
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
+_WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT = "field.scratch", "field.result"
 
@@ -37,13 +38,15 @@ class Argument:
     """A scalar of a launch, the address of an array, or, of an `extent`, one of its sizes.
 
     Arguments are numbered as the kernel's function takes them before it is lowered. The array may
-    be that of the argument's adjoint, and one of its, or of the adjoint's, tangents.
+    be that of the argument's adjoint, and one of its, or of the adjoint's, tangents; `is_written`
+    is known of its address.
     """
 
     number: int
     extent: int | None = None
     is_adjoint: bool = False
     tangent: int | None = None
+    is_written: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,11 @@ def extent_label(array: Attributes, axis: int) -> Attributes:
     """Of one of the extents of an array, whose label is given."""
     found = {name: array[name] for name in (_ARGUMENT, _ADJOINT, _TANGENT) if name in array}
     return {**found, _EXTENT: _integer(axis)} if _ARGUMENT in found else {}
+
+
+def written_label(array: Attributes) -> Attributes:
+    """What is added to the label of the address of an array that the kernel may write to."""
+    return {_WRITTEN: ir.UnitAttr.get()} if _ARGUMENT in array else {}
 
 
 def adjoint_label(array: Attributes) -> Attributes:
@@ -192,7 +200,7 @@ def _label(given: Mapping[str, ir.Attribute]) -> Label:
     if _ARGUMENT in given:
         number, extent, tangent = (_number(given, name) for name in (_ARGUMENT, _EXTENT, _TANGENT))
         assert number is not None
-        return Argument(number, extent, _ADJOINT in given, tangent)
+        return Argument(number, extent, _ADJOINT in given, tangent, _WRITTEN in given)
     if _RESULTS in given:
         return Results()
     if _ERRORS in given:

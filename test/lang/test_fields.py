@@ -27,12 +27,12 @@ def program() -> Any:
 
 def addresses(field: Any) -> np.ndarray:
     """The byte address of every component of every element, in the field's own order."""
-    view = field.located().elements._view
-    start = view.__array_interface__["data"][0]
-    result = np.full(view.shape, start, np.int64)
-    for axis, stride in enumerate(view.strides):
-        steps = np.arange(view.shape[axis]) * stride
-        result += steps.reshape([-1 if k == axis else 1 for k in range(view.ndim)])
+    memory = field.located()
+    shape, strides = memory.layout.element_shape, memory.layout.element_strides
+    result = np.full(shape, memory.address, np.int64)
+    for axis, stride in enumerate(strides):
+        steps = np.arange(shape[axis]) * stride
+        result += steps.reshape([-1 if k == axis else 1 for k in range(len(shape))])
     return result.reshape(-1)
 
 

@@ -38,6 +38,11 @@ class ArrayBuffer:
             return self.owner.elements
         return program().executor.memory.given(self.array())
 
+    @property
+    def host(self) -> Values | None:
+        """The array of Python's that is passed; None for memory of the program's machine."""
+        return None if isinstance(self.owner, Ndarray) else self.array()
+
     def adjoint(self) -> ArrayBuffer:
         """Its gradient. Raises TaichiRuntimeError where it has none."""
         if self.grad is None:

@@ -15,6 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import (
     AtomicOp,
+    DimOp,
     GetOp,
     array_of,
     element_type,
@@ -40,6 +41,7 @@ from mlirad.ir.signature import (
     is_field,
     parameter_attributes,
     results_label,
+    written_label,
 )
 from mlirad.ir.walk import (
     at_start,
@@ -83,6 +85,12 @@ def _alignment(layout: FieldLayout, of_tree: int) -> Attributes:
     if known <= layout.size:
         return {}
     return {ALIGN: ir.IntegerAttr.get(b.integer_type(64), known)}
+
+
+def _is_only_read(array: ir.Value) -> bool:
+    """Whether nothing is done to an array but that its elements, or its extents, are read."""
+    users = [use.owner.operation for use in array.uses]
+    return all(field.is_load(op) or DimOp.holds(op) for op in users)
 
 
 def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
@@ -165,7 +173,8 @@ class _Lowering:
 
     def _array_argument(self, old: ir.Value, extra: Attributes) -> None:
         element, extents = array_of(old.type)
-        pointer = self._argument(pointer_type(), {NOALIAS: ir.UnitAttr.get(), **extra})
+        written = {} if _is_only_read(old) else written_label(extra)
+        pointer = self._argument(pointer_type(), {NOALIAS: ir.UnitAttr.get(), **extra, **written})
         sizes: list[ir.Value | int] = []
         dynamic: list[ir.Value] = []
         for axis, extent in enumerate(extents):

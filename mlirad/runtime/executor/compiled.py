@@ -8,7 +8,7 @@ from typing import Any
 
 from mlirad.bindings import ExecutionEngine
 from mlirad.runtime.executor.executor import Code, LaunchMemory, Lowered, PassedArray
-from mlirad.runtime.executor.frame import Frame, LaunchRoom
+from mlirad.runtime.executor.frame import Frame, LaunchRoom, RoomApart
 from mlirad.runtime.failures import raise_recorded
 
 # results, of 8 bytes each
@@ -43,6 +43,7 @@ class CompiledKernel(Code):
         self.engine = ExecutionEngine(lowered.module, opt_level=opt_level, shared_libs=[*libraries])
         self.function: Callable[[Any], None] = self.engine.lookup(lowered.name)
         self._room = room
+        self._run = room.run if isinstance(room, RoomApart) else None
         self.messages, self._failure = lowered.messages, lowered.failure
         self._signature, self._check_bits = lowered.signature, memory.check_bits
         # as long as the code
@@ -72,7 +73,10 @@ class CompiledKernel(Code):
             frame.pass_arrays(arrays)
         for slot, symbol in frame.checks:
             slot.value = self._check_bits(symbol).address
-        self.function(frame.packed)
+        if self._run is None:
+            self.function(frame.packed)
+        else:
+            self._run(self.function, frame, arrays)
         found = self._end(frame) if self._ended else ()
         self._idle.append(frame)
         return found

@@ -19,6 +19,7 @@ from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory.memory import Memory
+from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
 
 
@@ -36,6 +37,10 @@ class PassedArray(Located, Protocol):
     @property
     def dims(self) -> tuple[int, ...]:
         """Its extents."""
+
+    @property
+    def host(self) -> Values | None:
+        """The array of Python's that it is, where its address is one of the host's."""
 
     def adjoint(self) -> PassedArray:
         """Its adjoint. Raises TaichiRuntimeError where it has none."""

@@ -52,6 +52,17 @@ class LaunchRoom(ABC):
         """Return when all launches have ended."""
 
 
+class RoomApart(LaunchRoom):
+    """That of a machine whose launches do not reach Python's memory."""
+
+    @abstractmethod
+    def run(
+        self, function: Callable[[Any], None], frame: Frame, arrays: Sequence[PassedArray]
+    ) -> None:
+        """Make the call of a launch with copies of the arrays that Python has, which get back what
+        is written."""
+
+
 class Frame:
     """The arguments of one launch: what it sets, what it returns, what it found wrong.
 
@@ -69,7 +80,7 @@ class Frame:
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
         self.results: Any = None
         self.record: Any = None
-        self.arrays: list[_Array] = []
+        self.arrays: list[PassedSlot] = []
         slots: list[Any] = [_CTYPES[parameter.type]() for parameter in signature]
         self._owners = slots[:]
         if result_count:
@@ -100,7 +111,7 @@ class Frame:
 
     def _array(self, slot: Any, argument: Argument, position: int) -> None:
         if argument.extent is None:
-            self.arrays.append(_Array(slot, argument, position))
+            self.arrays.append(PassedSlot(slot, argument, position))
         else:  # extents follow their array
             self.arrays[-1].extents.append((slot, argument.extent))
 
@@ -122,13 +133,14 @@ class Frame:
         return all(type(slot)(value).value == slot.value for slot, value in found)
 
 
-class _Array:
+class PassedSlot:
     """Where one array goes, and which it is."""
 
     def __init__(self, slot: Any, argument: Argument, position: int) -> None:
         self.slot, self.extents = slot, list[tuple[Any, int]]()
         self._position = position
         self._is_adjoint, self._tangent = argument.is_adjoint, argument.tangent
+        self.is_written = argument.is_written
 
     def of(self, arrays: Sequence[PassedArray]) -> PassedArray:
         """It, among the array arguments of a launch."""

@@ -42,6 +42,17 @@ func.func @labels(%x: !field.array<f32, [-1, 2]> {field.argument = 0 : i64}, %n:
   return
 }
 
+// What is written to is told apart from what is only read.
+// CHECK-LABEL: func.func @written
+// CHECK-SAME: %arg0: !llvm.ptr {field.argument = 0 : i64, field.written, llvm.noalias}
+// CHECK-SAME: %arg1: !llvm.ptr {field.argument = 1 : i64, llvm.noalias}
+func.func @written(%x: !field.array<f32, [2]> {field.argument = 0 : i64}, %y: !field.array<f32, [2]> {field.argument = 1 : i64},
+                   %i: index) {
+  %v = "field.load"(%y, %i) : (!field.array<f32, [2]>, index) -> f32
+  "field.store"(%v, %x, %i) : (f32, !field.array<f32, [2]>, index) -> ()
+  return
+}
+
 // CHECK-LABEL: func.func @extents
 // CHECK: %[[TWO:.*]] = arith.constant 2 : index
 // CHECK: arith.addi %arg1, %[[TWO]]
