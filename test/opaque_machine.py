@@ -254,6 +254,9 @@ class OpaqueExecutor(Executor):
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
         return OpaqueCode(self._cpu.compile(lowered, _RealMemory(memory), config))
 
+    def synchronize(self) -> None:
+        self._cpu.synchronize()
+
 
 @pytest.fixture(autouse=True)
 def opaque_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
-from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executor.executor import UnavailableError
 from mlirad.types import TypeLike
 
 cpu = x64 = "x64"
@@ -41,24 +42,34 @@ def init(
 
     Options: arch, default_fp, default_ip, debug (indices and assertions are checked), random_seed,
     cpu_max_num_threads, fast_math, opt_level, print_ir, simt_order (of the threads of arch=ti.simt:
-    ascending, descending or shuffled); Taichi's other options are accepted. Raises
+    ascending, descending or shuffled), enable_fallback (to the CPU, where no machine of `arch` is
+    there: else that raises UnavailableError); Taichi's other options are accepted. Raises
     KeyError for unknown ones.
     """
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
-    wanted = next(iter(arch), None) if isinstance(arch, list) else arch
-    if wanted is not None and wanted not in EXECUTORS:
-        if wanted not in _warned:
-            _warned.add(wanted)
-            warnings.warn(
-                f"arch={wanted} is not available on this machine, falling back to {cpu}",
-                stacklevel=2,
-            )
-        wanted = cpu
-    config.arch = wanted or cpu
-    started = pm.start(config)
+    started = _started([arch] if isinstance(arch, str) else arch or [cpu], config)
     started.trees.root = Root(started)
+
+
+def _started(wanted: Sequence[str], config: Config) -> pm.Program:
+    """A program on the first machine of some that is there, else, with a warning, on the CPU."""
+    reasons = []
+    for arch in wanted:
+        config.arch = arch
+        try:
+            return pm.start(config)
+        except UnavailableError as error:
+            reasons.append(f"arch={arch} is not available on this machine ({error})")
+    message = "; ".join(reasons)
+    if not config.enable_fallback:
+        raise UnavailableError(message)
+    if message not in _warned:
+        _warned.add(message)
+        warnings.warn(f"{message}, falling back to {cpu}", stacklevel=4)
+    config.arch = cpu
+    return pm.start(config)
 
 
 def reset() -> None:
@@ -67,7 +78,12 @@ def reset() -> None:
 
 
 def sync() -> None:
-    """Wait for launched kernels; on the CPU a launch has ended when it returns."""
+    """Wait for launched kernels; on the CPU a launch has ended when it returns.
+
+    Raises TaichiRuntimeError where one failed meanwhile.
+    """
+    if pm.is_started():
+        pm.program().executor.synchronize()
 
 
 class RootProxy:

@@ -31,7 +31,6 @@ IGNORED = frozenset(
         "device_memory_GB",
         "device_memory_fraction",
         "dynamic_index",
-        "enable_fallback",
         "excepthook",
         "experimental_ast",
         "experimental_real_function",
@@ -120,6 +119,7 @@ class Config:
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     print_ir: Any = False
+    enable_fallback: bool = True  # to the CPU, where `arch` is not there
     simt_order: str = "ascending"  # of the threads that arch=ti.simt runs one after the other
     thread_worth: int = field(default_factory=_thread_worth)
     ignored: dict[str, Any] = field(default_factory=dict)

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mlirad.runtime.executor.cpu import CpuExecutor
-from mlirad.runtime.executor.executor import Executor
+from mlirad.runtime.executor.executor import Executor, UnavailableError
 from mlirad.runtime.simt.executor import SimtExecutor
+
+
+def _cuda() -> Executor:
+    from mlirad.runtime.cuda.executor import CudaExecutor  # and an LLVM that few programs need
+
+    return CudaExecutor()
+
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "x64": CpuExecutor,
     "arm64": CpuExecutor,
     "simt": SimtExecutor,
+    "cuda": _cuda,
 }
 
 
 def executor_of(arch: str) -> Executor:
-    """The executor of an architecture."""
+    """The executor of an architecture. Raises UnavailableError where it is not there."""
+    if arch not in EXECUTORS:
+        raise UnavailableError("mlirad has no code for it")
     return EXECUTORS[arch]()

@@ -93,3 +93,6 @@ class CpuExecutor(Executor):
         return CompiledKernel(
             lowered, memory, HostRoom(), opt_level=config.opt_level, libraries=libraries
         )
+
+    def synchronize(self) -> None:
+        """Launches have ended when they return."""

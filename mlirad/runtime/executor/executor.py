@@ -23,6 +23,10 @@ from mlirad.runtime.memory.values import Values
 from mlirad.types import DataType
 
 
+class UnavailableError(TaichiRuntimeError):
+    """A machine that this computer does not have, or cannot use; the message says why."""
+
+
 class Located(Protocol):
     """What has an address, which launches take."""
 
@@ -89,6 +93,13 @@ class Executor(ABC):
     @abstractmethod
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> Code:
         """Code of a kernel."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait for launches, of a machine whose launches may go on when they have returned.
+
+        Raises TaichiRuntimeError for what failed meanwhile.
+        """
 
 
 class Code(ABC):

@@ -33,3 +33,6 @@ class SimtExecutor(Executor):
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
         return CompiledKernel(lowered, memory, DeviceRoom(self.memory), opt_level=config.opt_level)
+
+    def synchronize(self) -> None:
+        """Launches have ended when they return."""

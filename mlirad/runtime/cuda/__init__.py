@@ -1,0 +1,1 @@
+"""NVIDIA GPUs by their driver: nothing here loads it before a program asks for one."""

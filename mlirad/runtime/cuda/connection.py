@@ -1,0 +1,102 @@
+"""The driver's functions in the context of one GPU: every result is looked at.
+
+Everything goes to one stream that is ordered with the null stream, which other libraries use. The
+context is pushed for each call and popped behind it: threads, and other libraries, keep theirs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.cuda.card import Card, chip_of, first_card
+from mlirad.runtime.cuda.constants import CU_STREAM_DEFAULT, STICKY, CUfunction_attribute
+from mlirad.runtime.cuda.functions import Functions
+
+_NAMED = 8  # launches that a failure which came late is said to be of
+
+
+class Connection:
+    """`gone` says why the GPU can be used no more, and is empty as long as it can be."""
+
+    def __init__(self, functions: Functions) -> None:
+        self.functions = functions
+        self.card: Card = first_card(functions)
+        self.chip = chip_of(self.card)
+        self.gone = ""
+        self.launched: deque[str] = deque(maxlen=_NAMED)  # since the last synchronisation
+        self.turn = Lock()  # held by host code that launches
+        stream = ctypes.c_void_p()
+        self.ask("make a stream", "cuStreamCreate", ctypes.byref(stream), CU_STREAM_DEFAULT)
+        self.stream = stream.value or 0
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Let the calling thread have the context. Raises TaichiRuntimeError where it is gone."""
+        self._check_is_there()
+        push, pop = self.functions["cuCtxPushCurrent_v2"], self.functions["cuCtxPopCurrent_v2"]
+        self.check(push(self.card.context), "use its context")
+        try:
+            yield
+        finally:
+            pop(ctypes.byref(ctypes.c_void_p()))
+
+    def call(self, name: str, *arguments: Any) -> int:
+        """What a function returns."""
+        with self.current():
+            return self.functions[name](*arguments)
+
+    def ask(self, doing: str, name: str, *arguments: Any) -> None:
+        """Call a function. Raises TaichiRuntimeError where it fails."""
+        self.check(self.call(name, *arguments), doing)
+
+    def give_back(self, doing: str, name: str, handle: int) -> None:
+        """Call a function that takes something back: where the GPU is gone, it has."""
+        if self.gone:
+            return
+        result = self.call(name, handle)
+        if result not in STICKY:  # which says what failed before, and is said by what waits for it
+            self.check(result, doing)
+
+    def check(self, result: int, doing: str) -> None:
+        """Raise TaichiRuntimeError for a result that is none of success: what failed, and whether
+        the program can go on."""
+        if not result:
+            return
+        message = f"the GPU could not {doing}: {self.functions.describe(result)}"
+        if result not in STICKY:
+            raise TaichiRuntimeError(f"{message}; the program can go on")
+        if self.launched:
+            message += f". It failed in one of the last launches: {', '.join(self.launched)}"
+        self.gone = message
+        self._check_is_there()
+
+    def _check_is_there(self) -> None:
+        if self.gone:
+            raise TaichiRuntimeError(
+                f"{self.gone}. Nothing runs on the GPU any more until the process is started anew"
+            )
+
+    def wait(self, doing: str) -> None:
+        """Return when all that went to the stream is done."""
+        self.ask(doing, "cuStreamSynchronize", self.stream)
+        self.launched.clear()
+
+    # Modules.
+
+    def unload(self, module: int) -> None:
+        """Give back a module, when what runs has ended."""
+        if not self.gone:
+            self.call("cuStreamSynchronize", self.stream)
+            self.give_back("unload a module", "cuModuleUnload", module)
+
+    def kernel_fact(self, function: int, which: CUfunction_attribute) -> int:
+        """What the driver knows of a kernel."""
+        found = ctypes.c_int()
+        self.ask("look at a kernel", "cuFuncGetAttribute", ctypes.byref(found), which, function)
+        return found.value

@@ -1,0 +1,159 @@
+"""A GPU by CUDA's driver: memory by plain allocations, copies in one stream."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+from functools import cache
+
+from mlirad.errors import TaichiMemoryError
+from mlirad.runtime.cuda.connection import Connection
+from mlirad.runtime.cuda.constants import (
+    CU_MEMHOSTALLOC_PORTABLE,
+    CU_MEMORYTYPE_DEVICE,
+    CUpointer_attribute,
+    CUresult,
+)
+from mlirad.runtime.cuda.functions import Functions, driver_functions
+from mlirad.runtime.device.driver import Driver
+
+_CUDA = 2  # DLPack's kDLCUDA
+_STAGED = 1 << 16  # bytes that are copied before they are sent: nobody waits for them
+
+
+class CudaDriver(Driver):
+    """One GPU."""
+
+    def __init__(self, functions: Functions) -> None:
+        self.connection = Connection(functions)
+
+    # Memory.
+
+    def allocate(self, size: int) -> int:
+        """By `cuMemAlloc`."""
+        found = ctypes.c_uint64()
+        for is_last in (False, True):
+            result = self.connection.call("cuMemAlloc_v2", ctypes.byref(found), size)
+            if result != CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+                break
+            if is_last:
+                raise self.no_room(f"{size} bytes ({_shown(size)})")
+            gc.collect()  # which frees what nobody can reach
+        self.connection.check(result, f"allocate {size} bytes")
+        return found.value
+
+    def no_room(self, what: str) -> TaichiMemoryError:
+        """The error for what does not fit."""
+        return TaichiMemoryError(
+            f"{what} do not fit into the memory of {self.connection.card.name}: "
+            f"{_shown(self.free_memory())} of {_shown(self.total_memory())} are free; the program "
+            "can go on"
+        )
+
+    def free(self, address: int) -> None:
+        """By `cuMemFree`, which waits."""
+        self.connection.give_back("free memory", "cuMemFree_v2", address)
+
+    def page_locked(self, size: int) -> int:
+        """By `cuMemHostAlloc`, for all contexts."""
+        found = ctypes.c_void_p()
+        result = self.connection.call(
+            "cuMemHostAlloc", ctypes.byref(found), size, CU_MEMHOSTALLOC_PORTABLE
+        )
+        if result == CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            raise TaichiMemoryError(
+                f"{size} bytes ({_shown(size)}) of page-locked memory are not to be had; the "
+                "program can go on"
+            )
+        self.connection.check(result, f"allocate {size} bytes of page-locked memory")
+        return found.value or 0
+
+    def free_page_locked(self, address: int) -> None:
+        """By `cuMemFreeHost`."""
+        if not self.connection.gone:
+            self.connection.call("cuMemFreeHost", address)
+
+    def total_memory(self) -> int:
+        """As the driver counts."""
+        return self._memory()[1]
+
+    def free_memory(self) -> int:
+        """As the driver counts."""
+        return self._memory()[0]
+
+    def _memory(self) -> tuple[int, int]:
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        places = ctypes.byref(free), ctypes.byref(total)
+        self.connection.ask("say how much memory is free", "cuMemGetInfo_v2", *places)
+        return free.value, total.value
+
+    def holds(self, address: int) -> bool:
+        """By what the driver knows of an address: that of others it does not know."""
+        wanted = {
+            CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE: CU_MEMORYTYPE_DEVICE,
+            CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: self.connection.card.number,
+        }
+        return all(self._fact(which, address) == value for which, value in wanted.items())
+
+    def _fact(self, which: CUpointer_attribute, address: int) -> int | None:
+        found = ctypes.c_int()
+        result = self.connection.call("cuPointerGetAttribute", ctypes.byref(found), which, address)
+        if result == CUresult.CUDA_ERROR_INVALID_VALUE:
+            return None
+        self.connection.check(result, "look at an address")
+        return found.value
+
+    # Copies.
+
+    def write(self, address: int, host_address: int, size: int) -> None:
+        """Few bytes are copied first, which the driver then takes over at once; else it is waited
+        for, as the host's memory may be page-locked."""
+        doing = f"copy {size} bytes to the GPU"
+        source = ctypes.string_at(host_address, size) if size <= _STAGED else host_address
+        stream = self.connection.stream
+        self.connection.ask(doing, "cuMemcpyHtoDAsync_v2", address, source, size, stream)
+        if size > _STAGED:
+            self.connection.wait(doing)
+
+    def read(self, host_address: int, address: int, size: int) -> None:
+        """Copy, and wait."""
+        doing, stream = f"copy {size} bytes from the GPU", self.connection.stream
+        self.connection.ask(doing, "cuMemcpyDtoHAsync_v2", host_address, address, size, stream)
+        self.connection.wait(doing)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """In the stream."""
+        doing, stream = f"copy {size} bytes", self.connection.stream
+        self.connection.ask(doing, "cuMemcpyDtoDAsync_v2", target, source, size, stream)
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        """In the stream."""
+        doing, stream = f"fill {size} bytes", self.connection.stream
+        self.connection.ask(doing, "cuMemsetD8Async", address, byte, size, stream)
+
+    def synchronize(self) -> None:
+        """Wait for the stream."""
+        self.connection.wait("do what it was launched for")
+
+    # Other libraries.
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        """As CUDA counts."""
+        return _CUDA, self.connection.card.number
+
+    @property
+    def stream(self) -> int:
+        """Its handle."""
+        return self.connection.stream
+
+
+@cache
+def cuda_driver() -> CudaDriver:
+    """That of this machine's first GPU, opened once a process. Raises UnavailableError where there
+    is none."""
+    return CudaDriver(driver_functions())
+
+
+def _shown(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"

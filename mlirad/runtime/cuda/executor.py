@@ -1,0 +1,54 @@
+"""Kernels on an NVIDIA GPU."""
+
+from __future__ import annotations
+
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.stages.gpu import cuda_stages
+from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.config import Config
+from mlirad.runtime.cuda.driver import CudaDriver, cuda_driver
+from mlirad.runtime.cuda.host_code import kernel_places, lower_host_code
+from mlirad.runtime.cuda.host_function import HostFunction
+from mlirad.runtime.cuda.report import Report
+from mlirad.runtime.cuda.shims import shims
+from mlirad.runtime.device.room import DeviceRoom
+from mlirad.runtime.executor.compiled import CompiledKernel
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
+from mlirad.runtime.memory.device import DeviceMemory
+from mlirad.runtime.memory.services import Services
+
+_HOST_OPT_LEVEL = 1  # a row of calls
+
+
+class CudaKernel(CompiledKernel):
+    """A kernel's GPU code, and the machine code that launches it."""
+
+    def __init__(
+        self, lowered: Lowered, memory: LaunchMemory, device: DeviceMemory, driver: CudaDriver
+    ) -> None:
+        report = Report()
+        places = kernel_places(lowered.module.operation)
+        text = shims(driver.connection, report)
+        lower_host_code(lowered.module.operation, driver.connection.chip, text)
+        super().__init__(lowered, memory, DeviceRoom(device), opt_level=_HOST_OPT_LEVEL)
+        self.function = HostFunction(self.engine, lowered.name, driver, report, places)
+
+
+class CudaExecutor(Executor):
+    """An NVIDIA GPU. Raises UnavailableError where there is none."""
+
+    def __init__(self, driver: CudaDriver | None = None) -> None:
+        self.driver = cuda_driver() if driver is None else driver
+        self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self))
+
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        """The pipeline to the `nvvm` dialect, and the host's launches."""
+        return cuda_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
+
+    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:
+        """PTX, loaded, and machine code."""
+        return CudaKernel(lowered, memory, self.memory, self.driver)
+
+    def synchronize(self) -> None:
+        """Wait for the stream."""
+        self.driver.synchronize()

@@ -1,0 +1,91 @@
+"""The functions of CUDA's driver that are called, by address: of the driver, or of what stands in
+for it in a test."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from ctypes import c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from typing import Any
+
+from mlirad.runtime.executor.executor import UnavailableError
+
+LIBRARY = "libcuda.so.1"
+_HANDLE = c_void_p  # of a context, a stream, a module, a function
+_ADDRESS = c_uint64  # on the device
+_GIVES = c_void_p  # where a result goes
+_INFO = [_GIVES, c_int]
+
+# The names are those of the symbols, of which some have versions (cuda.h defines them as macros).
+PARAMETERS: Mapping[str, list[Any]] = {
+    "cuInit": [c_uint],
+    "cuDriverGetVersion": [_GIVES],
+    "cuGetErrorName": [c_int, _GIVES],
+    "cuGetErrorString": [c_int, _GIVES],
+    "cuDeviceGetCount": [_GIVES],
+    "cuDeviceGet": _INFO,
+    "cuDeviceGetName": [_GIVES, c_int, c_int],
+    "cuDeviceGetAttribute": [_GIVES, c_int, c_int],
+    "cuDevicePrimaryCtxRetain": _INFO,
+    "cuCtxPushCurrent_v2": [_HANDLE],
+    "cuCtxPopCurrent_v2": [_GIVES],
+    "cuStreamCreate": [_GIVES, c_uint],
+    "cuStreamSynchronize": [_HANDLE],
+    "cuMemGetInfo_v2": [_GIVES, _GIVES],
+    "cuMemAlloc_v2": [_GIVES, c_size_t],
+    "cuMemFree_v2": [_ADDRESS],
+    "cuMemAllocAsync": [_GIVES, c_size_t, _HANDLE],
+    "cuMemFreeAsync": [_ADDRESS, _HANDLE],
+    "cuMemHostAlloc": [_GIVES, c_size_t, c_uint],
+    "cuMemFreeHost": [c_void_p],
+    "cuMemcpyHtoDAsync_v2": [_ADDRESS, c_void_p, c_size_t, _HANDLE],
+    "cuMemcpyDtoHAsync_v2": [c_void_p, _ADDRESS, c_size_t, _HANDLE],
+    "cuMemcpyDtoDAsync_v2": [_ADDRESS, _ADDRESS, c_size_t, _HANDLE],
+    "cuMemsetD8Async": [_ADDRESS, c_ubyte, c_size_t, _HANDLE],
+    "cuPointerGetAttribute": [_GIVES, c_int, _ADDRESS],
+    "cuModuleLoadDataEx": [_GIVES, c_void_p, c_uint, _GIVES, _GIVES],
+    "cuModuleUnload": [_HANDLE],
+    "cuModuleGetFunction": [_GIVES, _HANDLE, c_char_p],
+    "cuFuncGetAttribute": [_GIVES, c_int, _HANDLE],
+    "cuLaunchKernel": [_HANDLE, *[c_uint] * 7, _HANDLE, c_void_p, c_void_p],
+}
+
+
+class Functions:
+    """Every function of `PARAMETERS`, to be called from Python, and its address for compiled
+    code."""
+
+    def __init__(self, addresses: Mapping[str, int]) -> None:
+        self.addresses = dict(addresses)
+        self._callable: dict[str, Callable[..., int]] = {
+            name: ctypes.CFUNCTYPE(c_int, *parameters)(addresses[name])
+            for name, parameters in PARAMETERS.items()
+        }
+
+    def __getitem__(self, name: str) -> Callable[..., int]:
+        return self._callable[name]
+
+    def describe(self, result: int) -> str:
+        """The driver's name of a result, and what it says of it."""
+        found = [self._text(name, result) for name in ("cuGetErrorName", "cuGetErrorString")]
+        return f"{found[0] or f'CUresult {result}'} ({found[1] or 'unknown to this driver'})"
+
+    def _text(self, name: str, result: int) -> str:
+        text = c_char_p()
+        self[name](result, ctypes.byref(text))
+        return (text.value or b"").decode(errors="replace")
+
+
+def driver_functions(library: str = LIBRARY) -> Functions:
+    """Those of the driver that is installed. Raises UnavailableError where there is none, or one
+    that lacks some of them."""
+    try:
+        loaded = ctypes.CDLL(library)
+    except OSError as error:
+        raise UnavailableError(f"no driver of NVIDIA's is installed ({error})") from None
+    missing = [name for name in PARAMETERS if not hasattr(loaded, name)]
+    if missing:
+        raise UnavailableError(f"the driver is too old: {library} has no {', '.join(missing[:3])}")
+    return Functions(
+        {name: ctypes.cast(getattr(loaded, name), c_void_p).value or 0 for name in PARAMETERS}
+    )

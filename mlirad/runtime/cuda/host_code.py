@@ -1,0 +1,128 @@
+"""The host's half of a kernel: its GPU code as a `gpu.binary` that holds PTX, and the launches by
+upstream's `gpu-to-llvm`, over the shims."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.errors import SourceLocation
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.location import nearest_location
+from mlirad.ir.requirements import symbol_of
+from mlirad.ir.walk import (
+    at_start,
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    operations,
+)
+from mlirad.pipeline.ptx import to_ptx
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, STREAM
+
+_PIPELINE = (
+    "builtin.module(canonicalize,convert-scf-to-cf,expand-strided-metadata,convert-math-to-libm,"
+    "gpu-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
+)
+
+Places = dict[str, SourceLocation | None]
+
+
+def kernel_places(module: ir.Operation) -> Places:
+    """The line of the loop of every GPU kernel of a module behind `cuda_stages`, by its name."""
+    return {
+        symbol_of(op): nearest_location(op)
+        for holder in _gpu_modules(module)
+        for op in operations(holder)
+        if "nvvm.kernel" in op.attributes
+    }
+
+
+def lower_host_code(module: ir.Operation, chip: str, shims: str) -> None:
+    """Leave only LLVM's dialect and a binary with PTX, of a module behind `cuda_stages`.
+
+    Raises TaichiCompilationError where there is no PTX for the chip.
+    """
+    text, body = to_ptx(module, chip), module.regions[0].blocks[0]
+    for holder in _gpu_modules(module):
+        with holder.location:
+            body.append(_binary(symbol_of(holder), chip, text))
+        holder.erase()
+    for function in functions(module):
+        _call_shims(function)
+    added = ir.Module.parse(shims)
+    for op in block_operations(added.body):
+        body.append(op)
+    run_pipeline(module, _PIPELINE)
+
+
+def _gpu_modules(module: ir.Operation) -> list[ir.Operation]:
+    return [op for op in block_operations(module.regions[0].blocks[0]) if op.name == "gpu.module"]
+
+
+def _binary(name: str, chip: str, text: str) -> ir.Operation:
+    quoted = "".join(
+        character if character.isalnum() or character in " .,;_" else f"\\{ord(character):02X}"
+        for character in text + "\0"
+    )
+    target = f'#gpu.object<#nvvm.target<chip = "{chip}">, assembly = "{quoted}">'
+    return ir.Operation.parse(f"gpu.binary @{name} [{target}]").operation
+
+
+def _call_shims(function: ir.Operation) -> None:
+    """Have the context around all of a function, and its memory in the order of its launches: one
+    that names no stream goes to that of `mgpuStreamCreate`, which is always the same."""
+    entry = entry_of(function)
+    with at_start(entry, function.location):
+        _call(ENTER, [])
+        stream = _call(STREAM, [], [pointer_type()]).result
+    for op in list(operations(function)):
+        if op.name == "gpu.alloc":
+            _allocate(stream, op)
+        elif op.name == "gpu.dealloc":
+            _free(stream, op)
+        elif op.name == "func.return":
+            with before(op):
+                _call(LEAVE, [])
+
+
+def _call(
+    name: str, operands: list[ir.Value], results: list[ir.Type] | None = None
+) -> ir.Operation:
+    return ir.Operation.create(
+        "llvm.call",
+        results or [],
+        operands,
+        {
+            "callee": ir.FlatSymbolRefAttr.get(name),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        },
+    )
+
+
+def _allocate(stream: ir.Value, op: ir.Operation) -> None:
+    """Scratch of a launch: rows of a known type, of which some extents are operands."""
+    type_ = ir.MemRefType(op.results[0].type)
+    known = iter(op.operands)
+    with before(op):
+        extents = [next(known) if extent < 0 else b.index(extent) for extent in type_.shape]
+        strides, size = list[ir.Value | int](), b.index(1)
+        for extent in reversed(extents):
+            strides.insert(0, size)
+            size = b.mul(size, extent)
+        size = b.mul(size, b.index(ELEMENT_SIZES[str(type_.element_type)]))
+        i64 = b.integer_type(64)
+        address = _call(
+            ALLOCATE, [b.make("arith.index_cast", i64, [size]), stream], [pointer_type()]
+        )
+        op.results[0].replace_all_uses_with(memref_at(address.result, type_, extents, strides))
+    op.erase()
+
+
+def _free(stream: ir.Value, op: ir.Operation) -> None:
+    with before(op):
+        _call(FREE, [pointer_of(op.operands[0]), stream])
+    op.erase()

@@ -1,0 +1,268 @@
+"""What host code calls, `mgpu*` as upstream names it, in the LLVM dialect over the driver's
+functions.
+
+Their addresses are constants of the module: no symbol is looked up, so that nothing loads the
+driver but a program that asks for a GPU. The first failure is left in a `Report`; what comes behind
+it in the same call is not done. A kernel is looked up once, by the address of its name.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from string import Template
+
+from mlirad.runtime.cuda.connection import Connection
+from mlirad.runtime.cuda.report import During, Report
+
+ENTER, LEAVE, STREAM = "mgpuEnter", "mgpuLeave", "mgpuStreamCreate"
+ALLOCATE, FREE = "mgpuMemAlloc", "mgpuMemFree"
+_CALLED = (
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuModuleLoadDataEx",
+    "cuModuleGetFunction",
+    "cuLaunchKernel",
+)
+# what gives scratch, and takes it: functions, and how they are called
+_POOL = {
+    "cuMemAllocAsync": "%given, %size, %stream) : !llvm.ptr, (!llvm.ptr, i64, !llvm.ptr",
+    "cuMemFreeAsync": "%address, %stream) : !llvm.ptr, (!llvm.ptr, !llvm.ptr",
+}
+_PLAIN = {
+    "cuMemAlloc_v2": "%given, %size) : !llvm.ptr, (!llvm.ptr, i64",
+    "cuMemFree_v2": "%address) : !llvm.ptr, (!llvm.ptr",
+}
+
+
+def shims(connection: Connection, report: Report) -> str:
+    """The text of a module of them, for the host code of one kernel."""
+    addresses = connection.functions.addresses
+    scratch = _POOL if connection.card.has_pools else _PLAIN
+    table = {
+        **{name: addresses[name] for name in _CALLED},
+        **dict(zip(("allocate", "free"), [addresses[name] for name in scratch])),
+        "report": ctypes.addressof(report),
+        "context": connection.card.context,
+        "stream": connection.stream,
+    }
+    constants = [
+        f"llvm.mlir.global internal constant @{name}({value} : i64) : i64\n"
+        f"llvm.func internal @get.{name}() -> !llvm.ptr {{\n"
+        f"  %place = llvm.mlir.addressof @{name} : !llvm.ptr\n"
+        "  %value = llvm.load %place : !llvm.ptr -> !llvm.ptr\n"
+        "  llvm.return %value : !llvm.ptr\n}"
+        for name, value in table.items()
+    ]
+    numbers = {during.name: f"llvm.mlir.constant({during:d} : i32) : i32" for during in During}
+    calls = dict(zip(("allocate", "free"), scratch.values()))
+    pieces = [*constants, _REPORT, _CONTEXT, _MODULES, _LAUNCH, _ALLOCATION, _STREAMS]
+    return Template("\n".join(pieces)).substitute(numbers, **calls)
+
+
+_STRUCT = "!llvm.struct<(i32, i32, ptr, ptr, ptr, i64, ptr, array<2 x i32>, array<2 x ptr>)>"
+
+
+def _field(name: str, number: int) -> str:
+    return f"""
+llvm.func internal @report.{name}() -> !llvm.ptr {{
+  %report = llvm.call @get.report() : () -> !llvm.ptr
+  %place = llvm.getelementptr %report[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {_STRUCT}
+  llvm.return %place : !llvm.ptr
+}}"""
+
+
+_NAMES = (
+    "result", "during", "kernel", "function", "module", "size", "given", "options", "values",
+)  # fmt: skip
+_REPORT = (
+    "".join(_field(name, number) for number, name in enumerate(_NAMES))
+    + """
+llvm.func internal @has_failed() -> i1 {
+  %place = llvm.call @report.result() : () -> !llvm.ptr
+  %result = llvm.load %place : !llvm.ptr -> i32
+  %success = llvm.mlir.constant(0 : i32) : i32
+  %failed = llvm.icmp "ne" %result, %success : i32
+  llvm.return %failed : i1
+}
+llvm.func internal @note(%result: i32, %during: i32) {
+  %failed = llvm.call @has_failed() : () -> i1
+  llvm.cond_br %failed, ^end, ^first
+^first:
+  %result_place = llvm.call @report.result() : () -> !llvm.ptr
+  %during_place = llvm.call @report.during() : () -> !llvm.ptr
+  llvm.store %result, %result_place : i32, !llvm.ptr
+  llvm.store %during, %during_place : i32, !llvm.ptr
+  llvm.br ^end
+^end:
+  llvm.return
+}
+"""
+)
+
+_CONTEXT = """
+llvm.func @mgpuEnter() {
+  %during = $CONTEXT
+  %success = llvm.mlir.constant(0 : i32) : i32
+  %place = llvm.call @report.result() : () -> !llvm.ptr
+  llvm.store %success, %place : i32, !llvm.ptr
+  %context = llvm.call @get.context() : () -> !llvm.ptr
+  %push = llvm.call @get.cuCtxPushCurrent_v2() : () -> !llvm.ptr
+  %result = llvm.call %push(%context) : !llvm.ptr, (!llvm.ptr) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.return
+}
+llvm.func @mgpuLeave() {
+  %during = $CONTEXT
+  %failed = llvm.call @has_failed() : () -> i1
+  %place = llvm.call @report.during() : () -> !llvm.ptr
+  %failed_during = llvm.load %place : !llvm.ptr -> i32
+  %there = llvm.icmp "eq" %failed_during, %during : i32
+  %outside = llvm.and %failed, %there : i1
+  llvm.cond_br %outside, ^end, ^inside
+^inside:
+  %given = llvm.call @report.given() : () -> !llvm.ptr
+  %pop = llvm.call @get.cuCtxPopCurrent_v2() : () -> !llvm.ptr
+  %result = llvm.call %pop(%given) : !llvm.ptr, (!llvm.ptr) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}
+"""
+
+_MODULES = """
+llvm.func @mgpuModuleLoadJIT(%image: !llvm.ptr, %level: i32, %size: i64) -> !llvm.ptr {
+  %during = $LOADING
+  %count = llvm.mlir.constant(2 : i32) : i32
+  %options = llvm.call @report.options() : () -> !llvm.ptr
+  %values = llvm.call @report.values() : () -> !llvm.ptr
+  %place = llvm.call @report.module() : () -> !llvm.ptr
+  %load = llvm.call @get.cuModuleLoadDataEx() : () -> !llvm.ptr
+  %result = llvm.call %load(%place, %image, %count, %options, %values)
+    : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  %module = llvm.load %place : !llvm.ptr -> !llvm.ptr
+  llvm.return %module : !llvm.ptr
+}
+llvm.func @mgpuModuleUnload(%module: !llvm.ptr) {
+  llvm.return
+}
+llvm.mlir.global internal @known() : !llvm.array<256 x struct<(ptr, ptr)>> {
+  %none = llvm.mlir.zero : !llvm.array<256 x struct<(ptr, ptr)>>
+  llvm.return %none : !llvm.array<256 x struct<(ptr, ptr)>>
+}
+llvm.func @mgpuModuleGetFunction(%module: !llvm.ptr, %name: !llvm.ptr) -> !llvm.ptr {
+  %during = $LOOKUP
+  %null = llvm.mlir.zero : !llvm.ptr
+  %mask = llvm.mlir.constant(255 : i64) : i64
+  %kernel = llvm.call @report.kernel() : () -> !llvm.ptr
+  %failed = llvm.call @has_failed() : () -> i1
+  llvm.cond_br %failed, ^end(%null : !llvm.ptr), ^look
+^look:
+  llvm.store %name, %kernel : !llvm.ptr, !llvm.ptr
+  %number = llvm.ptrtoint %name : !llvm.ptr to i64
+  %slot = llvm.and %number, %mask : i64
+  %all = llvm.mlir.addressof @known : !llvm.ptr
+  %entry = llvm.getelementptr %all[0, %slot]
+    : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<256 x struct<(ptr, ptr)>>
+  %entry_function = llvm.getelementptr %entry[0, 1]
+    : (!llvm.ptr) -> !llvm.ptr, !llvm.struct<(ptr, ptr)>
+  %known_name = llvm.load %entry : !llvm.ptr -> !llvm.ptr
+  %known_function = llvm.load %entry_function : !llvm.ptr -> !llvm.ptr
+  %is_known = llvm.icmp "eq" %known_name, %name : !llvm.ptr
+  llvm.cond_br %is_known, ^end(%known_function : !llvm.ptr), ^ask
+^ask:
+  %given = llvm.call @report.given() : () -> !llvm.ptr
+  %get = llvm.call @get.cuModuleGetFunction() : () -> !llvm.ptr
+  %result = llvm.call %get(%given, %module, %name)
+    : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  %again = llvm.call @has_failed() : () -> i1
+  llvm.cond_br %again, ^end(%null : !llvm.ptr), ^keep
+^keep:
+  %function = llvm.load %given : !llvm.ptr -> !llvm.ptr
+  llvm.store %name, %entry : !llvm.ptr, !llvm.ptr
+  llvm.store %function, %entry_function : !llvm.ptr, !llvm.ptr
+  llvm.br ^end(%function : !llvm.ptr)
+^end(%found: !llvm.ptr):
+  llvm.return %found : !llvm.ptr
+}
+"""
+
+_LAUNCH = """
+llvm.func @mgpuLaunchKernel(%function: !llvm.ptr, %grid_x: i64, %grid_y: i64, %grid_z: i64,
+    %block_x: i64, %block_y: i64, %block_z: i64, %shared: i32, %stream: !llvm.ptr,
+    %arguments: !llvm.ptr, %extra: !llvm.ptr, %count: i64) {
+  %during = $LAUNCH
+  %failed = llvm.call @has_failed() : () -> i1
+  llvm.cond_br %failed, ^end, ^go
+^go:
+  %place = llvm.call @report.function() : () -> !llvm.ptr
+  llvm.store %function, %place : !llvm.ptr, !llvm.ptr
+  %gx = llvm.trunc %grid_x : i64 to i32
+  %gy = llvm.trunc %grid_y : i64 to i32
+  %gz = llvm.trunc %grid_z : i64 to i32
+  %bx = llvm.trunc %block_x : i64 to i32
+  %by = llvm.trunc %block_y : i64 to i32
+  %bz = llvm.trunc %block_z : i64 to i32
+  %launch = llvm.call @get.cuLaunchKernel() : () -> !llvm.ptr
+  %result = llvm.call %launch(%function, %gx, %gy, %gz, %bx, %by, %bz, %shared, %stream,
+      %arguments, %extra)
+    : !llvm.ptr, (!llvm.ptr, i32, i32, i32, i32, i32, i32, i32, !llvm.ptr, !llvm.ptr, !llvm.ptr)
+      -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}
+"""
+
+_ALLOCATION = """
+llvm.func @mgpuMemAlloc(%size: i64, %stream: !llvm.ptr) -> !llvm.ptr {
+  %during = $ALLOCATION
+  %null = llvm.mlir.zero : !llvm.ptr
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %failed = llvm.call @has_failed() : () -> i1
+  %none = llvm.icmp "eq" %size, %zero : i64
+  %nothing = llvm.or %failed, %none : i1
+  llvm.cond_br %nothing, ^end(%null : !llvm.ptr), ^go
+^go:
+  %place = llvm.call @report.size() : () -> !llvm.ptr
+  llvm.store %size, %place : i64, !llvm.ptr
+  %given = llvm.call @report.given() : () -> !llvm.ptr
+  llvm.store %null, %given : !llvm.ptr, !llvm.ptr
+  %allocate = llvm.call @get.allocate() : () -> !llvm.ptr
+  %result = llvm.call %allocate($allocate) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  %address = llvm.load %given : !llvm.ptr -> !llvm.ptr
+  llvm.br ^end(%address : !llvm.ptr)
+^end(%found: !llvm.ptr):
+  llvm.return %found : !llvm.ptr
+}
+llvm.func @mgpuMemFree(%address: !llvm.ptr, %stream: !llvm.ptr) {
+  %during = $FREEING
+  %null = llvm.mlir.zero : !llvm.ptr
+  %none = llvm.icmp "eq" %address, %null : !llvm.ptr
+  llvm.cond_br %none, ^end, ^go
+^go:
+  %free = llvm.call @get.free() : () -> !llvm.ptr
+  %result = llvm.call %free($free) -> i32
+  llvm.call @note(%result, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}
+"""
+# There is one stream: what upstream orders by events is in order.
+_STREAMS = """
+llvm.func @mgpuStreamCreate() -> !llvm.ptr {
+  %stream = llvm.call @get.stream() : () -> !llvm.ptr
+  llvm.return %stream : !llvm.ptr
+}
+llvm.func @mgpuStreamDestroy(%stream: !llvm.ptr) {
+  llvm.return
+}
+llvm.func @mgpuStreamSynchronize(%stream: !llvm.ptr) {
+  llvm.return
+}
+"""

@@ -1,0 +1,92 @@
+"""`arch=ti.cuda` without a GPU: the executor as it is, over the stub, which is told of every
+kernel's `gpu.func` before its PTX is loaded."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from runtime.cuda_stub import Kernel, Stub
+
+from mlirad.bindings import ExecutionEngine, ir
+from mlirad.ir.requirements import symbol_of
+from mlirad.ir.walk import block_operations
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.cpu import target_stage
+from mlirad.pipeline.stages.gpu import cuda_stages, gpu_stages
+from mlirad.pipeline.stages.stage import Stage, join
+from mlirad.runtime.config import Config
+from mlirad.runtime.cuda.driver import CudaDriver
+from mlirad.runtime.cuda.executor import CudaExecutor, CudaKernel
+from mlirad.runtime.executor.choice import EXECUTORS
+from mlirad.runtime.executor.executor import LaunchMemory, Lowered
+
+_engines: list[Any] = []  # of kernels that stubs may still run
+
+
+class StubbedExecutor(CudaExecutor):
+    """The GPU's, over a stub."""
+
+    def __init__(self, stub: Stub, driver: CudaDriver) -> None:
+        super().__init__(driver)
+        self._stub = stub
+
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        shared = gpu_stages(mode, fast_math=config.fast_math, check_bounds=config.debug)
+        return [*shared, Stage("target", "canonicalize")]
+
+    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CudaKernel:
+        module = lowered.module.operation
+        self._stub.next_kernels = kernels_on_the_cpu(module)
+        run_pipeline(module, join(cuda_stages()[-1:]))
+        return super().compile(lowered, memory, config)
+
+
+def kernels_on_the_cpu(module: ir.Operation) -> dict[str, Kernel]:
+    """The kernels of an outlined module, by name."""
+    copy = ir.Module.parse(str(module))
+    types = {}
+    for holder in block_operations(copy.body):
+        if holder.name == "gpu.module":
+            for op in block_operations(holder.regions[0].blocks[0]):
+                if "kernel" in op.attributes:
+                    given = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+                    name = symbol_of(holder), symbol_of(op)
+                    types[name] = [text for type_ in given.inputs for text in _words(type_)]
+    run_pipeline(copy.operation, "builtin.module(run-threads-in-loops{order=shuffled})")
+    wanted = {f"{holder}.{name}" for holder, name in types}
+    for op in block_operations(copy.body):
+        if "sym_name" in op.attributes and symbol_of(op) in wanted:
+            del op.attributes["sym_visibility"]
+    run_pipeline(copy.operation, join([target_stage(fast_math=False)]))
+    engine = ExecutionEngine(copy, opt_level=0)
+    engine.initialize()
+    _engines.append(engine)
+    return {
+        name: Kernel(given, _packed(engine, f"{holder}.{name}"))
+        for (holder, name), given in types.items()
+    }
+
+
+def _words(type_: ir.Type) -> list[str]:
+    """The types that an argument is passed as."""
+    if not isinstance(type_, ir.MemRefType):
+        return [str(type_)]
+    return ["!llvm.ptr", "!llvm.ptr", "i64", *["i64"] * 2 * ir.MemRefType(type_).rank]
+
+
+def _packed(engine: Any, name: str) -> Any:
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup(name))
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
+    """What `arch=ti.cuda` runs on; afterwards it was used as it may be."""
+    made = Stub()
+    driver = CudaDriver(made.functions())
+    monkeypatch.setitem(EXECUTORS, "cuda", lambda: StubbedExecutor(made, driver))
+    yield made
+    assert made.mistakes == []

@@ -1,0 +1,421 @@
+"""CUDA's driver without a GPU: what it is asked for is checked, logged, and done on the host.
+
+Addresses of the device are those of the host plus an offset, so that nobody else can use them. What
+goes to the stream is done when somebody waits, as late as a GPU might: what Python sees before is
+garbage. A launch runs the kernel's `gpu.func` by simt, where the stub was told of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from threading import RLock, get_ident
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.cuda.constants import (
+    CU_MEMORYTYPE_DEVICE,
+    CUdevice_attribute,
+    CUfunction_attribute,
+    CUjit_option,
+    CUpointer_attribute,
+    CUresult,
+)
+from mlirad.runtime.cuda.functions import PARAMETERS, Functions
+
+OFFSET = 1 << 56  # no address of the host, nor of any GPU
+_CONTEXT, _STREAM = 0xC0, 0x57
+_ALIGNMENT, _GUARD, _UNWRITTEN = 256, 0xFC, 0xFD
+_LONGEST = 1024  # launches that wait in the stream
+_SIZES = {"!llvm.ptr": 8, "index": 8, "i64": 8, "f64": 8, "i32": 4, "f32": 4, "i16": 2, "f16": 2}
+R = CUresult
+
+Run = Callable[[Sequence[bytes]], None]
+
+
+class Failure(Exception):
+    """A result other than success."""
+
+    def __init__(self, result: int) -> None:
+        super().__init__(result)
+        self.result = result
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that can be run: the types of its arguments, and what runs it on a CPU."""
+
+    types: Sequence[str]
+    run: Callable[[Any], None]  # takes the addresses of six sizes, and of the arguments
+
+
+@dataclass
+class Block:
+    """An allocation between two guards."""
+
+    size: int
+    room: Any = field(init=False)
+    start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.room = np.full(self.size + 3 * _ALIGNMENT, _GUARD, np.uint8)
+        first = self.room.ctypes.data
+        self.start = first + _ALIGNMENT + -first % _ALIGNMENT
+        ctypes.memset(self.start, _UNWRITTEN, self.size)
+
+    def is_damaged(self) -> bool:
+        """Whether somebody wrote to a guard."""
+        begin = self.start - self.room.ctypes.data
+        before, behind = self.room[:begin], self.room[begin + self.size :]
+        return bool((before != _GUARD).any() or (behind != _GUARD).any())
+
+
+class Stub:
+    """A driver with one GPU, or so many."""
+
+    def __init__(
+        self,
+        *,
+        capability: tuple[int, int] = (9, 0),
+        version: int = 13000,
+        devices: int = 1,
+        pools: bool = True,
+        total: int = 1 << 30,
+    ) -> None:
+        self.capability, self.version, self.devices, self.pools = (
+            capability,
+            version,
+            devices,
+            pools,
+        )
+        self.total = total
+        self.log: deque[str] = deque(maxlen=10_000)
+        self.counts: Counter[str] = Counter()
+        self.failing: dict[str, deque[int]] = {}
+        self.broken = 0  # what every call returns from now on
+        self.mistakes: list[str] = []  # of the caller
+        self.blocks: dict[int, Block] = {}  # by address on the device
+        self.locked: dict[int, Block] = {}
+        self.modules: dict[int, tuple[str, dict[str, Kernel]]] = {}
+        self.handles: dict[int, tuple[int, str]] = {}
+        self.next_kernels: dict[str, Kernel] = {}
+        self.jit_log = b""
+        self._stream: deque[Callable[[], None]] = deque()
+        self.contexts: dict[int, list[int]] = {}
+        self._turn = RLock()
+        self._texts: dict[int, Any] = {}
+        self._callbacks = {
+            name: ctypes.CFUNCTYPE(ctypes.c_int, *parameters)(self._answer(name))
+            for name, parameters in PARAMETERS.items()
+        }
+
+    def functions(self) -> Functions:
+        """By the addresses of callbacks."""
+        return Functions(
+            {
+                name: ctypes.cast(callback, ctypes.c_void_p).value or 0
+                for name, callback in self._callbacks.items()
+            }
+        )
+
+    def fail(self, name: str, result: int, *, behind: int = 0) -> None:
+        """Have a function fail once, after so many calls that do not."""
+        self.failing.setdefault(name, deque()).extend([R.CUDA_SUCCESS] * behind + [result])
+
+    @property
+    def allocations(self) -> int:
+        """How many are not freed, with page-locked ones and modules."""
+        return len(self.blocks) + len(self.locked) + len(self.modules)
+
+    def _answer(self, name: str) -> Callable[..., int]:
+        method = getattr(self, name)
+
+        def answer(*arguments: Any) -> int:
+            with self._turn:
+                self.log.append(name)
+                self.counts[name] += 1
+                try:
+                    wanted = self.failing.get(name)
+                    if wanted:
+                        self._raise(wanted.popleft())
+                    if self.broken and not name.startswith(("cuGetError", "cuCtx")):
+                        raise Failure(self.broken)
+                    method(*arguments)
+                except Failure as failure:
+                    return failure.result
+                except Exception as error:
+                    self.mistakes.append(f"{name}: {error!r}")
+                    return R.CUDA_ERROR_UNKNOWN
+            return R.CUDA_SUCCESS
+
+        return answer
+
+    def _raise(self, result: int) -> None:
+        if result:
+            raise Failure(result)
+
+    def _in_context(self) -> None:
+        if not self.contexts.get(get_ident()):
+            raise Failure(201)  # CUDA_ERROR_INVALID_CONTEXT
+
+    # What is there.
+
+    def cuInit(self, flags: int) -> None:
+        assert flags == 0
+        self._raise(0 if self.devices else R.CUDA_ERROR_NO_DEVICE)
+
+    def cuDriverGetVersion(self, place: int) -> None:
+        _give(place, ctypes.c_int, self.version)
+
+    def cuGetErrorName(self, result: int, place: int) -> None:
+        self._text(place, R(result).name if result in set(R) else f"CUDA_ERROR_{result}")
+
+    def cuGetErrorString(self, result: int, place: int) -> None:
+        self._text(place, f"what the driver says of {result}")
+
+    def _text(self, place: int, text: str) -> None:
+        kept = self._texts.setdefault(hash(text), ctypes.create_string_buffer(text.encode()))
+        _give(place, ctypes.c_void_p, ctypes.addressof(kept))
+
+    def cuDeviceGetCount(self, place: int) -> None:
+        _give(place, ctypes.c_int, self.devices)
+
+    def cuDeviceGet(self, place: int, ordinal: int) -> None:
+        _give(place, ctypes.c_int, ordinal)
+
+    def cuDeviceGetName(self, place: Any, size: int, device: int) -> None:
+        ctypes.memmove(place, b"a stub\0", 7)
+
+    def cuDeviceGetAttribute(self, place: int, which: int, device: int) -> None:
+        known = {
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: 1,
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: self.capability[0],
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: self.capability[1],
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: int(self.pools),
+        }
+        _give(place, ctypes.c_int, known[CUdevice_attribute(which)])
+
+    # Contexts and streams.
+
+    def cuDevicePrimaryCtxRetain(self, place: int, device: int) -> None:
+        _give(place, ctypes.c_void_p, _CONTEXT)
+
+    def cuCtxPushCurrent_v2(self, context: int) -> None:
+        assert context == _CONTEXT
+        self.contexts.setdefault(get_ident(), []).append(context)
+
+    def cuCtxPopCurrent_v2(self, place: int) -> None:
+        self._in_context()
+        _give(place, ctypes.c_void_p, self.contexts[get_ident()].pop())
+
+    def cuStreamCreate(self, place: int, flags: int) -> None:
+        self._in_context()
+        assert flags == 0, "not ordered with the null stream"
+        _give(place, ctypes.c_void_p, _STREAM)
+
+    def cuStreamSynchronize(self, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        self._drain()
+
+    def _later(self, what: Callable[[], None]) -> None:
+        self._stream.append(what)
+        if len(self._stream) > _LONGEST:
+            self._drain()
+
+    def _drain(self) -> None:
+        while self._stream:
+            self._stream.popleft()()
+
+    # Memory.
+
+    def cuMemGetInfo_v2(self, free: int, total: int) -> None:
+        self._in_context()
+        _give(free, ctypes.c_size_t, self.total - self._used())
+        _give(total, ctypes.c_size_t, self.total)
+
+    def _used(self) -> int:
+        return sum(block.size for block in self.blocks.values())
+
+    def cuMemAlloc_v2(self, place: int, size: int) -> None:
+        self._in_context()
+        if size == 0:
+            raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+        if self._used() + size > self.total:
+            raise Failure(R.CUDA_ERROR_OUT_OF_MEMORY)
+        block = Block(size)
+        self.blocks[block.start + OFFSET] = block
+        _give(place, ctypes.c_uint64, block.start + OFFSET)
+
+    def cuMemFree_v2(self, address: int) -> None:
+        self._in_context()
+        self._drain()
+        self._free(address)
+
+    def _free(self, address: int) -> None:
+        if address not in self.blocks:
+            raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+        if self.blocks.pop(address).is_damaged():
+            self.mistakes.append("something wrote beyond an allocation")
+
+    def cuMemAllocAsync(self, place: int, size: int, stream: int) -> None:
+        assert self.pools and stream == _STREAM
+        self.cuMemAlloc_v2(place, size)
+
+    def cuMemFreeAsync(self, address: int, stream: int) -> None:
+        assert self.pools and stream == _STREAM
+        self._in_context()
+        self._later(lambda: self._free(address))
+
+    def cuMemHostAlloc(self, place: int, size: int, flags: int) -> None:
+        self._in_context()
+        assert flags == 1, "not for all contexts"
+        block = Block(size)
+        self.locked[block.start] = block
+        _give(place, ctypes.c_void_p, block.start)
+
+    def cuMemFreeHost(self, address: int) -> None:
+        self._in_context()
+        self._drain()
+        if self.locked.pop(address).is_damaged():
+            self.mistakes.append("something wrote beyond page-locked memory")
+
+    def cuPointerGetAttribute(self, place: int, which: int, address: int) -> None:
+        self._in_context()
+        if self._find(address, 1) is None:
+            raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+        is_type = which == CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+        _give(place, ctypes.c_uint, CU_MEMORYTYPE_DEVICE if is_type else 0)
+
+    def _find(self, address: int, size: int) -> int | None:
+        """The address on the host, where a block has all of it."""
+        for start, block in self.blocks.items():
+            if start <= address and address + size <= start + block.size:
+                return address - OFFSET
+        return None
+
+    def _host(self, address: int, size: int) -> int:
+        found = self._find(address, size)
+        if found is None:
+            raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+        return found
+
+    # Copies.
+
+    def cuMemcpyHtoDAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        place, copy = self._host(target, size), ctypes.string_at(source, size)
+        self._later(lambda: _move(place, copy, size))
+
+    def cuMemcpyDtoHAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        place = self._host(source, size)
+        self._later(lambda: _move(target, place, size))
+
+    def cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        to, place = self._host(target, size), self._host(source, size)
+        self._later(lambda: _move(to, place, size))
+
+    def cuMemsetD8Async(self, target: int, byte: int, size: int, stream: int) -> None:
+        self._in_context()
+        assert stream == _STREAM
+        place = self._host(target, size)
+        self._later(lambda: _set(place, byte, size))
+
+    # Modules and launches.
+
+    def cuModuleLoadDataEx(
+        self, place: int, image: int, count: int, options: int, values: int
+    ) -> None:
+        self._in_context()
+        text = ctypes.string_at(image).decode()
+        wanted = re.search(r"^\.target sm_(\d+)", text, re.MULTILINE)
+        assert wanted is not None, "no PTX"
+        if self.jit_log:
+            given = (ctypes.c_int32 * count).from_address(options)
+            room = (ctypes.c_void_p * count).from_address(values)
+            number = list(given).index(CUjit_option.CU_JIT_ERROR_LOG_BUFFER)
+            size = list(given).index(CUjit_option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            assert len(self.jit_log) < (room[size] or 0)
+            ctypes.memmove(room[number] or 0, self.jit_log + b"\0", len(self.jit_log) + 1)
+            raise Failure(R.CUDA_ERROR_INVALID_PTX)
+        if int(wanted[1]) > 10 * self.capability[0] + self.capability[1]:
+            raise Failure(R.CUDA_ERROR_NO_BINARY_FOR_GPU)
+        handle = 0x1000 + len(self.handles) + self.counts["cuModuleLoadDataEx"]
+        self.modules[handle] = text, self.next_kernels
+        self.next_kernels = {}
+        _give(place, ctypes.c_void_p, handle)
+
+    def cuModuleUnload(self, module: int) -> None:
+        self._in_context()
+        self._drain()
+        del self.modules[module]
+
+    def cuModuleGetFunction(self, place: int, module: int, name: bytes) -> None:
+        self._in_context()
+        if f".entry {name.decode()}(" not in self.modules[module][0]:
+            raise Failure(500)  # CUDA_ERROR_NOT_FOUND
+        handle = 0x100000 + len(self.handles)
+        self.handles[handle] = module, name.decode()
+        _give(place, ctypes.c_void_p, handle)
+
+    def cuFuncGetAttribute(self, place: int, which: int, function: int) -> None:
+        self._in_context()
+        _give(place, ctypes.c_int, 1000 + CUfunction_attribute(which))
+
+    def cuLaunchKernel(self, function: int, *rest: Any) -> None:
+        self._in_context()
+        *sizes, shared, stream, arguments, extra = rest
+        assert stream == _STREAM and not extra and not shared
+        if not all(sizes) or np.prod(sizes[3:]) > 1024:
+            raise Failure(R.CUDA_ERROR_INVALID_VALUE)
+        module, name = self.handles[function]
+        kernel = self.modules[module][1].get(name)
+        if kernel is None:  # nobody told: it does nothing
+            self._later(lambda: None)
+            return
+        places = (
+            (ctypes.c_void_p * len(kernel.types)).from_address(arguments) if kernel.types else ()
+        )
+        given = [
+            ctypes.string_at(place, _SIZES[type_]) for place, type_ in zip(places, kernel.types)
+        ]
+        self._later(lambda: self._run(kernel, sizes, given))
+
+    def _run(self, kernel: Kernel, sizes: Sequence[int], given: Sequence[bytes]) -> None:
+        values = [size.to_bytes(8, "little") for size in sizes]
+        for type_, value in zip(kernel.types, given):
+            values.append(self._reached(value) if type_ == "!llvm.ptr" else value)
+        kept = [ctypes.create_string_buffer(value, len(value)) for value in values]
+        kernel.run((ctypes.c_void_p * len(kept))(*map(ctypes.addressof, kept)))
+
+    def _reached(self, value: bytes) -> bytes:
+        """An address on the host for one of the device, and of page-locked memory itself."""
+        address = int.from_bytes(value, "little")
+        if address == 0 or any(s <= address < s + b.size for s, b in self.locked.items()):
+            return value
+        found = self._find(address, 1)
+        if found is None:
+            self.broken = R.CUDA_ERROR_ILLEGAL_ADDRESS
+            raise Failure(self.broken)
+        return found.to_bytes(8, "little")
+
+
+def _give(place: int, type_: Any, value: int) -> None:
+    type_.from_address(place).value = value
+
+
+def _move(target: int, source: Any, size: int) -> None:
+    ctypes.memmove(target, source, size)
+
+
+def _set(target: int, byte: int, size: int) -> None:
+    ctypes.memset(target, byte, size)
