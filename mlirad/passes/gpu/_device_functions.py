@@ -49,8 +49,6 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
         refuse(op, "a kernel of several blocks, expected structured control flow")
     old = entry_of(op)
     inputs = list(ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value).inputs)
-    if len(old.arguments) != len(inputs):
-        refuse(op, "memory attributed to the threads of a block")
     types = [*[b.index_type()] * sizes, *inputs]
     with before(op):
         function = ir.Operation.create(
@@ -70,11 +68,19 @@ def _as_function(op: ir.Operation, sizes: int) -> ir.Operation:
     for argument, new in zip(old.arguments, list(entry.arguments)[sizes:]):
         argument.replace_all_uses_with(new)
     with at_end(entry, op.location):
+        for argument in list(old.arguments)[len(inputs) :]:
+            argument.replace_all_uses_with(_memory(argument.type))
         end = b.effect("func.return", [])
     for inner in block_operations(old)[:-1]:
         inner.move_before(end)
     op.erase()
     return function
+
+
+def _memory(type_: ir.Type) -> ir.Value:
+    """Memory attributed to a block, or to each of its threads: its type tells which."""
+    sizes = ir.DenseI32ArrayAttr.get([0, 0])
+    return b.make("memref.alloca", type_, [], operandSegmentSizes=sizes)
 
 
 def _rename_symbols(function: ir.Operation, names: dict[str, str]) -> None:

@@ -14,9 +14,9 @@ from mlirad.ir.c_print import declare_printf, print_text
 from mlirad.ir.limits import OneOf, Range
 from mlirad.ir.requirements import launches_of_outlined_kernels, refuse, symbol_of
 from mlirad.ir.walk import before, block_operations, operations
+from mlirad.passes.gpu._blocks import run_blocks
 from mlirad.passes.gpu._device_functions import SIZES, move_functions
 from mlirad.passes.gpu._thread_order import ORDERS, ThreadOrder
-from mlirad.passes.gpu._threads import run_blocks
 
 REQUIRES = (launches_of_outlined_kernels,)
 

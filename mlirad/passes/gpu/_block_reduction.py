@@ -1,0 +1,58 @@
+"""A value of all threads of a block, made of one from each."""
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.requirements import refuse
+from mlirad.ir.walk import at_end, block_operations
+
+_INTEGERS = {
+    "add": "arith.addi",
+    "mul": "arith.muli",
+    "minsi": "arith.minsi",
+    "minui": "arith.minui",
+    "maxsi": "arith.maxsi",
+    "maxui": "arith.maxui",
+    "and": "arith.andi",
+    "or": "arith.ori",
+    "xor": "arith.xori",
+}
+_FLOATS = {
+    "add": "arith.addf",
+    "mul": "arith.mulf",
+    "minnumf": "arith.minnumf",
+    "maxnumf": "arith.maxnumf",
+    "minimumf": "arith.minimumf",
+    "maximumf": "arith.maximumf",
+}
+
+
+def reduce_over_threads(op: ir.Operation, buffer: ir.Value, count: ir.Value) -> ir.Value:
+    """What a `gpu.all_reduce` makes of the values in a buffer, the first one first."""
+    one = b.index(1)
+    loop = b.for_loop(one, count, one, [b.read(buffer, [b.index(0)])])
+    with at_end(loop.body, op.location):
+        value = b.read(buffer, [loop.induction])
+        b.yield_([_combined(op, loop.carried[0], value)])
+    return loop.op.result
+
+
+def _combined(op: ir.Operation, a: ir.Value, c: ir.Value) -> ir.Value:
+    if len(op.regions[0].blocks):
+        return _inlined(op.regions[0].blocks[0], a, c)
+    kind = str(op.attributes["op"]).rpartition(" ")[2].rstrip(">")
+    names = _FLOATS if b.is_float(a.type) else _INTEGERS
+    if kind not in names:
+        refuse(op, f"'{kind}' of values of type '{a.type}'")
+    return b.make(names[kind], a.type, [a, c])
+
+
+def _inlined(block: ir.Block, a: ir.Value, c: ir.Value) -> ir.Value:
+    """The result of a region, whose operations are copied."""
+    copies: dict[ir.Value, ir.Value] = dict(zip(block.arguments, (a, c)))
+    *body, last = block_operations(block)
+    for op in body:
+        copy = op.clone()
+        for position, operand in enumerate(op.operands):
+            copy.operands[position] = copies.get(operand, operand)
+        copies.update(zip(op.results, copy.results))
+    return copies.get(last.operands[0], last.operands[0])
