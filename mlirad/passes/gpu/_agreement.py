@@ -5,9 +5,10 @@ from collections.abc import Iterable
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.c_print import print_error
 from mlirad.ir.location import nearest_location
 from mlirad.ir.requirements import refuse
-from mlirad.ir.walk import at_end, defining_op
+from mlirad.ir.walk import at_end, block_operations, defining_op
 from mlirad.passes.gpu._pure_operations import is_pure
 
 
@@ -37,7 +38,20 @@ def agreed(buffer: ir.Value, count: ir.Value, op: ir.Operation) -> ir.Value:
     place = nearest_location(op)
     text = f"threads of a block disagree on '{op.name}'" + (f" at {place}" if place else "")
     with at_end(loop.body, op.location):
-        same = b.compare(b.EQ, first, b.read(buffer, [loop.induction]))
-        b.effect("cf.assert", [same], msg=ir.StringAttr.get(text))
+        value = b.read(buffer, [loop.induction])
+        branch = b.if_else(b.compare(b.NE, first, value), [], with_else=False)
+        b.yield_()
+    with at_end(branch.then, op.location):
+        module = _module_of(op)
+        name = f"disagreement.{len(block_operations(module.regions[0].blocks[0]))}"
+        print_error(module, name, f"{text}\n")
+        never = b.number(0, b.integer_type(1))
+        b.effect("cf.assert", [never], msg=ir.StringAttr.get(text))
         b.yield_()
     return first
+
+
+def _module_of(op: ir.Operation) -> ir.Operation:
+    while op.parent is not None:
+        op = op.parent.operation
+    return op

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.c_print import declare_printf, print_text
+from mlirad.ir.c_print import print_text
 from mlirad.ir.limits import OneOf, Range
 from mlirad.ir.requirements import launches_of_outlined_kernels, refuse, symbol_of
 from mlirad.ir.walk import before, block_operations, operations
@@ -95,8 +95,7 @@ def _use_own_memory(op: ir.Operation) -> None:
 
 
 def _print(module: ir.Operation, op: ir.Operation, number: int) -> None:
-    declare_printf(module)
     text = ir.StringAttr(op.attributes["format"]).value
     with before(op):
-        print_text(module, f"print.{number}", text, list(op.operands), op.location)
+        print_text(module, f"print.{number}", text, list(op.operands))
     op.erase()

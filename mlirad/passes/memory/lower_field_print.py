@@ -5,7 +5,7 @@ import re
 from mlirad.bindings import ir
 from mlirad.dialect.field import PrintOp, spelled
 from mlirad.ir import build as b
-from mlirad.ir.c_print import declare_printf, print_text
+from mlirad.ir.c_print import print_text
 from mlirad.ir.walk import before, erase_unused_words, operations
 
 
@@ -32,12 +32,11 @@ def _print_on_gpu(op: ir.Operation) -> None:
 
 
 def _print_on_cpu(module: ir.Operation, prints: list[ir.Operation]) -> None:
-    declare_printf(module)
     for number, op in enumerate(prints):
         with before(op):
             text, values = _c_format(op)
             arguments = [_promoted(v, unsigned) for v, unsigned in values]
-            print_text(module, f"print.{number}", text, arguments, op.location)
+            print_text(module, f"print.{number}", text, arguments)
         op.erase()
 
 

@@ -34,9 +34,10 @@ module attributes {gpu.container_module} {
   // CHECK-LABEL: func.func private @one_kernels.one_0(
   // CHECK: %[[GRID_XY:.*]] = arith.muli %arg0, %arg1
   // CHECK: %[[BLOCKS:.*]] = arith.muli %[[GRID_XY]], %arg2
+  // CHECK: %[[THREADS_XY:.*]] = arith.muli %arg3, %arg4
+  // CHECK: %[[THREADS:.*]] = arith.muli %[[THREADS_XY]], %arg5
   // CHECK: scf.for %[[BLOCK:.*]] = %c0 to %[[BLOCKS]]
-  // CHECK: arith.muli %arg3, %arg4
-  // CHECK: scf.for %[[THREAD:.*]] = %c0 to
+  // CHECK: scf.for %[[THREAD:.*]] = %c0 to %[[THREADS]]
   // CHECK: %[[ROWS:.*]] = arith.divui %[[THREAD]], %arg3
   // CHECK: %[[Z:.*]] = arith.divui %[[ROWS]], %arg4
   // CHECK: %[[PLACE:.*]] = arith.muli %[[Z]], %arg0
@@ -87,6 +88,6 @@ module attributes {gpu.container_module} {
     }
   }
 
-  // CHECK: llvm.func @printf
   // CHECK: llvm.mlir.global private constant @print.0("%f\0A\00")
+  // CHECK: llvm.func @printf
 }

@@ -18,6 +18,6 @@ func.func @unsigned_in_64_bits(%v: i32) {
   return
 }
 
-// CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32
 // CHECK: llvm.mlir.global private constant @print.0("100%% %.3f\0A\00")
+// CHECK: llvm.func @printf(!llvm.ptr, ...) -> i32
 // CHECK: llvm.mlir.global private constant @print.1("%llu\00")
