@@ -23,10 +23,12 @@ _QUOTIENT, _REMAINDER, _UNSIGNED = "arith.floordivsi", "arith.remsi", "arith.rem
 
 class Residue(NamedTuple):
     """What is known of an index: its sum, or where `modulus` is not 0, what that leaves when it is
-    divided."""
+    divided. An index `is_remainder` where it is that itself, and not a number that leaves as
+    much."""
 
     total: Linear[ir.Value]
-    modulus: int
+    modulus: int = 0
+    is_remainder: bool = False
 
 
 class Meetings:
@@ -36,6 +38,11 @@ class Meetings:
         self.loop = loop
         self._forms = LinearForms()
         self._residues: dict[ir.Value, Residue] = {}
+        self._changed: dict[ir.Value, bool] = {}
+
+    def form(self, index: ir.Value) -> Linear[ir.Value]:
+        """The sum that an index is."""
+        return self._forms.of(index)
 
     def residue(self, index: ir.Value) -> Residue:
         """What is known of an index."""
@@ -61,7 +68,20 @@ class Meetings:
 
     def varying(self, total: Linear[ir.Value]) -> dict[ir.Value, int]:
         """The terms of a sum that the loop changes."""
-        return {leaf: factor for leaf, factor in total.terms if is_defined_in(leaf, self.loop)}
+        return {leaf: factor for leaf, factor in total.terms if self.changes(leaf)}
+
+    def changes(self, value: ir.Value) -> bool:
+        """Whether iterations may have different values: other than what is computed of values from
+        outside."""
+        found = self._changed.get(value)
+        if found is None:
+            op = defining_op(value)
+            found = self._changed[value] = is_defined_in(value, self.loop) and (
+                op is None
+                or not op.name.startswith("arith.")
+                or any(self.changes(operand) for operand in op.operands)
+            )
+        return found
 
     def _residue_of(self, form: Linear[ir.Value]) -> Residue:
         for leaf, factor in form.terms:
@@ -71,17 +91,17 @@ class Meetings:
                 continue
             rest, divided = form.without(leaf), self._forms.of(op.operands[0])
             if op.name != _QUOTIENT:
-                return Residue(rest.plus(divided, factor), abs(factor) * divisor)
+                alone = factor == 1 and rest == number(0)
+                return Residue(rest.plus(divided, factor), abs(factor) * divisor, alone)
             if factor % divisor == 0 and rest.plus(divided, factor // divisor) == number(0):
-                return Residue(rest, abs(factor))
-        return Residue(form, 0)
+                return Residue(rest, abs(factor), factor == -divisor)
+        return Residue(form)
 
     def _differ(self, left: Residue, right: Residue) -> bool:
         """Whether two indices are never equal, in one iteration or in two."""
         modulus = gcd(left.modulus, right.modulus)
         mine, other = self.varying(left.total), self.varying(right.total)
-        fixed = left.total.plus(right.total, -1)
-        if any(not is_defined_in(leaf, self.loop) for leaf in fixed.names):
+        if any(not self.changes(leaf) for leaf in left.total.plus(right.total, -1).names):
             return False
         divisor = gcd(modulus, *mine.values(), *other.values())
         distance = left.total.constant - right.total.constant

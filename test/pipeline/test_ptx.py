@@ -116,6 +116,13 @@ def test_updates_of_own_cells_are_plain() -> None:
     )
 
 
+def test_adjoints_of_stencils_are_gathered() -> None:
+    """The thread of an element adds up what reaches it; the clear is a launch of its own."""
+    text = made(stencil, mode="reverse")
+    assert atomics(text) == []
+    assert list(entries(text)) == ["run_0", "run_1"]
+
+
 def test_cells_shared_along_one_axis_are_atomic() -> None:
     """A row's sum is one-to-one in the first axis only: with a thread an element it needs an
     atomic."""

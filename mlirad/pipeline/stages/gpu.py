@@ -10,7 +10,7 @@ from mlirad.pipeline.stages.stage import Stage
 OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
     "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
-    "mark-private-updates{every-axis=true},"
+    "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
     "split-serial-code,merge-iterations,lower-parallel-to-gpu,lower-field-to-memref{alignment=256},"
     "hoist-buffers,canonicalize,cse"
 )

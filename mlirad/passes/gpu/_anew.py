@@ -1,0 +1,203 @@
+"""The body of a parallel loop, made anew as far as some updates of it need it: with a sum for each
+element in the place of updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mlirad.analysis.linear import Linear
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rounding import round_like
+from mlirad.ir.structured import For, If, is_for
+from mlirad.ir.walk import block_operations, is_defined_in, is_inside, operations, owner_operation
+from mlirad.passes.gpu._solved_updates import Cell, Update
+
+Values = dict[ir.Value, ir.Value]  # what stands for values of the old body
+Tests = Callable[[ir.Value, ir.Value, ir.Value], list[ir.Value]]  # of a variable and its bounds
+
+
+class Sums:
+    """The sums of some elements, in the order in which they are added up."""
+
+    def __init__(self) -> None:
+        self.values: dict[Cell, ir.Value] = {}
+        self._likes: dict[Cell, ir.Operation] = {}
+
+    def add(self, update: Update, value: ir.Value) -> None:
+        """Add to the element of an update, rounding as that does."""
+        total = self.values.get(update.cell)
+        self.values[update.cell] = (
+            value if total is None else round_like(b.combine("add", total, value), update.op)
+        )
+
+    def given(self, updates: Sequence[Update]) -> list[ir.Value]:
+        """The sums of the elements of some updates, 0 where nothing was added."""
+        return [
+            self.values[one.cell]
+            if one.cell in self.values
+            else b.number(0, one.op.operands[0].type)
+            for one in updates
+        ]
+
+
+class Anew:
+    """Makes the body for the updates that one iteration makes."""
+
+    def __init__(self, loop: ir.Operation, updates: list[Update], tests: Tests) -> None:
+        self.loop, self.updates, self.tests = loop, updates, tests
+        self.by_op = {update.op: update for update in updates}
+        self.needed = {op for update in updates for op in update.needed}
+        self.around = {op for update in updates for op in update.around}
+        self.in_front = {one.op for update in updates for one in update.in_front()}
+        self.solved = {variable for update in updates for variable in update.solutions}
+
+    def conditions(self, values: Values) -> None:
+        """Make what takes few integer operations, so that conditions can be joined."""
+        for op in block_operations(self.loop.regions[0].blocks[0]):
+            if op in self.needed and _is_quick(op) and self._is_ready(op, values):
+                clone(op, values)
+
+    def body(self, values: Values, sums: Sums) -> None:
+        """Add the updates of an iteration."""
+        self._block(self.loop.regions[0].blocks[0], values, sums)
+
+    def _is_ready(self, op: ir.Operation, values: Values) -> bool:
+        return all(
+            operand in values or not is_defined_in(operand, self.loop) for operand in op.operands
+        )
+
+    def _block(self, block: ir.Block, values: Values, sums: Sums) -> None:
+        for op in block_operations(block):
+            if op in self.by_op:
+                value = op.operands[0]
+                with op.location:
+                    sums.add(self.by_op[op], values.get(value, value))
+            elif op in self.needed:
+                if not all(result in values for result in op.results):
+                    clone(op, values)
+            elif op in self.around:
+                with op.location:
+                    self._structured(op, values, sums)
+
+    def _structured(self, op: ir.Operation, values: Values, sums: Sums) -> None:
+        first = {one.cell: one for one in self.updates if is_inside(one.op, op)}
+        inside = list(first.values())
+        if not is_for(op):
+            condition = values.get(op.operands[0], op.operands[0])
+            given = self._branch(condition, If(op).blocks, inside, values)
+        elif op in self.in_front:
+            return self._block(For(op).body, values, sums)
+        elif For(op).induction in self.solved:
+            tests = self._within(op, values)
+            if not tests:
+                return self._block(For(op).body, values, sums)
+            given = self._branch(conjunction(tests), [For(op).body], inside, values)
+        else:
+            given = self._loop(op, inside, values)
+        for update, value in zip(inside, given):
+            sums.add(update, value)
+        return None
+
+    def _within(self, op: ir.Operation, values: Values) -> list[ir.Value]:
+        """Whether the index that was computed is one of the loop's."""
+        low, high = (values.get(bound, bound) for bound in list(op.operands)[:2])
+        return self.tests(For(op).induction, low, high)
+
+    def _branch(
+        self, condition: ir.Value, blocks: list[ir.Block], updates: list[Update], values: Values
+    ) -> list[ir.Value]:
+        branch = b.if_else(condition, [one.op.operands[0].type for one in updates])
+        for block, old in zip((branch.then, branch.otherwise), [*blocks, None]):
+            with ir.InsertionPoint(block):
+                sums = Sums()
+                if old is not None:
+                    self._block(old, dict(values), sums)
+                b.yield_(sums.given(updates))
+        return list(branch.results)
+
+    def _loop(self, op: ir.Operation, updates: list[Update], values: Values) -> list[ir.Value]:
+        bounds = [values.get(bound, bound) for bound in list(op.operands)[:3]]
+
+        def iteration(index: ir.Value) -> list[ir.Value]:
+            sums = Sums()
+            self._block(For(op).body, {**values, For(op).induction: index}, sums)
+            return sums.given(updates)
+
+        return repeated(bounds, updates, iteration)
+
+
+def repeated(
+    bounds: Sequence[ir.Value],
+    updates: list[Update],
+    iteration: Callable[[ir.Value], list[ir.Value]],
+) -> list[ir.Value]:
+    """The sums of what the iterations of a loop give for the elements of some updates."""
+    low, high, step = bounds
+    loop = b.for_loop(low, high, step, [b.number(0, one.op.operands[0].type) for one in updates])
+    with ir.InsertionPoint(loop.body):
+        given = iteration(loop.induction)
+        totals = [
+            round_like(b.combine("add", total, value), one.op)
+            for total, value, one in zip(loop.carried, given, updates)
+        ]
+        b.yield_(totals)
+    return list(loop.results)
+
+
+def conjunction(tests: Sequence[ir.Value]) -> ir.Value:
+    """Whether all conditions hold."""
+    result = tests[0]
+    for test in tests[1:]:
+        result = b.make("arith.andi", result.type, [result, test])
+    return result
+
+
+def clone(op: ir.Operation, values: Values) -> None:
+    """Make an operation anew, of what stands for its operands."""
+    copy = op.clone()
+    for inner in (copy, *operations(copy)):
+        for position, operand in enumerate(inner.operands):
+            if operand in values:
+                inner.operands[position] = values[operand]
+    values.update(zip(op.results, copy.results))
+
+
+def unchanged(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:
+    """A value that a loop computes of values from outside, made anew."""
+    if not is_defined_in(value, loop):
+        return value
+    if value not in values:
+        op = owner_operation(value)
+        for operand in op.operands:
+            unchanged(operand, loop, values)
+        clone(op, values)
+    return values[value]
+
+
+def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> ir.Value:
+    """A sum, as an index."""
+    result: ir.Value | None = None
+    for leaf, factor in sorted(total.terms, key=lambda term: term[1] < 0):
+        term = values.get(leaf, leaf)
+        if not isinstance(term.type, ir.IndexType):
+            term = b.make("arith.index_cast", b.index_type(), [term])
+        scaled = term if abs(factor) == 1 else b.mul(term, b.index(abs(factor)))
+        if result is None:
+            result = scaled if factor > 0 else b.sub(b.index(0), scaled)
+        else:
+            result = b.add(result, scaled) if factor > 0 else b.sub(result, scaled)
+    if result is None or total.constant:
+        constant = b.index(abs(total.constant)) if result else b.index(total.constant)
+        if result is None:
+            return constant
+        return b.add(result, constant) if total.constant > 0 else b.sub(result, constant)
+    return result
+
+
+def _is_quick(op: ir.Operation) -> bool:
+    return (
+        op.name.startswith("arith.")
+        and not op.name.startswith(("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv"))
+        and not any(b.is_float(value.type) for value in (*op.operands, *op.results))
+    )

@@ -1,0 +1,216 @@
+"""Which updates of a parallel loop are made by the threads of their elements.
+
+Those of elements that iterations share, where all that is computed anew costs less than the
+atomics, nothing that they are computed by has changed when they are made in front of the loop, and
+nothing else in the loop sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from mlirad.analysis.linear import Linear
+from mlirad.analysis.meetings import Meetings, Residue
+from mlirad.analysis.trips import span_of, spans
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_load
+from mlirad.ir.box import bounds_of_index
+from mlirad.ir.structured import For, Parallel, is_for, is_while
+from mlirad.ir.walk import Array, accesses, block_operations, enclosing, is_inside, operations
+from mlirad.passes.gpu._solved_updates import Cell, SolvedUpdates, Update, is_sum
+
+LONGEST = 2000  # operations that the updates of a loop are computed by anew
+ATOMIC = 60  # what an atomic costs, in additions of floats
+_LOAD, _DIVISION, _FUNCTION = 4, 8, 30
+_DIVISIONS = (
+    "arith.div",
+    "arith.rem",
+    "arith.floordiv",
+    "arith.ceildiv",
+    "math.sqrt",
+    "math.rsqrt",
+)
+_SIMPLE = ("math.abs", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.trunc")
+FEWER = 4  # times fewer threads than the loop has iterations are still enough
+
+
+class Gathers:
+    """The choice for one loop."""
+
+    def __init__(self, loop: ir.Operation, meetings: Meetings) -> None:
+        self.loop, self.meetings = loop, meetings
+        self.indices = Parallel(loop).indices
+        self.places: dict[Array, dict[ir.Operation, tuple[Residue, ...]]] = {}
+        for op, root, indices in accesses(loop):
+            self.places.setdefault(root, {})[op] = meetings.residues(indices)
+        self._order = {op: number for number, op in enumerate(operations(loop))}
+        self._lasting: dict[ir.Operation, bool] = {}
+
+    def groups(self) -> list[list[Update]]:
+        """The updates that one loop over elements makes, for each such loop."""
+        cells: dict[Cell, list[Update]] = {}
+        for update in SolvedUpdates(self.loop, self.meetings).find():
+            if self._is_free(update):
+                cells.setdefault(update.cell, []).append(update)
+        groups: dict[object, list[Update]] = {}
+        for cell, updates in cells.items():
+            if any(self._is_shared(update) for update in updates):
+                known = None not in extents_of(updates[0])
+                key = cell.variables, extents_of(updates[0]) if known else cell.root
+                groups.setdefault(key, []).extend(updates)
+        return [
+            group for group in groups.values() if self._has_threads(group) and self._pays(group)
+        ]
+
+    def _is_shared(self, update: Update) -> bool:
+        """Whether another iteration may reach the element."""
+        places = self.places[update.cell.root]
+        return not all(
+            self.meetings.apart(places[update.op], other, iv)
+            for iv in self.indices
+            for other in dict.fromkeys(places.values())
+        )
+
+    def _is_free(self, update: Update) -> bool:
+        """Whether an update may be made in front of the loop: nothing else that it does asks for
+        the element but other sums, and nothing it is computed by is written before it is read."""
+        places = self.places[update.cell.root]
+        if any(
+            not (is_sum(op) or self.meetings.never(places[update.op], other))
+            for op, other in places.items()
+        ):
+            return False
+        reads = [inner for op in update.needed for inner in (op, *operations(op)) if is_load(inner)]
+        return all(self._is_lasting(load) for load in reads)
+
+    def _is_lasting(self, load: ir.Operation) -> bool:
+        """Whether what a load gives is what it would give in front of the loop."""
+        if load not in self._lasting:
+            group = next(group for group in self.places.values() if load in group)
+            self._lasting[load] = all(
+                is_load(op)
+                or self.meetings.never(group[load], place)
+                or (self._precedes(load, op) and self._meet_at_once(load, op))
+                for op, place in group.items()
+            )
+        return self._lasting[load]
+
+    def _precedes(self, load: ir.Operation, write: ir.Operation) -> bool:
+        """Whether, in an iteration of all loops around both, the load is done first, or only one of
+        them."""
+        above = enclosing(load)
+        while not is_inside(write, above):
+            load, above = above, enclosing(above)
+        while enclosing(write) != above:
+            write = enclosing(write)
+        return self._order[load] < self._order[write] or load.block != write.block
+
+    def _meet_at_once(self, load: ir.Operation, write: ir.Operation) -> bool:
+        """Whether a load and a write meet only within an iteration of all loops around both."""
+        group = next(group for group in self.places.values() if load in group)
+        variables: list[ir.Value] = list(self.indices)
+        above = enclosing(load)
+        while above != self.loop:
+            if is_inside(write, above):
+                if is_while(above):
+                    return False
+                if is_for(above):
+                    variables.append(For(above).induction)
+            above = enclosing(above)
+        return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
+
+    def _has_threads(self, group: list[Update]) -> bool:
+        """Whether the elements are not far fewer than the iterations of the loop."""
+        given = group[0].cell.variables
+        missing = [iv for iv in self.indices if iv not in given]
+        others = [variable for variable in given if variable not in self.indices]
+        if not missing:
+            return True
+        iterations = _product(_trips(iv) for iv in missing)
+        elements = _product(
+            _trips(variable) or extent
+            for variable, extent in zip(given, extents_of(group[0]))
+            if variable in others
+        )
+        if iterations is not None and elements is not None:
+            return FEWER * elements >= iterations
+        return len(missing) == len(others) == 1 and self._ends(missing[0]) == self._ends(others[0])
+
+    def _ends(self, variable: ir.Value) -> object:
+        bounds = bounds_of_index(variable)
+        assert bounds is not None
+        return self.meetings.form(bounds.lower), self.meetings.form(bounds.upper)
+
+    def _pays(self, group: list[Update]) -> bool:
+        """Whether computing the updates anew costs less than atomics."""
+        needed = [op for shift in shifts(group) for op in _all_needed(shift)]
+        if sum(1 + sum(1 for _ in operations(op)) for op in needed) > LONGEST:
+            return False
+        cost = 0
+        for shift in shifts(group):
+            staying = [one.op for update in shift for one in update.in_place()]
+            cost += sum(_cost(op) * self._times(op, staying) for op in _all_needed(shift))
+        atomics = sum(
+            self._times(update.op, [one.op for one in update.in_place()])
+            for update in group
+            if self._is_shared(update)
+        )
+        return cost <= ATOMIC * atomics
+
+    def _times(self, op: ir.Operation, loops: list[ir.Operation]) -> int:
+        """How often an operation runs for each run of the loops around these."""
+        times, above = 1, enclosing(op)
+        while above != self.loop:
+            if above in loops:
+                times *= spans(above)[0].expected_trips
+            above = enclosing(above)
+        return times
+
+
+def shifts(group: list[Update]) -> list[list[Update]]:
+    """The updates of a group that are made for an element by one iteration each."""
+    found: dict[object, list[Update]] = {}
+    for update in group:
+        front = tuple(one.op for one in update.in_front())
+        key = frozenset(update.solutions.values()), front
+        found.setdefault(key, []).append(update)
+    return list(found.values())
+
+
+def _all_needed(updates: Iterable[Update]) -> set[ir.Operation]:
+    return {op for update in updates for op in update.needed}
+
+
+def extents_of(update: Update) -> tuple[int | None, ...]:
+    """The extents of the array along the axes that give a variable, where they are known."""
+    axes = enumerate(update.cell.axes)
+    return tuple(update.extent(number) for number, axis in axes if not isinstance(axis, Linear))
+
+
+def _trips(variable: ir.Value) -> int | None:
+    span = span_of(variable)
+    return None if span is None else span.trips
+
+
+def _product(counts: Iterable[int | None]) -> int | None:
+    known = list(counts)
+    return None if None in known else prod(count for count in known if count is not None)
+
+
+def _cost(op: ir.Operation) -> int:
+    """What an operation costs, in additions of floats."""
+    if is_for(op):
+        return spans(op)[0].expected_trips * _cost_inside(op)
+    if len(op.regions):
+        return _cost_inside(op)
+    if is_load(op):
+        return _LOAD
+    if op.name.startswith(_DIVISIONS):
+        return _DIVISION
+    return _FUNCTION if op.name.startswith("math.") and not op.name.startswith(_SIMPLE) else 1
+
+
+def _cost_inside(op: ir.Operation) -> int:
+    blocks = [block for region in op.regions for block in region.blocks]
+    return sum(_cost(child) for block in blocks for child in block_operations(block))

@@ -1,0 +1,219 @@
+"""Updates of parallel loops of which the element tells the iteration: each index of the element is
+fixed, or gives one of the indices of the loops around the update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mlirad.analysis.linear import Linear
+from mlirad.analysis.meetings import Meetings
+from mlirad.analysis.trips import span_of
+from mlirad.bindings import ir
+from mlirad.dialect.field import AtomicOp, DimOp, GetOp, array_of, is_atomic, is_load, split_access
+from mlirad.ir.structured import YIELD, For, Parallel, is_branch, is_for
+from mlirad.ir.walk import (
+    Array,
+    accesses,
+    constant_integer,
+    enclosing,
+    has_uses,
+    is_defined_in,
+    operations,
+)
+
+
+class Solution(NamedTuple):
+    """`element = factor · variable + rest` along one axis; what that leaves when it is divided by
+    `modulus`, where this is not 0."""
+
+    variable: ir.Value
+    factor: int
+    rest: Linear[ir.Value]
+    modulus: int
+
+
+class Cell(NamedTuple):
+    """What updates of one element have in common: the array, and along each axis a fixed index or
+    the variable that the element gives."""
+
+    root: Array
+    axes: tuple[Linear[ir.Value] | ir.Value, ...]
+
+    @property
+    def variables(self) -> tuple[ir.Value, ...]:
+        """The variables, in the order of their axes."""
+        return tuple(axis for axis in self.axes if not isinstance(axis, Linear))
+
+
+@dataclass(eq=False)
+class Update:
+    """An update, the branches and loops around it within the parallel loop, outer first, and the
+    operations that it is computed by."""
+
+    op: ir.Operation
+    cell: Cell
+    solutions: dict[ir.Value, Solution]
+    around: list[ir.Operation]
+    needed: set[ir.Operation]
+
+    @property
+    def array(self) -> ir.Value:
+        """What is updated."""
+        return split_access(self.op)[0]
+
+    def extent(self, axis: int) -> int | None:
+        """An extent of the array, where it is known."""
+        extent = array_of(self.array.type)[1][axis]
+        return None if extent < 0 else extent
+
+    def in_front(self) -> list[For]:
+        """The loops around it whose indices the solutions need, outer first."""
+        asked = {leaf for one in self.solutions.values() for leaf in one.rest.names}
+        return [For(op) for op in self.around if is_for(op) and For(op).induction in asked]
+
+    def in_place(self) -> list[For]:
+        """The loops around it that stay where they are."""
+        front = [one.op for one in self.in_front()]
+        return [
+            For(op)
+            for op in self.around
+            if is_for(op) and op not in front and For(op).induction not in self.solutions
+        ]
+
+
+class SolvedUpdates:
+    """Finds them in one parallel loop."""
+
+    def __init__(self, loop: ir.Operation, meetings: Meetings) -> None:
+        self.loop, self.meetings = loop, meetings
+        self.indices = Parallel(loop).indices
+
+    def find(self) -> list[Update]:
+        """The sums whose iteration is known by their element, and can be computed anew."""
+        found: list[Update] = []
+        if any(constant_integer(step) != 1 for step in Parallel(self.loop).steps):
+            return found
+        for op, root, indices in accesses(self.loop):
+            around = _around(op, self.loop)
+            if not is_sum(op) or not all(is_for(one) or is_branch(one) for one in around):
+                continue
+            if isinstance(root, ir.Value) and is_defined_in(root, self.loop):
+                continue
+            solved = self._solve(root, indices, around)
+            needed = self._needed(op, around)
+            if solved is not None and needed is not None and self._can_move(around, *solved):
+                found.append(Update(op, *solved, around, needed))
+        return found
+
+    def _solve(
+        self, root: Array, indices: Sequence[ir.Value], around: list[ir.Operation]
+    ) -> tuple[Cell, dict[ir.Value, Solution]] | None:
+        inner = [For(op).induction for op in around if is_for(op)]
+        axes: list[Linear[ir.Value] | ir.Value] = []
+        solutions: dict[ir.Value, Solution] = {}
+        for index in indices:
+            total, modulus, is_remainder = self.meetings.residue(index)
+            form = self.meetings.form(index)
+            if not self.meetings.varying(form):
+                axes.append(form)
+                continue
+            factors = self.meetings.varying(total)
+            left = [iv for iv in (*self.indices, *inner) if iv not in solutions]
+            variable = next((iv for iv in left if iv in factors), None)
+            if variable is None or any(leaf not in left for leaf in factors):
+                return None
+            one = Solution(variable, factors[variable], total.without(variable), modulus)
+            if modulus and not (is_remainder and _goes_round_once(one)):
+                return None
+            axes.append(variable)
+            solutions[variable] = one
+        if not solutions or any(
+            s.rest.coefficient(v) for s in solutions.values() for v in solutions
+        ):
+            return None
+        return Cell(root, tuple(axes)), solutions
+
+    def _needed(self, op: ir.Operation, around: list[ir.Operation]) -> set[ir.Operation] | None:
+        """What the value of an update is computed by, and whether it is made; None where that
+        cannot be done anew."""
+        wanted: set[ir.Operation] = set()
+        pending = [op.operands[0]]
+        for one in around:
+            pending += list(one.operands)[: 3 if is_for(one) else 1]
+        while pending:
+            value = pending.pop()
+            if not is_defined_in(value, self.loop):
+                continue
+            if isinstance(value, ir.BlockArgument):
+                owner = value.owner.owner.operation
+                if owner in around and value.arg_number:
+                    return None
+                continue
+            made = value.owner.operation
+            if made in wanted:
+                continue
+            if not only_reads(made):
+                return None
+            wanted.add(made)
+            pending += made.operands
+            pending += [operand for child in operations(made) for operand in child.operands]
+        return wanted
+
+    def _can_move(
+        self, around: list[ir.Operation], cell: Cell, solutions: dict[ir.Value, Solution]
+    ) -> bool:
+        """Whether loops whose index is computed, or is needed for that, can be left or moved in
+        front of the others."""
+        asked = {leaf for one in solutions.values() for leaf in one.rest.names}
+        for op in around:
+            if not is_for(op):
+                continue
+            index, (low, high, step) = For(op).induction, list(op.operands)[:3]
+            if index in solutions and constant_integer(step) != 1:
+                return False
+            if index in solutions and not self._is_even(low, high):
+                return False
+            if index in asked and any(self.meetings.changes(bound) for bound in (low, high, step)):
+                return False
+        return True
+
+    def _is_even(self, low: ir.Value, high: ir.Value) -> bool:
+        """Whether bounds are sums of the indices of the parallel loop and of what it does not
+        change: other loops may be short in most iterations."""
+        leaves = [
+            leaf for v in (low, high) for leaf in self.meetings.varying(self.meetings.form(v))
+        ]
+        return all(leaf in self.indices for leaf in leaves)
+
+
+def is_sum(op: ir.Operation) -> bool:
+    """Whether an op adds to an element, and no more: such updates may run in any order."""
+    return is_atomic(op) and AtomicOp(op).kind.value == "add" and not has_uses(op.results[0])
+
+
+def only_reads(op: ir.Operation) -> bool:
+    """Whether an op can run again, or not at all, where nothing that it reads has changed."""
+    if is_for(op) or is_branch(op):
+        return all(only_reads(child) for child in operations(op))
+    return (
+        op.name.startswith(("arith.", "math."))
+        or is_load(op)
+        or GetOp.holds(op)
+        or DimOp.holds(op)
+        or op.name == YIELD
+    )
+
+
+def _around(op: ir.Operation, loop: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+    while (op := enclosing(op)) != loop:
+        found.insert(0, op)
+    return found
+
+
+def _goes_round_once(solution: Solution) -> bool:
+    span = span_of(solution.variable)
+    length = None if span is None else span.length
+    return solution.factor == 1 and length is not None and length <= solution.modulus
