@@ -183,6 +183,23 @@ class OpaqueMemory(Memory):
         found = _inside[self].given(values)
         return OpaqueElements(found, found.address)  # the user's memory is where it is
 
+    @property
+    def is_apart(self) -> bool:
+        return True
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        return 12, 0
+
+    @property
+    def stream(self) -> int | None:
+        return None
+
+    def elements_at(
+        self, address: int, dtype: DType, shape: Sequence[int], owner: object
+    ) -> Elements | None:
+        return None
+
     def arena(self, capacity: Capacity) -> Arena:
         return OpaqueArena(_inside[self].arena(capacity))
 

@@ -23,7 +23,7 @@ class KnownArray:
         self.buffer = buffer  # kept alive, so that its address means this array
         self.is_ours, self.shape = buffer.is_ours, buffer.dims
         # takes memory when it is written to
-        self.mirror = None if self.is_ours else Mirror(buffer.theirs())
+        self.mirror = None if self.is_ours else Mirror(buffer)
         self.is_watched = False  # whether the mirror holds something
         self.is_whole = False  # and all of it
         self.hidden: Ndarray | None = None
@@ -126,7 +126,7 @@ def _key(buffer: ArrayBuffer) -> Hashable:
     """What tells an array from others on a tape."""
     if isinstance(buffer.owner, Ndarray):
         return buffer.address
-    view = buffer.theirs()
     if buffer.given is None:
-        return buffer.address, buffer.dims, view.dtype.char
+        return buffer.address, buffer.dims, buffer.dtype.char
+    view = buffer.theirs()
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char

@@ -25,17 +25,17 @@ class Mirror:
     launch looks, Python has written it since.
     """
 
-    def __init__(self, theirs: Values) -> None:
-        self.theirs = theirs
-        self.own = Ndarray(from_numpy(theirs.dtype), theirs.shape, (), False)
+    def __init__(self, buffer: ArrayBuffer) -> None:
+        self._buffer = buffer
+        self.own = Ndarray(from_numpy(buffer.dtype), buffer.dims, (), False)
 
     def take(self, box: Box) -> None:
         """Hold the elements of a box as a launch left them."""
-        self.own.elements.write(part(self.theirs, box), box)
+        self.own.elements.write(self._theirs(box), box)
 
     def differs(self, box: Box) -> bool:
         """Whether the program's array holds something else in a box."""
-        return not self.own.elements.equals(part(self.theirs, box), box)
+        return not self.own.elements.equals(self._theirs(box), box)
 
     def look(
         self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
@@ -46,13 +46,16 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, own, saved = part(self.theirs, box), self.own.elements, keep()
+        theirs, own, saved = self._theirs(box), self.own.elements, keep()
         changed = None if adjoint is None else own.differing(theirs, box)
         own.write(theirs, box)
         if changed is not None:
             for tangent in self.own.tangents:
                 tangent.elements.fill(0, box, changed)
         return UnseenWrite(saved, box, changed, adjoint)
+
+    def _theirs(self, box: Box) -> Values:
+        return part(self._buffer.theirs(), box)
 
 
 @dataclass

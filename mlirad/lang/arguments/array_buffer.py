@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
+from mlirad.lang.arguments.foreign_array import (
+    ForeignArray,
+    foreign_array,
+    is_on_device,
+    is_torch,
+)
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import DType, Elements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
@@ -36,12 +42,14 @@ class ArrayBuffer:
         """The elements: of our memory, or of the user's."""
         if isinstance(self.owner, Ndarray):
             return self.owner.elements
+        if isinstance(self.owner, ForeignArray):
+            return self.owner.elements()
         return program().executor.memory.given(self.array())
 
     @property
     def host(self) -> Values | None:
         """The array of Python's that is passed; None for memory of the program's machine."""
-        return None if isinstance(self.owner, Ndarray) else self.array()
+        return None if isinstance(self.owner, Ndarray | ForeignArray) else self.array()
 
     def adjoint(self) -> ArrayBuffer:
         """Its gradient. Raises TaichiRuntimeError where it has none."""
@@ -59,7 +67,10 @@ class ArrayBuffer:
         return array_buffer(self.owner.tangent(number), "", False)
 
     def array(self) -> Values:
-        """The array that is passed, of the user's or a copy of it."""
+        """The array that is passed, of the user's or a copy of it; of one on a device, what it
+        holds now."""
+        if isinstance(self.owner, ForeignArray):
+            return self.owner.read()
         values: Values = (
             self.owner if isinstance(self.owner, np.ndarray) else self.owner.detach().numpy()
         )
@@ -70,9 +81,19 @@ class ArrayBuffer:
         return self.array() if self.given is None else self.given
 
     @property
+    def dtype(self) -> DType:
+        """The type of the elements, as NumPy has it."""
+        owner = self.owner
+        if isinstance(owner, Ndarray):
+            return owner.elements.dtype
+        return owner.dtype if isinstance(owner, ForeignArray) else self.array().dtype
+
+    @property
     def nbytes(self) -> int:
         """The size of what is passed."""
         owner = self.owner
+        if isinstance(owner, ForeignArray):
+            return owner.nbytes
         return owner.elements.nbytes if isinstance(owner, Ndarray) else self.array().nbytes
 
     @property
@@ -112,8 +133,12 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
             array_buffer(value.grad, name, False) if with_grad and value.grad is not None else None
         )
         return ArrayBuffer(value.address, value.dims, grad, value, name=name)
+    if is_on_device(value):
+        return _device_buffer(value, name, with_grad)
     if is_torch(value):
         return _torch_buffer(value, name, with_grad)
+    if hasattr(value, "__dlpack__"):
+        return _numpy_buffer(np.from_dlpack(value), name)
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
@@ -142,17 +167,25 @@ def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:
             f"Argument {name}: non contiguous tensors are not supported, "
             "call tensor.contiguous() first"
         )
-    grad = None
-    if with_grad and tensor.requires_grad:
-        if tensor.grad is None:
-            tensor.grad = tensor.data.clone().zero_()
-        grad = array_buffer(tensor.grad, name, False)
+    grad = _torch_gradient(tensor, name) if with_grad and tensor.requires_grad else None
     is_read_only = not array.flags.writeable
     return ArrayBuffer(
         array.ctypes.data, array.shape, grad, tensor, name=name, is_read_only=is_read_only
     )
 
 
-def is_torch(value: object) -> TypeGuard[Any]:
-    """Whether this is one of torch's objects, which is not imported for that."""
-    return type(value).__module__.split(".")[0] == "torch"
+def _torch_gradient(tensor: Any, name: str) -> ArrayBuffer:
+    if tensor.grad is None:
+        tensor.grad = tensor.data.clone().zero_()
+    return array_buffer(tensor.grad, name, False)
+
+
+def _device_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
+    """An array of another library on the program's device."""
+    found = foreign_array(value, program().executor.memory, name)
+    grad = None
+    if with_grad and is_torch(value) and value.requires_grad:
+        grad = _torch_gradient(value, name)
+    return ArrayBuffer(
+        found.address, found.shape, grad, found, name=name, is_read_only=found.is_read_only
+    )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType
 from mlirad.kernel.arguments import NdarrayArgument
-from mlirad.lang.arguments.array_buffer import is_torch
+from mlirad.lang.arguments.foreign_array import foreign_array, is_array, is_on_device, is_torch
 from mlirad.lang.arguments.parameters import Parameter
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.memory.values import Values
+from mlirad.runtime.memory.memory import DType
+from mlirad.runtime.program import program
 from mlirad.types import DataType, from_numpy, resolve
 
 
@@ -26,10 +29,10 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
             value.element_shape,
             value.grad is not None,
         )
-    elif isinstance(value, np.ndarray) or is_torch(value):
-        raw = value if isinstance(value, np.ndarray) else value.detach().numpy()
-        dtype, element = _check_numpy(raw, declared, param.name)
-        ndim = raw.ndim - len(element)
+    elif is_array(value):
+        shape, element_type = _extents(value, param.name)
+        dtype, element = _check_numpy(shape, element_type, declared, param.name)
+        ndim = len(shape) - len(element)
         has_grad = is_torch(value) and bool(value.requires_grad)
     else:
         raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
@@ -72,25 +75,36 @@ def _shown_shape(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def _check_numpy(raw: Values, declared: NdarrayType, name: str) -> tuple[DataType, tuple[int, ...]]:
+def _extents(value: Any, name: str) -> tuple[tuple[int, ...], DType]:
+    """The shape and the type of an array of another library."""
+    if isinstance(value, np.ndarray):
+        return value.shape, value.dtype
+    if is_on_device(value):
+        found = foreign_array(value, program().executor.memory, name)
+        return found.shape, found.dtype
+    on_host = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
+    return on_host.shape, on_host.dtype
+
+
+def _check_numpy(
+    shape: tuple[int, ...], raw: DType, declared: NdarrayType, name: str
+) -> tuple[DataType, tuple[int, ...]]:
     """The scalar type and the shape of an element, where the array has the declared type."""
     try:
-        dtype = from_numpy(raw.dtype)
+        dtype = from_numpy(raw)
     except TypeError as error:
         raise _refused(name, str(error)) from None
-    want, element_ndim = declared.dtype, 0
+    want, element_ndim, ndim = declared.dtype, 0, len(shape)
     if isinstance(want, MatrixType):
         want, element_ndim = want.dtype, want.ndim
-    if (
-        declared.ndim is not None and declared.ndim + element_ndim != raw.ndim
-    ) or element_ndim > raw.ndim:
+    if (declared.ndim is not None and declared.ndim + element_ndim != ndim) or element_ndim > ndim:
         inner = f" element_dim={element_ndim}" if element_ndim else ""
         raise _refused(
             name,
-            f"required array has ndim={declared.ndim}{inner}, array with {raw.ndim} dimensions "
+            f"required array has ndim={declared.ndim}{inner}, array with {ndim} dimensions "
             f"is provided",
         )
-    element = raw.shape[raw.ndim - element_ndim :]
+    element = shape[ndim - element_ndim :]
     if isinstance(declared.dtype, MatrixType) and not declared.dtype.admits(element):
         raise _refused(
             name,

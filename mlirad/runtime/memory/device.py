@@ -55,6 +55,30 @@ class DeviceMemory(Memory):
         back."""
         return HostElements(values)
 
+    @property
+    def is_apart(self) -> bool:
+        """It is the device's alone."""
+        return True
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        """The driver's."""
+        return self.driver.dlpack_device
+
+    @property
+    def stream(self) -> int | None:
+        """The driver's."""
+        return self.driver.stream
+
+    def elements_at(
+        self, address: int, dtype: DType, shape: Sequence[int], owner: object
+    ) -> Elements | None:
+        """Elements that somebody else put on the device."""
+        if not self.driver.holds(address):
+            return None
+        place = contiguous(address, shape, dtype.itemsize)
+        return DeviceElements(self.transfers, place, dtype, owner)
+
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies."""
         return DeviceArena(self.transfers, capacity)

@@ -211,6 +211,27 @@ class HostMemory(Memory):
         """The user's array itself."""
         return HostElements(values)
 
+    @property
+    def is_apart(self) -> bool:
+        """It is Python's."""
+        return False
+
+    @property
+    def dlpack_device(self) -> tuple[int, int]:
+        """DLPack's kDLCPU."""
+        return 1, 0
+
+    @property
+    def stream(self) -> int | None:
+        """There are none."""
+        return None
+
+    def elements_at(
+        self, address: int, dtype: DType, shape: Sequence[int], owner: object
+    ) -> Elements | None:
+        """What is on the host is NumPy's, or becomes it."""
+        return None
+
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies."""
         return HostArena(capacity)

@@ -53,6 +53,32 @@ class Memory(ABC):
         or the write has returned; what Python wrote to it, a launch reads.
         """
 
+    # Arrays of other libraries.
+
+    @property
+    @abstractmethod
+    def is_apart(self) -> bool:
+        """Whether launches cannot reach Python's memory."""
+
+    @property
+    @abstractmethod
+    def dlpack_device(self) -> tuple[int, int]:
+        """The type and the number of the machine, as DLPack counts them."""
+
+    @property
+    @abstractmethod
+    def stream(self) -> int | None:
+        """What `__dlpack__(stream=)` takes, so that others' work comes before ours."""
+
+    @abstractmethod
+    def elements_at(
+        self, address: int, dtype: DType, shape: Sequence[int], owner: object
+    ) -> Elements | None:
+        """A contiguous array in the machine's memory that others allocated, and `owner` keeps; None
+        where the address is not there."""
+
+    # Copies.
+
     @abstractmethod
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies, which is counted in `capacity`."""

@@ -1,0 +1,153 @@
+"""Arrays of other libraries on the program's device: torch's CUDA tensors, and what speaks DLPack
+or has a CUDA array interface. They are passed as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.lang.arguments.dlpack import handed_over
+from mlirad.runtime.memory.memory import DType, Elements, Memory
+from mlirad.runtime.memory.values import Values
+
+_CPU = 1  # DLPack's kDLCPU
+_SHOWN = {1: "cpu", 2: "cuda"}
+
+
+@dataclass(frozen=True)
+class ForeignArray:
+    """Elements side by side on the program's device, in memory that `owner` keeps."""
+
+    address: int
+    shape: tuple[int, ...]
+    dtype: DType
+    owner: object
+    memory: Memory
+    is_read_only: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Its size."""
+        return prod(self.shape) * self.dtype.itemsize
+
+    def elements(self) -> Elements:
+        """Its elements, where they are."""
+        found = self.memory.elements_at(self.address, self.dtype, self.shape, self.owner)
+        assert found is not None, "memory that is no longer on the device"
+        return found
+
+    def read(self) -> Values:
+        """A copy on the host."""
+        return self.elements().read()
+
+
+def is_torch(value: object) -> TypeGuard[Any]:
+    """Whether this is one of torch's objects, which is not imported for that."""
+    return type(value).__module__.split(".")[0] == "torch"
+
+
+def is_array(value: object) -> bool:
+    """Whether this is an array of NumPy, or of a library that hands its arrays over."""
+    return (
+        isinstance(value, np.ndarray)
+        or is_torch(value)
+        or hasattr(value, "__dlpack__")
+        or hasattr(value, "__cuda_array_interface__")
+    )
+
+
+def is_on_device(value: object) -> bool:
+    """Whether this is an array of another library that is not on the host."""
+    if isinstance(value, np.ndarray):
+        return False
+    if is_torch(value):
+        return bool(value.device.type != "cpu")
+    if hasattr(value, "__dlpack_device__"):
+        return int(value.__dlpack_device__()[0]) != _CPU
+    return hasattr(value, "__cuda_array_interface__")
+
+
+def foreign_array(value: Any, memory: Memory, name: str) -> ForeignArray:
+    """An array that `is_on_device`. Raises TaichiRuntimeTypeError where that is not the program's,
+    where its elements do not lie side by side, and for types of elements that we do not have."""
+    if is_torch(value):
+        found = _of_torch(value, memory, name)
+    elif hasattr(value, "__dlpack_device__"):
+        found = _of_dlpack(value, memory, name)
+    else:
+        found = _of_interface(value, memory, name)
+    if found.nbytes and memory.elements_at(found.address, found.dtype, found.shape, None) is None:
+        raise _elsewhere(value, "a device", memory, name)
+    return found
+
+
+def _of_torch(tensor: Any, memory: Memory, name: str) -> ForeignArray:
+    device = str(tensor.device)
+    if not memory.is_apart:
+        raise _elsewhere(tensor, device, memory, name)
+    if not tensor.is_contiguous():
+        raise _scattered(tensor, name)
+    dtype = _type(str(tensor.dtype).removeprefix("torch."), name)
+    return ForeignArray(tensor.data_ptr(), tuple(tensor.shape), dtype, tensor, memory)
+
+
+def _of_dlpack(value: Any, memory: Memory, name: str) -> ForeignArray:
+    kind, number = (int(part) for part in value.__dlpack_device__())
+    if (kind, number) != memory.dlpack_device:
+        raise _elsewhere(value, f"{_SHOWN.get(kind, f'device type {kind}')}:{number}", memory, name)
+    try:
+        found = handed_over(value, memory.stream)
+    except TypeError as error:
+        raise TaichiRuntimeTypeError(f"Argument {name}: {error}") from None
+    if found.strides is not None and not _are_packed(found.shape, found.strides, 1):
+        raise _scattered(value, name)
+    owner = value, found.capsule
+    return ForeignArray(found.address, found.shape, found.dtype, owner, memory, found.is_read_only)
+
+
+def _of_interface(value: Any, memory: Memory, name: str) -> ForeignArray:
+    said = value.__cuda_array_interface__
+    dtype, shape, strides = _type(said["typestr"], name), tuple(said["shape"]), said.get("strides")
+    if strides is not None and not _are_packed(shape, strides, dtype.itemsize):
+        raise _scattered(value, name)
+    address, is_read_only = said["data"]
+    return ForeignArray(address or 0, shape, dtype, value, memory, bool(is_read_only))
+
+
+def _are_packed(shape: tuple[int, ...], strides: tuple[int, ...], step: int) -> bool:
+    """Whether elements lie side by side in the order of the axes."""
+    if 0 in shape:
+        return True
+    expected = [step * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+    return all(
+        size == 1 or stride == wanted for size, stride, wanted in zip(shape, strides, expected)
+    )
+
+
+def _type(name: str, argument: str) -> DType:
+    try:
+        return np.dtype(name)
+    except TypeError:
+        raise TaichiRuntimeTypeError(
+            f"Argument {argument}: arrays of {name} cannot be passed"
+        ) from None
+
+
+def _scattered(value: object, name: str) -> TaichiRuntimeTypeError:
+    return TaichiRuntimeTypeError(
+        f"Argument {name}: the elements of this {type(value).__name__} do not lie side by side "
+        f"(non contiguous): pass a contiguous copy"
+    )
+
+
+def _elsewhere(value: object, where: str, memory: Memory, name: str) -> TaichiRuntimeTypeError:
+    kind, number = memory.dlpack_device
+    own = f"{_SHOWN.get(kind, 'simt')}:{number}" if memory.is_apart else "the CPU"
+    return TaichiRuntimeTypeError(
+        f"Argument {name}: this {type(value).__name__} is on {where}, and the program runs on "
+        f"{own}: pass a copy that is there, or start the program on that device by ti.init(arch=)"
+    )
