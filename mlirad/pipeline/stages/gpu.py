@@ -11,8 +11,8 @@ OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
     "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
     "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
-    "split-serial-code,merge-iterations,lower-parallel-to-gpu,lower-field-to-memref{alignment=256},"
-    "hoist-buffers,canonicalize,cse"
+    "split-serial-code,merge-iterations,split-reductions,func.func(mem2reg),"
+    "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
 _OUTLINE = "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments"
 _FAST = "merge-products,insert-fast-math,"
