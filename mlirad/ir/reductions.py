@@ -11,6 +11,8 @@ from mlirad.ir.rounding import EXACT, round_like
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import Array, array_root, enclosing, operations
 
+REDUCE_MARK = "field.reduce"  # of an update: the number of the cell, among those of its loop
+
 
 @dataclass
 class Reduction:
@@ -66,15 +68,15 @@ def _is_repeated(op: ir.Operation, loop: ir.Operation) -> bool:
 
 def find_reductions(loop: ir.Operation) -> list[Reduction]:
     """The cells that all iterations of a loop update, as an earlier pass marked them."""
-    found: dict[Array, Reduction] = {}
+    found: dict[tuple[Array, ir.Attribute], Reduction] = {}
     for op in operations(loop):
-        if is_atomic(op) and "field.reduce" in op.attributes:
+        if is_atomic(op) and REDUCE_MARK in op.attributes:
             array, indices = split_access(op)
-            root = array_root(array)
-            if root not in found:
+            cell = array_root(array), op.attributes[REDUCE_MARK]
+            if cell not in found:
                 kind = AtomicOp(op).kind.value
-                found[root] = Reduction(kind, array, indices, op.operands[0].type)
-            found[root].updates.append(op)
+                found[cell] = Reduction(kind, array, indices, op.operands[0].type)
+            found[cell].updates.append(op)
     return list(found.values())
 
 

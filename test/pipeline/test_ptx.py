@@ -120,6 +120,7 @@ def test_sums_are_handed_from_thread_to_thread() -> None:
     assert list(found) == ["run_0", "run_1"]
     for body in found.values():
         assert "shfl.sync" in body and "bar.sync" in body
+    assert all(atomics(made(KERNELS[name])) == [] for name in KERNELS if name.startswith("sums-"))
 
 
 def test_adjoints_of_stencils_are_gathered() -> None:

@@ -155,31 +155,46 @@ def ndarrays() -> tuple[Any, tuple[Any, ...]]:
 
 
 def integers() -> tuple[Any, tuple[Any, ...]]:
-    h, x = ti.field(ti.i32, 8), ti.field(ti.i32, 100)
+    h, x = ti.field(ti.i32, (6, 10)), ti.field(ti.i32, 100)
 
     @ti.kernel
     def run():
         for i in x:
-            ti.atomic_add(h[0], x[i])
-            ti.atomic_min(h[1], x[i])
-            ti.atomic_max(h[2], x[i])
-            ti.atomic_and(h[3], x[i])
-            ti.atomic_or(h[4], x[i])
-            ti.atomic_xor(h[5], x[i])
+            ti.atomic_add(h[0, x[i] % 10], x[i])
+            ti.atomic_min(h[1, x[i] % 10], x[i])
+            ti.atomic_max(h[2, x[i] % 10], x[i])
+            ti.atomic_and(h[3, x[i] % 10], x[i])
+            ti.atomic_or(h[4, x[i] % 10], x[i])
+            ti.atomic_xor(h[5, x[i] % 10], x[i])
 
     return run, ()
 
 
 def kinds(dtype: Any, *updates: Any) -> Make:
     def make() -> tuple[Any, tuple[Any, ...]]:
-        h, x = ti.field(dtype, 8), ti.field(dtype, 100)
+        h, x = ti.field(dtype, (8, 3)), ti.field(dtype, 100)
+
+        @ti.kernel
+        def run():
+            for i in x:
+                for k in ti.static(range(len(updates))):
+                    updates[k](h[k, i % 3], x[i])
+                ti.atomic_exchange(h[len(updates), 0], x[0])  # the same whoever is last
+
+        return run, ()
+
+    return make
+
+
+def sums(dtype: Any, *updates: Any) -> Make:
+    def make() -> tuple[Any, tuple[Any, ...]]:
+        h, x = ti.field(dtype, 8), ti.field(dtype, 300)
 
         @ti.kernel
         def run():
             for i in x:
                 for k in ti.static(range(len(updates))):
                     updates[k](h[k], x[i])
-                ti.atomic_exchange(h[len(updates)], x[0])  # the same whoever is last
 
         return run, ()
 
@@ -299,6 +314,7 @@ def printing() -> tuple[Any, tuple[Any, ...]]:
 
 
 UPDATES = (ti.atomic_add, ti.atomic_min, ti.atomic_max, ti.atomic_mul)
+BITWISE = (ti.atomic_and, ti.atomic_or, ti.atomic_xor)
 KERNELS: dict[str, Make] = {
     "saxpy": saxpy,
     "stencil": stencil,
@@ -317,6 +333,8 @@ KERNELS: dict[str, Make] = {
         f"kinds-{t}": kinds(t, *UPDATES, ti.atomic_or)
         for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)
     },
+    **{f"sums-{t}": sums(t, *UPDATES) for t in (ti.f16, ti.f32, ti.f64)},
+    **{f"sums-{t}": sums(t, *UPDATES, *BITWISE) for t in (ti.i8, ti.u16, ti.u32, ti.i64, ti.u64)},
     "exchanges": exchanges,
     "returned": returned,
     "bounds-in-memory": bounds_in_memory,

@@ -15,6 +15,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, element_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
+from mlirad.ir.reductions import REDUCE_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import (
@@ -58,7 +59,7 @@ def _is_sum(op: ir.Operation) -> bool:
     return (
         is_atomic(op)
         and not has_uses(op.results[0])
-        and "field.reduce" not in op.attributes
+        and REDUCE_MARK not in op.attributes
         and field.AtomicOp(op).kind.value == "add"
     )
 

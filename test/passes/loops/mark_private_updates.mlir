@@ -2,7 +2,7 @@
 // RUN: mlirad-opt %s --mark-private-updates=threads=2 --mark-private-updates=threads=2 | filecheck %s
 
 // CHECK-LABEL: func.func @sum_to_one_cell
-// CHECK: "field.atomic"({{.*}}) {field.reduce, kind = "add"}
+// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
 func.func @sum_to_one_cell(%x: !field.array<f32, [16]>, %s: !field.array<f32, []>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -184,6 +184,28 @@ func.func @own_buffer(%n: !field.array<i32, [16]>, %v: f32) {
     %k = "field.load"(%n, %i) : (!field.array<i32, [16]>, index) -> i32
     %j = arith.index_cast %k : i32 to index
     %o = "field.atomic"(%v, %a, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+  }
+  return
+}
+
+// Cells of one array that never are the same are sums of their own, of a kind each; an element that may be one of them is not.
+// CHECK-LABEL: func.func @cells_of_one_array
+// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
+// CHECK: "field.atomic"({{.*}}) {field.reduce = 1 : i64, kind = "max"}
+// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
+// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK: "field.atomic"({{.*}}) {kind = "add"}
+func.func @cells_of_one_array(%s: !field.array<f32, [4]>, %t: !field.array<f32, [4]>, %k: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %one = arith.constant 1.0 : f32
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %o = "field.atomic"(%one, %s, %c0) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %p = "field.atomic"(%one, %s, %c1) {kind = "max"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %q = "field.atomic"(%one, %s, %c0) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %r = "field.atomic"(%one, %t, %c0) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    %u = "field.atomic"(%one, %t, %k) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
   }
   return
 }

@@ -18,7 +18,7 @@ func.func @rows(%x: !field.array<f32, [16, 16]>, %s: !field.array<f32, [16]>, %v
 
 // Nothing is serial because there is one thread: the device has others.
 // CHECK-LABEL: func.func @cell
-// CHECK: "field.atomic"({{.*}}) {field.reduce, kind = "add"}
+// CHECK: "field.atomic"({{.*}}) {field.reduce = 0 : i64, kind = "add"}
 func.func @cell(%s: !field.array<f32, []>, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
