@@ -1,0 +1,177 @@
+"""Sums of whole loops on a GPU, by the threads that a CPU runs: their values, in any order of
+threads, and of their gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+ORDERS = ("ascending", "descending", "shuffled")
+
+
+@pytest.fixture(params=ORDERS)
+def order(request: pytest.FixtureRequest) -> str:
+    """A program on the machine, that runs threads in one of the orders."""
+    ti.init(arch=ti.simt, simt_order=request.param)
+    return str(request.param)
+
+
+@pytest.mark.parametrize("n", [1, 20, 33, 1000, 300_000])
+def test_sums_minima_and_branches(order: str, n: int) -> None:
+    """Several cells, of several kinds and arrays, updated in branches and inner loops."""
+    x = ti.field(ti.f64, n, needs_grad=True)
+    square, cells = ti.field(ti.f64, (), needs_grad=True), ti.field(ti.f64, 4)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            square[None] += x[i] * x[i]
+            ti.atomic_min(cells[0], x[i])
+            ti.atomic_max(cells[1], x[i])
+            if i % 3 == 0:
+                cells[2] += x[i]
+            for _ in range(i % 4):
+                cells[3] -= x[i]
+
+    v = np.random.default_rng(n).uniform(-1, 1, n)
+    x.from_numpy(v)
+    square[None] = 2.0
+    run()
+    expected = [min(0, v.min()), max(0, v.max()), v[::3].sum(), -(v * (np.arange(n) % 4)).sum()]
+    np.testing.assert_allclose(square[None], 2 + v @ v, rtol=1e-12)
+    np.testing.assert_allclose(cells.to_numpy(), expected, rtol=1e-12, atol=1e-12)
+    square.grad[None] = 0.5
+    run.grad()
+    np.testing.assert_allclose(x.grad.to_numpy(), v, rtol=1e-15)
+
+
+def test_the_digits_of_a_long_sum_are_kept(order: str) -> None:
+    """One after the other, ones come to 16,777,216 in 24 bits, and to 2,048 in 11."""
+    total, half = ti.field(ti.f32, ()), ti.field(ti.f16, ())
+
+    @ti.kernel
+    def run(n: ti.i32, m: ti.i32):
+        for _ in range(n):
+            total[None] += 1.0
+        for _ in range(m):
+            half[None] += 1.0
+
+    run(100_000_000, 60_000)
+    assert total[None] == 100_000_000
+    assert half[None] == 60_000
+
+
+def test_every_run_gives_the_same_bits(order: str) -> None:
+    """Terms are added in one order."""
+    x, total = ti.field(ti.f32, (500, 600)), ti.field(ti.f32, ())
+
+    @ti.kernel
+    def run():
+        total[None] = 0.0
+        for i, j in x:
+            total[None] += ti.sin(x[i, j]) * 1e3
+
+    v = np.random.default_rng(0).normal(size=(500, 600)).astype(np.float32)
+    x.from_numpy(v)
+    found = set()
+    for _ in range(3):
+        run()
+        found.add(total[None])
+    assert len(found) == 1
+    np.testing.assert_allclose(total[None], 1e3 * np.sin(v.astype(np.float64)).sum(), rtol=1e-5)
+
+
+def test_bounds_in_memory_and_blocks_of_ones_own(order: str) -> None:
+    """A loop that strides because its bounds are in memory; a block that is no whole warps."""
+    n, total, boxes = ti.field(ti.i32, ()), ti.field(ti.i64, ()), ti.field(ti.i64, ())
+
+    @ti.kernel
+    def run(rows: ti.i32):
+        for i in range(n[None]):
+            total[None] += i
+        ti.loop_config(block_dim=100)
+        for i, j, k in ti.ndrange((2, rows), 17, (3, 20)):
+            boxes[None] += i * 1000 + j * 100 + k
+
+    n[None] = 200_000
+    run(50)
+    assert total[None] == 200_000 * 199_999 // 2
+    assert boxes[None] == sum(
+        i * 1000 + j * 100 + k for i in range(2, 50) for j in range(17) for k in range(3, 20)
+    )
+    run(0)  # no iteration
+    assert total[None] == 200_000 * 199_999
+
+
+@pytest.mark.parametrize("dtype", [ti.i8, ti.u16, ti.u32, ti.i64])
+def test_integers_of_every_width(order: str, dtype: Any) -> None:
+    """Sums and products wrap, minima know signs, masks keep every bit."""
+    x, found = ti.field(dtype, 1000), ti.field(dtype, 7)
+    updates = (
+        (ti.atomic_add, np.add),
+        (ti.atomic_mul, np.multiply),
+        (ti.atomic_min, np.minimum),
+        (ti.atomic_max, np.maximum),
+        (ti.atomic_and, np.bitwise_and),
+        (ti.atomic_or, np.bitwise_or),
+        (ti.atomic_xor, np.bitwise_xor),
+    )
+
+    @ti.kernel
+    def run():
+        for i in x:
+            for k in ti.static(range(len(updates))):
+                updates[k][0](found[k], x[i])
+
+    kind = x.to_numpy().dtype
+    values = np.random.default_rng(3).integers(np.iinfo(kind).min, np.iinfo(kind).max, 1000, kind)
+    x.from_numpy(values | kind.type(1))
+    start = np.array([3, 1, 5, 5, -1 & int(np.iinfo(kind).max), 0, 9]).astype(kind)
+    found.from_numpy(start)
+    run()
+    for k, (_, combine) in enumerate(updates):
+        expected = combine(start[k], combine.reduce(values | kind.type(1), dtype=kind), dtype=kind)
+        assert found.to_numpy()[k] == expected, updates[k][0]
+
+
+def test_minima_of_infinities_and_of_what_is_no_number(order: str) -> None:
+    """Infinities count; what is no number is no minimum, wherever it stands."""
+    x, low, high = (ti.field(ti.f32, n) for n in ((400,), (), ()))
+
+    @ti.kernel
+    def run():
+        for i in x:
+            ti.atomic_min(low[None], x[i])
+            ti.atomic_max(high[None], x[i])
+
+    v = np.linspace(1, 2, 400, dtype=np.float32)
+    v[[0, 57, 133, 399]] = np.nan
+    x.from_numpy(v)
+    low[None], high[None] = 10.0, 0.0
+    run()
+    assert (low[None], high[None]) == (np.nanmin(v), np.nanmax(v))
+    x[20], x[21] = -np.inf, np.inf
+    run()
+    assert (low[None], high[None]) == (-np.inf, np.inf)
+
+
+def test_sums_in_a_reverse(order: str) -> None:
+    """The adjoint of what all iterations read is a sum of all of them."""
+    x, y = ti.field(ti.f64, 5000, needs_grad=True), ti.field(ti.f64, 5000, needs_grad=True)
+    factor = ti.Vector.field(2, ti.f64, shape=(), needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            y[i] = factor[None][0] * x[i] + factor[None][1] * x[i] ** 2
+
+    v = np.random.default_rng(0).normal(size=5000)
+    x.from_numpy(v)
+    y.grad.fill(2.0)
+    run.grad()
+    expected = [2 * v.sum(), 2 * (v**2).sum()]
+    np.testing.assert_allclose(factor.grad.to_numpy(), expected, rtol=1e-12)
