@@ -24,7 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Code | None]]:
     original = Codes.collision_check
 
     def collision_check(codes: Codes, mode: Mode) -> Code | None:
-        check = found[codes._stages.kernel.name] = original(codes, mode)
+        check = found[codes.stages.kernel.name] = original(codes, mode)
         return check
 
     monkeypatch.setattr(Codes, "collision_check", collision_check)

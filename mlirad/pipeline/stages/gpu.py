@@ -14,7 +14,10 @@ _LOWER = (
     "split-serial-code,merge-iterations,split-reductions,func.func(mem2reg),"
     "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
-_OUTLINE = "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments"
+_OUTLINE = (
+    "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments,"
+    "canonicalize,cse"
+)
 _FAST = "merge-products,insert-fast-math,"
 _NVVM = (
     "arith-expand,lower-math-to-intrinsics,"
