@@ -12,7 +12,7 @@ from runtime.cuda_stub import Kernel, Stub
 
 from mlirad.bindings import ExecutionEngine, ir
 from mlirad.ir.requirements import symbol_of
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, functions
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.cpu import target_stage
@@ -48,6 +48,9 @@ class StubbedExecutor(CudaExecutor):
 def kernels_on_the_cpu(module: ir.Operation) -> dict[str, Kernel]:
     """The kernels of an outlined module, by name."""
     copy = ir.Module.parse(str(module))
+    for function in functions(copy.operation):
+        if "sym_visibility" not in function.attributes:  # which launches
+            function.erase()
     types = {}
     for holder in block_operations(copy.body):
         if holder.name == "gpu.module":

@@ -3,6 +3,8 @@ upstream's `gpu-to-llvm`, over the shims."""
 
 from __future__ import annotations
 
+from math import prod
+
 from mlirad.bindings import ir
 from mlirad.dialect.snode import ELEMENT_SIZES
 from mlirad.errors import SourceLocation
@@ -20,7 +22,7 @@ from mlirad.ir.walk import (
 )
 from mlirad.pipeline.ptx import to_ptx
 from mlirad.pipeline.runner import run_pipeline
-from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, STREAM
+from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, READ, STREAM
 
 _PIPELINE = (
     "builtin.module(canonicalize,convert-scf-to-cf,expand-strided-metadata,convert-math-to-libm,"
@@ -83,6 +85,8 @@ def _call_shims(function: ir.Operation) -> None:
             _allocate(stream, op)
         elif op.name == "gpu.dealloc":
             _free(stream, op)
+        elif op.name == "gpu.memcpy":
+            _read(stream, op)
         elif op.name == "func.return":
             with before(op):
                 _call(LEAVE, [])
@@ -125,4 +129,15 @@ def _allocate(stream: ir.Value, op: ir.Operation) -> None:
 def _free(stream: ir.Value, op: ir.Operation) -> None:
     with before(op):
         _call(FREE, [pointer_of(op.operands[0]), stream])
+    op.erase()
+
+
+def _read(stream: ir.Value, op: ir.Operation) -> None:
+    """A copy of memory of known size, to the host."""
+    target, source = op.operands
+    type_ = ir.MemRefType(source.type)
+    size = ELEMENT_SIZES[str(type_.element_type)] * prod(type_.shape)
+    with before(op):
+        bytes_ = b.number(size, b.integer_type(64))
+        _call(READ, [pointer_of(target), pointer_of(source), bytes_, stream])
     op.erase()

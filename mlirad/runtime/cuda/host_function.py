@@ -90,4 +90,5 @@ _DOING = {
     During.LAUNCH: "launch a loop of kernel '{name}'",
     During.ALLOCATION: "allocate memory for kernel '{name}'",
     During.FREEING: "free memory of kernel '{name}'",
+    During.READING: "read the sizes that kernel '{name}' counted",
 }

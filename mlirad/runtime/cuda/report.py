@@ -20,6 +20,7 @@ class During(IntEnum):
     LAUNCH = 3
     ALLOCATION = 4
     FREEING = 5
+    READING = 6
 
 
 class Report(ctypes.Structure):
@@ -31,7 +32,7 @@ class Report(ctypes.Structure):
         ("kernel", ctypes.c_void_p),  # the name of the one that was launched last
         ("function", ctypes.c_void_p),  # and its handle
         ("module", ctypes.c_void_p),
-        ("size", ctypes.c_int64),  # of what was allocated last
+        ("size", ctypes.c_int64),  # of what was allocated or read last
         ("given", ctypes.c_void_p),  # where the driver leaves what it gives
         ("options", ctypes.c_int32 * 2),  # of the compiler of PTX
         ("values", ctypes.c_void_p * 2),

@@ -15,13 +15,15 @@ from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.report import During, Report
 
 ENTER, LEAVE, STREAM = "mgpuEnter", "mgpuLeave", "mgpuStreamCreate"
-ALLOCATE, FREE = "mgpuMemAlloc", "mgpuMemFree"
+ALLOCATE, FREE, READ = "mgpuMemAlloc", "mgpuMemFree", "mgpuMemcpy"
 _CALLED = (
     "cuCtxPushCurrent_v2",
     "cuCtxPopCurrent_v2",
     "cuModuleLoadDataEx",
     "cuModuleGetFunction",
     "cuLaunchKernel",
+    "cuMemcpyDtoHAsync_v2",
+    "cuStreamSynchronize",
 )
 # what gives scratch, and takes it: functions, and how they are called
 _POOL = {
@@ -55,7 +57,7 @@ def shims(connection: Connection, report: Report) -> str:
     ]
     numbers = {during.name: f"llvm.mlir.constant({during:d} : i32) : i32" for during in During}
     calls = dict(zip(("allocate", "free"), scratch.values()))
-    pieces = [*constants, _REPORT, _CONTEXT, _MODULES, _LAUNCH, _ALLOCATION, _STREAMS]
+    pieces = [*constants, _REPORT, _CONTEXT, _MODULES, _LAUNCH, _ALLOCATION, _READING, _STREAMS]
     return Template("\n".join(pieces)).substitute(numbers, **calls)
 
 
@@ -253,6 +255,30 @@ llvm.func @mgpuMemFree(%address: !llvm.ptr, %stream: !llvm.ptr) {
   llvm.return
 }
 """
+# What the host reads decides what it does next: it waits, and finds zeros where that failed.
+_READING = """
+llvm.func @mgpuMemcpy(%target: !llvm.ptr, %source: !llvm.ptr, %size: i64, %stream: !llvm.ptr) {
+  %during = $READING
+  %zero = llvm.mlir.constant(0 : i8) : i8
+  "llvm.intr.memset"(%target, %zero, %size) <{isVolatile = false}> : (!llvm.ptr, i8, i64) -> ()
+  %failed = llvm.call @has_failed() : () -> i1
+  llvm.cond_br %failed, ^end, ^go
+^go:
+  %place = llvm.call @report.size() : () -> !llvm.ptr
+  llvm.store %size, %place : i64, !llvm.ptr
+  %copy = llvm.call @get.cuMemcpyDtoHAsync_v2() : () -> !llvm.ptr
+  %copied = llvm.call %copy(%target, %source, %size, %stream)
+    : !llvm.ptr, (!llvm.ptr, !llvm.ptr, i64, !llvm.ptr) -> i32
+  llvm.call @note(%copied, %during) : (i32, i32) -> ()
+  %wait = llvm.call @get.cuStreamSynchronize() : () -> !llvm.ptr
+  %waited = llvm.call %wait(%stream) : !llvm.ptr, (!llvm.ptr) -> i32
+  llvm.call @note(%waited, %during) : (i32, i32) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}
+"""
+
 # There is one stream: what upstream orders by events is in order.
 _STREAMS = """
 llvm.func @mgpuStreamCreate() -> !llvm.ptr {

@@ -41,12 +41,7 @@ class DeviceRoom(RoomApart):
         self, function: Callable[[Any], None], frame: Frame, arrays: Sequence[PassedArray]
     ) -> None:
         """Launch, with copies of arrays that are on the host."""
-        on_host = [
-            (one, host)
-            for one in frame.arrays
-            for host in (one.of(arrays).host,)
-            if host is not None and host.nbytes
-        ]
+        on_host = _on_host(frame, arrays) if frame.arrays else ()
         try:
             if on_host:
                 self._run_with_copies(function, frame, on_host)
@@ -71,3 +66,13 @@ class DeviceRoom(RoomApart):
                 if one.is_written:
                     self._driver.read(host.ctypes.data, one.slot.value, host.nbytes)
                 one.slot.value = host.ctypes.data  # which tells arguments apart
+
+
+def _on_host(frame: Frame, arrays: Sequence[PassedArray]) -> list[tuple[PassedSlot, Values]]:
+    """The arrays of a launch that Python has."""
+    return [
+        (one, host)
+        for one in frame.arrays
+        for host in (one.of(arrays).host,)
+        if host is not None and host.nbytes
+    ]
