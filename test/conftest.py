@@ -14,6 +14,30 @@ from mlirad.runtime.program import program
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options that run the tests on another machine."""
+    parser.addoption("--arch", help="what programs run on that do not name an arch: simt, cuda")
+    parser.addoption("--simt-order", help="of threads: ascending, descending or shuffled")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have programs read the options, those that tests start as well."""
+    config.addinivalue_line("markers", "cpu_code(why): looks at what is made for a CPU")
+    for option, name in (("--arch", "MLIRAD_ARCH"), ("--simt-order", "MLIRAD_SIMT_ORDER")):
+        if config.getoption(option):
+            os.environ[name] = config.getoption(option)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what another machine has not: machine code of a CPU, its threads."""
+    arch = config.getoption("--arch")
+    for item in items if arch else []:
+        marker = item.get_closest_marker("cpu_code")
+        why = marker.args[0] if marker else "threads of a CPU" * ("two_threads" in item.name)
+        if why:
+            item.add_marker(pytest.mark.skip(reason=f"not on {arch}: {why}"))
+
+
 @pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])
 def f64(request: pytest.FixtureRequest) -> Iterator[int]:
     """A program in double precision: on one thread, compiled fast, every pass verified; and on two,

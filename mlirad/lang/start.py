@@ -40,16 +40,17 @@ def init(
 ) -> None:
     """Start a program; fields and compiled kernels of the last one are gone.
 
-    Options: arch, default_fp, default_ip, debug (indices and assertions are checked), random_seed,
-    cpu_max_num_threads, fast_math, opt_level, print_ir, simt_order (of the threads of arch=ti.simt:
-    ascending, descending or shuffled), enable_fallback (to the CPU, where no machine of `arch` is
-    there: else that raises UnavailableError); Taichi's other options are accepted. Raises
-    KeyError for unknown ones.
+    Options: arch (else the environment's MLIRAD_ARCH, else the CPU), default_fp, default_ip, debug
+    (indices and assertions are checked), random_seed, cpu_max_num_threads, fast_math, opt_level,
+    print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or shuffled; else
+    the environment's MLIRAD_SIMT_ORDER, else ascending), enable_fallback (to the CPU, where no
+    machine of `arch` is there: else that raises UnavailableError); Taichi's other options are
+    accepted. Raises KeyError for unknown ones.
     """
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
-    started = _started([arch] if isinstance(arch, str) else arch or [cpu], config)
+    started = _started([arch] if isinstance(arch, str) else arch or [config.arch], config)
     started.trees.root = Root(started)
 
 

@@ -106,11 +106,20 @@ def _thread_worth() -> int:
     return 4_000_000 if sleeps else 100_000
 
 
+def _arch() -> str:
+    """Of programs that name none; so a test suite is run on another machine."""
+    return os.environ.get("MLIRAD_ARCH", "x64")
+
+
+def _simt_order() -> str:
+    return os.environ.get("MLIRAD_SIMT_ORDER", "ascending")
+
+
 @dataclass
 class Config:
     """What a program was initialised with."""
 
-    arch: str = "x64"
+    arch: str = field(default_factory=_arch)
     default_fp: DataType = f32
     default_ip: DataType = i32
     debug: bool = False
@@ -120,7 +129,8 @@ class Config:
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     print_ir: Any = False
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
-    simt_order: str = "ascending"  # of the threads that arch=ti.simt runs one after the other
+    # of the threads that arch=ti.simt runs one after the other
+    simt_order: str = field(default_factory=_simt_order)
     thread_worth: int = field(default_factory=_thread_worth)
     ignored: dict[str, Any] = field(default_factory=dict)
 
