@@ -3,16 +3,32 @@ driver."""
 
 from __future__ import annotations
 
+from mlirad.pipeline.mode import Mode
+from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.config import Config
+from mlirad.runtime.device.room import DeviceRoom
+from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.cpu import CpuExecutor
+from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device import DeviceMemory
 from mlirad.runtime.memory.services import Services
 from mlirad.runtime.memory.transfers import SMALL
 from mlirad.runtime.simt.driver import SimtDriver
 
 
-class DeviceExecutor(CpuExecutor):
-    """The CPU with the memory of a device."""
+class DeviceCpu(Executor):
+    """The CPU's code on the memory of a device, on one thread."""
 
     def __init__(self, *, small: int = SMALL, total: int | None = None) -> None:
-        self.driver = SimtDriver(total)
-        self.memory = DeviceMemory(self.driver, Services(self), small=small)
+        self.driver, self._cpu = SimtDriver(total), CpuExecutor()
+        self.memory: DeviceMemory = DeviceMemory(self.driver, Services(self), small=small)
+
+    def stages(self, mode: Mode, config: Config) -> list[Stage]:
+        config.cpu_max_num_threads = 1
+        return self._cpu.stages(mode, config)
+
+    def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
+        return CompiledKernel(lowered, memory, DeviceRoom(self.memory), opt_level=config.opt_level)
+
+    def synchronize(self) -> None:
+        self.driver.synchronize()

@@ -107,6 +107,12 @@ class OpaqueElements(Elements):
     def differing(self, values: Values, box: Box | None = None) -> Values:
         return _host(self, "differing").differing(values, box)
 
+    def take(self, other: Elements) -> None:
+        _host(self, "take").take(_inside[other])
+
+    def add(self, other: Elements) -> None:
+        _host(self, "add").add(_inside[other])
+
     def room(self) -> Kept:
         return OpaqueKept(_host(self, "room").room())
 

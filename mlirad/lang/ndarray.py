@@ -135,7 +135,11 @@ class Ndarray(HostArray):
     def copy_from(self, other: Ndarray) -> None:
         """Set all elements from an ndarray of the same shape."""
         other.note_read()
-        self.from_numpy(other.elements.read())
+        if (other.dims, other.dtype) != (self.dims, self.dtype):
+            self.from_numpy(other.elements.read())
+        elif other is not self:
+            self.note_write()
+            self.elements.take(other.elements)
 
     def __len__(self) -> int:
         return self.shape[0]

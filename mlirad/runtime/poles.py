@@ -49,6 +49,12 @@ class Poles:
                 if not np.isfinite(np.sum(values)):
                     self._give({symbol})
 
+    def note_copy(self, source: str, target: str) -> None:
+        """Take in that one field is copied to another."""
+        self._onwards.setdefault(source, set()).add(target)
+        if source in self.infinite:
+            self._give({target})
+
     def _give(self, symbols: set[str]) -> None:
         found, pending = set(self.infinite), [*self.infinite, *symbols]
         found.update(symbols)

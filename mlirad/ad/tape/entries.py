@@ -175,7 +175,7 @@ class HostCopy(Entry):
         """The adjoint of what was copied goes to where it came from."""
         for kind in self.kinds:
             arrived, sent = self.source.derivative(kind), self.target.derivative(kind)
-            arrived.from_numpy(arrived.to_numpy() + sent.to_numpy())
+            arrived.located().add(sent.located())
             sent.fill(0)
 
     def __str__(self) -> str:

@@ -151,13 +151,18 @@ class FieldAccess(HostArray, Leaf):
             raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
         if other is self:
             return
-        memory, values = self.located(), other.located().read()
+        memory, source = self.located(), other.located()
         if self.primal is None:
             self.count_write()
             if self.program.threads.recorder is not None:
                 self.program.threads.recorder.host_copy(self, other)
-        memory.write(values)
-        self._note_values(values)
+        memory.take(source)
+        if self.primal is not None or not self.dtype.is_float:
+            return
+        if other.primal is None:
+            self.program.poles.note_copy(other.symbol, self.symbol)
+        else:  # of adjoints and tangents it is not known
+            self._note_values(source.read())
 
     def __len__(self) -> int:
         if not self.shape:

@@ -87,6 +87,20 @@ class DeviceElements(Elements):
 
     # On the device.
 
+    def take(self, other: Elements) -> None:
+        """Set elements to others."""
+        if isinstance(other, DeviceElements) and other.dtype == self.dtype:
+            self._transfers.copy(self.place, other.place)
+        else:
+            self.write(other.read())
+
+    def add(self, other: Elements) -> None:
+        """Add others."""
+        if isinstance(other, DeviceElements):
+            self._transfers.add(self.place, other.place, self.dtype)
+        else:
+            self.write(self.read() + other.read())
+
     def room(self) -> Kept:
         """Room for a copy."""
         return DeviceKept(self, DeviceAllocation(self._transfers, self.nbytes))
@@ -115,7 +129,7 @@ class DeviceElements(Elements):
         """Swap the elements with those of a place."""
         self._transfers.exchange(self.place, copy)
 
-    def add(self, copy: Strided) -> None:
+    def add_kept(self, copy: Strided) -> None:
         """Add the elements of a place."""
         self._transfers.add(self.place, copy, self.dtype)
 
@@ -154,7 +168,7 @@ class DeviceKept(Kept):
 
     def add(self) -> None:
         """Add the kept elements to those in memory."""
-        self._elements.add(self._copy)
+        self._elements.add_kept(self._copy)
 
     def differs(self) -> bool:
         """Whether memory holds other bits now."""

@@ -52,6 +52,21 @@ class FieldMemory:
         """Set all elements from an array with the field's own axes."""
         self.elements.write(values.reshape(self.elements.shape))
 
+    def take(self, other: FieldMemory) -> None:
+        """Set all elements to those of a field of the same shape."""
+        if self.elements.shape == other.elements.shape:
+            self.elements.take(other.elements)
+        else:  # blocks are nested in another way
+            self.write(other.read())
+
+    def add(self, other: FieldMemory) -> None:
+        """Add those of a field of the same shape."""
+        one, two = self.elements, other.elements
+        if (one.shape, one.dtype) == (two.shape, two.dtype):
+            self.elements.add(other.elements)
+        else:
+            self.write(self.read() + other.read())
+
     def fill(self, value: Any) -> None:
         """Set all elements to one number."""
         self.elements.fill(value)

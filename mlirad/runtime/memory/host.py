@@ -106,6 +106,14 @@ class HostElements(Elements):
         """A mask of the elements that have other bits."""
         return bits(self._part(box)) != bits(values)
 
+    def take(self, other: Elements) -> None:
+        """Set elements to others."""
+        self._view[...] = other._view if isinstance(other, HostElements) else other.read()
+
+    def add(self, other: Elements) -> None:
+        """Add others."""
+        self._view += other._view if isinstance(other, HostElements) else other.read()
+
     def room(self) -> Kept:
         """Room for a copy."""
         return HostKept(self._view, np.empty(self.shape, self.dtype))

@@ -157,6 +157,16 @@ class Elements(ABC):
     def differing(self, values: Values, box: Box | None = None) -> Values:
         """A mask of the elements that do not have the bits of values of their shape and type."""
 
+    # Elements of others of the same shape, which they do not overlap.
+
+    @abstractmethod
+    def take(self, other: Elements) -> None:
+        """Set elements to others, as NumPy converts them."""
+
+    @abstractmethod
+    def add(self, other: Elements) -> None:
+        """Add others of the same type to elements."""
+
     # Copies that stay on the machine.
 
     @abstractmethod
