@@ -1,5 +1,9 @@
 """The body of a parallel loop, made anew as far as some updates of it need it: with a sum for each
-element in the place of updates."""
+element in the place of updates.
+
+What stands for the loop's indices is given. Conditions that are bounds of them can be made before
+the rest, and the rest without them, where they are known to hold.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,13 @@ from mlirad.analysis.linear import Linear
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
-from mlirad.ir.structured import For, If, is_for
+from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import block_operations, is_defined_in, is_inside, operations, owner_operation
 from mlirad.passes.gpu._solved_updates import Cell, Update
 
 Values = dict[ir.Value, ir.Value]  # what stands for values of the old body
-Tests = Callable[[ir.Value, ir.Value, ir.Value], list[ir.Value]]  # of a variable and its bounds
+# Of a variable, what stands for it, and its bounds.
+Tests = Callable[[ir.Value, ir.Value, ir.Value, ir.Value], list[ir.Value]]
 
 
 class Sums:
@@ -44,28 +49,19 @@ class Sums:
 class Anew:
     """Makes the body for the updates that one iteration makes."""
 
-    def __init__(self, loop: ir.Operation, updates: list[Update], tests: Tests) -> None:
-        self.loop, self.updates, self.tests = loop, updates, tests
+    def __init__(
+        self, loop: ir.Operation, updates: list[Update], tests: Tests, known: Sequence[ir.Value]
+    ) -> None:
+        self.loop, self.updates, self.tests, self.known = loop, updates, tests, known
         self.by_op = {update.op: update for update in updates}
         self.needed = {op for update in updates for op in update.needed}
         self.around = {op for update in updates for op in update.around}
         self.in_front = {one.op for update in updates for one in update.in_front()}
         self.solved = {variable for update in updates for variable in update.solutions}
 
-    def conditions(self, values: Values) -> None:
-        """Make what takes few integer operations, so that conditions can be joined."""
-        for op in block_operations(self.loop.regions[0].blocks[0]):
-            if op in self.needed and _is_quick(op) and self._is_ready(op, values):
-                clone(op, values)
-
     def body(self, values: Values, sums: Sums) -> None:
         """Add the updates of an iteration."""
         self._block(self.loop.regions[0].blocks[0], values, sums)
-
-    def _is_ready(self, op: ir.Operation, values: Values) -> bool:
-        return all(
-            operand in values or not is_defined_in(operand, self.loop) for operand in op.operands
-        )
 
     def _block(self, block: ir.Block, values: Values, sums: Sums) -> None:
         for op in block_operations(block):
@@ -83,6 +79,8 @@ class Anew:
     def _structured(self, op: ir.Operation, values: Values, sums: Sums) -> None:
         first = {one.cell: one for one in self.updates if is_inside(one.op, op)}
         inside = list(first.values())
+        if not is_for(op) and op.operands[0] in self.known:
+            return self._block(If(op).then, values, sums)
         if not is_for(op):
             condition = values.get(op.operands[0], op.operands[0])
             given = self._branch(condition, If(op).blocks, inside, values)
@@ -102,7 +100,7 @@ class Anew:
     def _within(self, op: ir.Operation, values: Values) -> list[ir.Value]:
         """Whether the index that was computed is one of the loop's."""
         low, high = (values.get(bound, bound) for bound in list(op.operands)[:2])
-        return self.tests(For(op).induction, low, high)
+        return self.tests(For(op).induction, values[For(op).induction], low, high)
 
     def _branch(
         self, condition: ir.Value, blocks: list[ir.Block], updates: list[Update], values: Values
@@ -125,6 +123,29 @@ class Anew:
             return sums.given(updates)
 
         return repeated(bounds, updates, iteration)
+
+
+def make_conditions(loop: ir.Operation, needed: set[ir.Operation], values: Values) -> None:
+    """Make what takes few operations on integers, so that conditions can be joined."""
+    for op in block_operations(loop.regions[0].blocks[0]):
+        if (
+            op in needed
+            and _is_quick(op)
+            and all(v in values or not is_defined_in(v, loop) for v in op.operands)
+        ):
+            clone(op, values)
+
+
+def guards_of(updates: list[Update], values: Values) -> list[ir.Value]:
+    """The conditions around updates that were made, and are bounds."""
+    found: dict[ir.Value, None] = {}
+    for update in updates:
+        for op in update.around:
+            if is_branch(op) and any(
+                is_inside(update.op, child) for child in block_operations(If(op).then)
+            ):
+                found.setdefault(op.operands[0])
+    return [guard for guard in found if guard in values and _is_bound(guard)]
 
 
 def repeated(
@@ -193,6 +214,14 @@ def evaluated(total: Linear[ir.Value], values: Mapping[ir.Value, ir.Value]) -> i
             return constant
         return b.add(result, constant) if total.constant > 0 else b.sub(result, constant)
     return result
+
+
+def _is_bound(condition: ir.Value) -> bool:
+    """Whether a condition is made of comparisons that hold in all but a few places."""
+    op = owner_operation(condition)
+    if op.name == "arith.andi":
+        return all(_is_bound(operand) for operand in op.operands)
+    return op.name == "arith.cmpi" and ir.IntegerAttr(op.attributes["predicate"]).value != b.EQ
 
 
 def _is_quick(op: ir.Operation) -> bool:

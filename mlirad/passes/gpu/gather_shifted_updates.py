@@ -11,9 +11,7 @@ left with what else it does, and runs behind.
 
 from __future__ import annotations
 
-from functools import partial
-
-from mlirad.analysis.linear import Linear, number
+from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings
 from mlirad.bindings import ir
 from mlirad.dialect import field
@@ -26,12 +24,10 @@ from mlirad.ir.walk import (
     attributes_of,
     before,
     block_operations,
-    constant_integer,
     functions,
     operations,
 )
 from mlirad.passes.gpu._anew import (
-    Anew,
     Sums,
     Values,
     conjunction,
@@ -41,7 +37,10 @@ from mlirad.passes.gpu._anew import (
 )
 from mlirad.passes.gpu._element_boxes import reach
 from mlirad.passes.gpu._gathers import Gathers, shifts
-from mlirad.passes.gpu._solved_updates import Solution, Update, only_reads
+from mlirad.passes.gpu._iteration import Iteration, Thread
+from mlirad.passes.gpu._solved_updates import Update, only_reads
+
+LONGEST_AT_ONCE = 400  # operations
 
 REQUIRES = KERNELS
 
@@ -69,15 +68,16 @@ class _Elements:
         self.cells = list({update.cell: update for update in group}.values())
         self.variables = group[0].cell.variables
         with before(loop):
-            self.reaches = {v: reach(meetings, group, v) for v in self.variables}
-            ends = self.reaches.values()
+            reaches = {v: reach(meetings, group, v) for v in self.variables}
+            ends = reaches.values()
             self.made = b.parallel_loop(
                 [one.low for one in ends],
                 [one.high for one in ends],
                 [b.index(1) for _ in ends],
                 attributes_of(loop),
             )
-        self.place: Values = dict(zip(self.variables, self.made.indices))
+        places: Values = dict(zip(self.variables, self.made.indices))
+        self.thread = Thread(meetings, reaches, places)
 
     def make(self) -> None:
         """Fill the loop."""
@@ -98,7 +98,7 @@ class _Elements:
                     values[leaf] = unchanged(leaf, self.loop, values)
                 indices.append(evaluated(axis, values))
             else:
-                indices.append(self.place[axis])
+                indices.append(self.thread.places[axis])
         field.atomic(total, array, indices, marks=attributes_of(update.op))
 
     def _over(self, missing: list[ir.BlockArgument], values: Values) -> list[ir.Value]:
@@ -109,6 +109,35 @@ class _Elements:
             return repeated(
                 bounds, self.cells, lambda i: self._over(missing[1:], {**values, missing[0]: i})
             )
+        if any(shift[0].in_front() for shift in shifts(self.group)):
+            return self._one_by_one(values)
+        return self._at_once(
+            [Iteration(self.thread, shift, values) for shift in shifts(self.group)]
+        )
+
+    def _at_once(self, iterations: list[Iteration]) -> list[ir.Value]:
+        """What some iterations add: without a test for each, so that nothing waits for what another
+        reads, where all are the loop's."""
+        tests = [test for one in iterations for test in one.all_tests()]
+        length = sum(len(one.needed) for one in iterations)
+        is_strided = any(one.is_strided for one in iterations)
+        if len(iterations) == 1 or is_strided or length > LONGEST_AT_ONCE or not tests:
+            return self._total(iterations)
+        branch = b.if_else(conjunction(tests), [one.op.operands[0].type for one in self.cells])
+        for block, certain in ((branch.then, True), (branch.otherwise, False)):
+            with ir.InsertionPoint(block):
+                b.yield_(self._total(iterations, certain=certain))
+        return list(branch.results)
+
+    def _total(self, iterations: list[Iteration], *, certain: bool = False) -> list[ir.Value]:
+        sums = Sums()
+        for one in iterations:
+            for update, value in zip(one.cells, one.certain() if certain else one.tested()):
+                with update.op.location:
+                    sums.add(update, value)
+        return sums.given(self.cells)
+
+    def _one_by_one(self, values: Values) -> list[ir.Value]:
         sums = Sums()
         for shift in shifts(self.group):
             cells = list({update.cell: update for update in shift}.values())
@@ -123,7 +152,7 @@ class _Elements:
         """The sums of some elements over the loops that tell, with the element, the iteration."""
         loops = shift[0].in_front()
         if depth == len(loops):
-            return self._iteration(shift, cells, dict(values))
+            return Iteration(self.thread, shift, values).tested()
         loop = loops[depth]
         bounds = [unchanged(bound, self.loop, {}) for bound in list(loop.op.operands)[:3]]
         return repeated(
@@ -131,98 +160,3 @@ class _Elements:
             cells,
             lambda i: self._in_front(shift, cells, depth + 1, {**values, loop.induction: i}),
         )
-
-    def _iteration(
-        self, shift: list[Update], cells: list[Update], values: Values
-    ) -> list[ir.Value]:
-        """What one iteration adds, where it is one of the loop's."""
-        tests: list[ir.Value] = []
-        solutions = shift[0].solutions
-        for variable, solution in solutions.items():
-            values[variable] = self._solve(solution, values, tests)
-
-        def within(variable: ir.Value, low: ir.Value, high: ir.Value) -> list[ir.Value]:
-            return self._within(solutions[variable], values[variable], low, high)
-
-        for variable in [iv for iv in self.indices if iv in solutions]:
-            bounds = bounds_of_index(variable)
-            assert bounds is not None
-            tests += within(variable, bounds.lower, bounds.upper)
-        anew, sums = Anew(self.loop, shift, within), Sums()
-        anew.conditions(values)
-        if not tests:
-            anew.body(values, sums)
-            return sums.given(cells)
-        branch = b.if_else(conjunction(tests), [one.op.operands[0].type for one in cells])
-        for block, fill in ((branch.then, partial(anew.body, values)), (branch.otherwise, None)):
-            with ir.InsertionPoint(block):
-                given = Sums()
-                if fill is not None:
-                    fill(given)
-                b.yield_(given.given(cells))
-        return list(branch.results)
-
-    def _solve(self, solution: Solution, values: Values, tests: list[ir.Value]) -> ir.Value:
-        """The variable that an element gives; with tests whether it gives one."""
-        variable, factor, rest, modulus = solution
-        if modulus:
-            return self._around(solution, values, tests)
-        place = self.place[variable]
-        target: Linear[ir.Value] = Linear(frozenset({(place, 1)}), 0)
-        own = {leaf: self._known(leaf, values) for leaf in rest.names}
-        distance = evaluated(target.plus(rest, -1), own)
-        if factor == 1:
-            return distance
-        if factor == -1:
-            return b.sub(b.index(0), distance)
-        step = b.index(factor)
-        left = b.make("arith.remsi", step.type, [distance, step])
-        tests.append(b.compare(b.EQ, left, b.index(0)))
-        return b.make("arith.divsi", step.type, [distance, step])
-
-    def _around(self, solution: Solution, values: Values, tests: list[ir.Value]) -> ir.Value:
-        """The variable that leaves an element when it, and a rest, are divided."""
-        variable, _, rest, modulus = solution
-        place, bounds, n = self.place[variable], bounds_of_index(variable), b.index(modulus)
-        assert bounds is not None
-        end = self.reaches[variable].end
-        if end is None or end > modulus:
-            tests.append(b.compare(b.SLT, place, n))
-        low = self.meetings.form(bounds.lower)
-        distance = rest.plus(low).times(-1)
-        if not distance.terms:
-            forward = distance.constant % modulus
-            if not forward:
-                return b.add(place, bounds.lower)
-            moved = b.add(place, b.index(forward))
-            over = b.compare(b.SGE, moved, n)
-            wrapped = b.make("arith.select", n.type, [over, b.sub(moved, n), moved])
-        else:
-            own = {leaf: self._known(leaf, values) for leaf in distance.names}
-            target: Linear[ir.Value] = Linear(frozenset({(place, 1)}), 0)
-            left = b.make("arith.remsi", n.type, [evaluated(target.plus(distance), own), n])
-            under = b.compare(b.SLT, left, b.index(0))
-            wrapped = b.make("arith.select", n.type, [under, b.add(left, n), left])
-        return b.add(wrapped, bounds.lower) if low != number(0) else wrapped
-
-    def _known(self, leaf: ir.Value, values: Values) -> ir.Value:
-        return values[leaf] if leaf in values else unchanged(leaf, self.loop, {})
-
-    def _within(
-        self, solution: Solution, value: ir.Value, low: ir.Value, high: ir.Value
-    ) -> list[ir.Value]:
-        """Tests whether a variable lies between its bounds, but those that hold for all
-        elements."""
-        first, last = constant_integer(low), constant_integer(high)
-        if solution.modulus:
-            assert first is not None and last is not None
-            return [] if last - first == solution.modulus else [b.compare(b.SLT, value, high)]
-        box, (_, factor, rest, _) = self.reaches[solution.variable], solution
-        if factor != 1 or rest.terms:
-            return [b.compare(b.SLE, low, value), b.compare(b.SLT, value, high)]
-        tests = []
-        if first is None or box.least is None or box.least - rest.constant < first:
-            tests.append(b.compare(b.SLE, low, value))
-        if last is None or box.end is None or box.end - rest.constant > last:
-            tests.append(b.compare(b.SLT, value, high))
-        return tests

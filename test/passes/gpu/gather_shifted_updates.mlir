@@ -1,17 +1,23 @@
 // RUN: mlirad-opt %s --gather-shifted-updates --canonicalize --cse | filecheck %s
 // RUN: mlirad-opt %s --gather-shifted-updates --gather-shifted-updates --canonicalize --cse | filecheck %s
 
-// An element's thread adds up what the two iterations give that reach it, where they are in the loop.
+// An element's thread adds up what the two iterations give that reach it: without a test for each
+// where both are in the loop, else each where it is.
 // CHECK-LABEL: func.func @own_and_next_element
 // CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c16)
-// CHECK: %[[IN:.*]] = arith.cmpi slt, %[[P]], %c15
-// CHECK: %[[HERE:.*]] = scf.if %[[IN]] -> (f32)
+// CHECK-NEXT: %[[IN:.*]] = arith.cmpi slt, %[[P]], %c15
+// CHECK-NEXT: %[[BEFORE:.*]] = arith.subi %[[P]], %c1
+// CHECK-NEXT: %[[THERE:.*]] = arith.cmpi sge, %[[BEFORE]], %c1
+// CHECK-NEXT: %[[BOTH:.*]] = arith.andi %[[IN]], %[[THERE]]
+// CHECK-NEXT: %[[SUM:.*]] = scf.if %[[BOTH]] -> (f32)
+// CHECK-NEXT: %[[A:.*]] = "field.load"(%arg0, %[[P]])
+// CHECK-NEXT: %[[B:.*]] = "field.load"(%arg0, %[[BEFORE]])
+// CHECK-NEXT: arith.addf %[[A]], %[[B]]
+// CHECK: scf.if %[[IN]] -> (f32)
 // CHECK-NEXT: "field.load"(%arg0, %[[P]])
-// CHECK: %[[BEFORE:.*]] = arith.subi %[[P]], %c1
-// CHECK: %[[THERE:.*]] = scf.if
+// CHECK: scf.if %[[THERE]] -> (f32)
 // CHECK-NEXT: "field.load"(%arg0, %[[BEFORE]])
-// CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
-// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1, %[[P]]) {kind = "add"}
+// CHECK: "field.atomic"(%[[SUM]], %arg1, %[[P]]) {kind = "add"}
 // CHECK-NOT: scf.parallel
 func.func @own_and_next_element(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -29,7 +35,6 @@ func.func @own_and_next_element(%x: !field.array<f32, [16]>, %g: !field.array<f3
 // What is read is cleared behind all reads; an update of an element that is an iteration's own stays.
 // CHECK-LABEL: func.func @cleared_behind
 // CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
-// CHECK-COUNT-2: "field.load"(%arg0
 // CHECK-NOT: "field.store"
 // CHECK: "field.atomic"(%{{.*}}, %arg1, %[[P]])
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c15)
@@ -57,8 +62,10 @@ func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16
 // CHECK: %[[NEXT:.*]] = arith.addi %[[P]], %c1
 // CHECK-NEXT: %[[IN:.*]] = arith.cmpi slt, %[[NEXT]], %c16
 // CHECK-NEXT: %[[GUARD:.*]] = arith.cmpi sgt, %[[NEXT]], %c0
-// CHECK-NEXT: %[[BOTH:.*]] = arith.andi %[[IN]], %[[GUARD]]
-// CHECK-NEXT: scf.if %[[BOTH]] -> (f32)
+// CHECK: %[[BOTH:.*]] = arith.andi %[[IN]], %[[GUARD]]
+// CHECK: scf.if %{{.*}} -> (f32)
+// CHECK-COUNT-2: "field.load"
+// CHECK: scf.if %[[BOTH]] -> (f32)
 // CHECK-NEXT: "field.load"(%arg0, %[[NEXT]])
 func.func @guards(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
@@ -96,11 +103,11 @@ func.func @known_at_run_time(%x: !field.array<f32, [-1]>, %g: !field.array<f32, 
 
 // CHECK-LABEL: func.func @around
 // CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
-// CHECK: "field.load"(%arg0, %[[P]])
 // CHECK: %[[MOVED:.*]] = arith.addi %[[P]], %c15
 // CHECK: %[[OVER:.*]] = arith.cmpi sge, %[[MOVED]], %c16
 // CHECK: %[[LESS:.*]] = arith.addi %[[P]], %c-1
 // CHECK: %[[I:.*]] = arith.select %[[OVER]], %[[LESS]], %[[MOVED]]
+// CHECK: "field.load"(%arg0, %[[P]])
 // CHECK: "field.load"(%arg0, %[[I]])
 func.func @around(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
