@@ -11,7 +11,7 @@ OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
     "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
     "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
-    "split-serial-code,merge-iterations,split-reductions,func.func(mem2reg),"
+    "split-serial-code,merge-iterations,split-reductions,sink-updates,func.func(mem2reg),"
     "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
 _OUTLINE = (

@@ -20,7 +20,7 @@ def order(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("n", [1, 20, 33, 1000, 300_000])
+@pytest.mark.parametrize("n", [1, 33, 300_000])
 def test_sums_minima_and_branches(order: str, n: int) -> None:
     """Several cells, of several kinds and arrays, updated in branches and inner loops."""
     x = ti.field(ti.f64, n, needs_grad=True)
@@ -107,7 +107,7 @@ def test_bounds_in_memory_and_blocks_of_ones_own(order: str) -> None:
     assert total[None] == 200_000 * 199_999
 
 
-@pytest.mark.parametrize("dtype", [ti.i8, ti.u16, ti.u32, ti.i64])
+@pytest.mark.parametrize("dtype", [ti.i8, ti.u16, ti.i64])
 def test_integers_of_every_width(order: str, dtype: Any) -> None:
     """Sums and products wrap, minima know signs, masks keep every bit."""
     x, found = ti.field(dtype, 1000), ti.field(dtype, 7)
@@ -175,3 +175,29 @@ def test_sums_in_a_reverse(order: str) -> None:
     run.grad()
     expected = [2 * v.sum(), 2 * (v**2).sum()]
     np.testing.assert_allclose(factor.grad.to_numpy(), expected, rtol=1e-12)
+
+
+def test_what_inner_loops_add_to_one_element(order: str) -> None:
+    """Springs between all pairs that are near: each adds to both of its ends, in a branch."""
+    n = 60
+    p, force = ti.field(ti.f64, n), ti.field(ti.f64, n)
+    ends = ti.field(ti.i32, n)
+
+    @ti.kernel
+    def run(reach: ti.f64):
+        for i in p:
+            for j in range(n):
+                if abs(p[i] - p[j]) < reach:
+                    force[ends[i]] += p[j] - p[i]
+                    force[ends[j]] -= p[j] - p[i]
+
+    at = np.random.default_rng(2).uniform(size=n)
+    to = np.random.default_rng(3).permutation(n).astype(np.int32)
+    p.from_numpy(at)
+    ends.from_numpy(to)
+    run(0.3)
+    apart = at[None, :] - at[:, None]
+    near = np.where(abs(apart) < 0.3, apart, 0)
+    expected = np.zeros(n)
+    expected[to] = near.sum(1) - near.sum(0)
+    np.testing.assert_allclose(force.to_numpy(), expected, atol=1e-12)
