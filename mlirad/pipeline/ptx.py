@@ -11,8 +11,9 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from mlirad.bindings import ir, translate_module_to_llvmir
-from mlirad.errors import TaichiCompilationError
-from mlirad.ir.walk import block_operations
+from mlirad.errors import SourceLocation, TaichiCompilationError
+from mlirad.ir.location import nearest_location
+from mlirad.ir.walk import block_operations, operations
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.llvm_form import check_llvm_form
 
@@ -57,7 +58,7 @@ def to_ptx(module: ir.Operation, chip: str) -> str:
     machine = _machine(chip)
     written = _llvm_ir(module, str(machine.target_data))
     parsed = llvm.parse_assembly(written)
-    _link_libdevice(parsed)
+    _link_libdevice(parsed, module)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     _keep(set(_KERNEL.findall(written)), parsed, builder)
     builder.getModulePassManager().run(parsed, builder)
@@ -107,18 +108,25 @@ def _keep(kernels: set[str], parsed: llvm.ModuleRef, builder: llvm.PassBuilder) 
 _KERNEL = re.compile(r'^define [^@]*ptx_kernel [^@]*@"?([\w$]+)', re.MULTILINE)
 
 
-def _link_libdevice(parsed: llvm.ModuleRef) -> None:
+def _link_libdevice(parsed: llvm.ModuleRef, module: ir.Operation) -> None:
     needed = [f.name for f in parsed.functions if f.is_declaration and f.name.startswith("__nv_")]
     if not needed:
         return
     path = libdevice()
     if path is None:
         raise TaichiCompilationError(
-            f"'{needed[0]}' is in CUDA's libdevice, which is not here: install 'mlirad[cuda]'"
+            f"'{needed[0]}' is in CUDA's libdevice, which is not here: install 'mlirad[cuda]'",
+            _first_call(module, needed[0]),
         )
     library = llvm.parse_bitcode(path.read_bytes())
     library.triple, library.data_layout = parsed.triple, parsed.data_layout
     parsed.link_in(library)
+
+
+def _first_call(module: ir.Operation, name: str) -> SourceLocation | None:
+    callee = ir.FlatSymbolRefAttr.get(name, module.context)
+    calls = (op for op in operations(module) if "callee" in op.attributes)
+    return next((nearest_location(op) for op in calls if op.attributes["callee"] == callee), None)
 
 
 @cache

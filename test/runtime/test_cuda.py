@@ -376,14 +376,45 @@ class TestFailures:
         del x, fill
         ti.reset()
 
+    def test_a_chip_that_the_ptx_is_not_for(self, cuda: Stub) -> None:
+        """Or a driver that is older than the PTX."""
+        x, fill = self.filler()
+        for result, name in ((209, "NO_BINARY_FOR_GPU"), (222, "UNSUPPORTED_PTX_VERSION")):
+            cuda.fail("cuModuleLoadDataEx", result)
+            with pytest.raises(
+                ti.TaichiRuntimeError,
+                match=r"test_cuda\.py:\d+.*could not load kernel 'fill' \(PTX for sm_90, by a "
+                rf"driver for CUDA 13\.0\).*{name}.*the program can go on",
+            ):
+                fill(1.0)
+        fill(1.0)
+        assert x[0] == 1.0
+
+    def test_a_function_of_a_library_that_is_not_there(
+        self, cuda: Stub, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """At its line, with what to install."""
+        monkeypatch.setattr("mlirad.pipeline.ptx.libdevice", lambda: None)
+        x = ti.field(ti.f64, N)
+
+        @ti.kernel
+        def wave():
+            for i in x:
+                x[i] = ti.sin(x[i])
+
+        with pytest.raises(
+            ti.TaichiCompilationError,
+            match=r"(?s)test_cuda\.py:\d+:\d+: '__nv_sin' .* install 'mlirad\[cuda\]'.*ti\.sin",
+        ):
+            wave()
+
     def test_ptx_that_is_not_taken(self, cuda: Stub) -> None:
         """With what its compiler says."""
         x, fill = self.filler()
         cuda.jit_log = b"ptxas error: Unknown modifier '.cute'"
         with pytest.raises(
             ti.TaichiRuntimeError,
-            match=r"(?s)test_cuda\.py:\d+.*could not load kernel 'fill' \(for sm_90\).*INVALID_PTX"
-            r".*Unknown modifier '.cute'",
+            match=r"(?s)test_cuda\.py:\d+.*could not load kernel 'fill' .*INVALID_PTX.*Unknown mod",
         ):
             fill(1.0)
         cuda.jit_log = b""

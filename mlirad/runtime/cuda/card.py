@@ -24,6 +24,7 @@ class Card:
     capability: tuple[int, int]
     has_pools: bool  # memory in the order of a stream
     context: int
+    driver: str  # what CUDA it is for
 
 
 def first_card(functions: Functions) -> Card:
@@ -64,6 +65,7 @@ def first_card(functions: Functions) -> Card:
         ),
         bool(attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED)),
         context.value or 0,
+        f"a driver for CUDA {_version(version)}",
     )
 
 

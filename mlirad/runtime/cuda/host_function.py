@@ -59,7 +59,7 @@ class HostFunction:
         doing, place = _DOING[during].format(name=self.name), self._places.get(kernel)
         if during == During.LOADING:
             place = next(iter(self._places.values()), None)
-            doing += f" (for {connection.chip})"
+            doing += f" (PTX for {connection.chip}, by {connection.card.driver})"
         try:
             connection.check(report.result, doing)
         except TaichiRuntimeError as error:
