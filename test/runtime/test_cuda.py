@@ -55,6 +55,18 @@ def test_transfers(cuda: Stub) -> None:
     np.testing.assert_array_equal(x.to_numpy(), np.full(N, 2.0))
 
 
+def test_a_kernel_that_does_nothing(cuda: Stub) -> None:
+    """No module, no launch."""
+
+    @ti.kernel
+    def nothing():
+        pass
+
+    nothing()
+    nothing()
+    assert not [call for call in cuda.log if "Launch" in str(call) or "Module" in str(call)]
+
+
 def test_launches_are_in_the_order_of_writes_and_reads(cuda: Stub) -> None:
     """Nobody waits but for what is read."""
     x, loss = fields()

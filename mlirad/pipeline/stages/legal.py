@@ -1,4 +1,4 @@
-"""What a module may hold at each stage on the way to a CPU: what the next stage's passes know."""
+"""What a module may hold at each stage: what the next stage's passes know."""
 
 from __future__ import annotations
 
@@ -11,20 +11,34 @@ _PLAIN = {"builtin", "func", "arith", "math", "scf"}
 _VARIABLES = {"memref.alloca", "memref.load", "memref.store"}  # of the frontend, for mem2reg
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
 
-LEGAL: dict[str, set[str]] = {
+_SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
     "normal": _PLAIN | {"snode", "field"} | _CUSTOM,
     "marked": _PLAIN | {"snode", "field"} | _CUSTOM,
     "derived": _PLAIN | {"snode", "field", "memref", "llvm"} | _CUSTOM,
-    "memref": _PLAIN | {"memref", "llvm"},
-    "target": {"builtin.module", "omp", "llvm"},
+}
+_GPU = {
+    **_SHARED,
+    "memref": _PLAIN | {"memref", "llvm", "gpu"},
+    "outlined": _PLAIN | {"memref", "llvm", "gpu"},
+}
+_HOST = {"builtin.module", "builtin.unrealized_conversion_cast", "func", "arith", "memref"}
+LEGAL: dict[str, dict[str, set[str]]] = {
+    "cpu": {
+        **_SHARED,
+        "memref": _PLAIN | {"memref", "llvm"},
+        "target": {"builtin.module", "omp", "llvm"},
+    },
+    "simt": {**_GPU, "target": {"builtin.module", "omp", "llvm"}},
+    # the kernels are lowered, the host's function waits for their PTX
+    "cuda": {**_GPU, "target": _HOST | {"gpu", "llvm", "nvvm"}},
 }
 
 
-def illegal(module: ir.Operation, stage: str) -> Iterator[ir.Operation]:
-    """The operations of a module that a stage may not leave: neither they nor their dialects are
-    in its list."""
-    legal = LEGAL[stage]
+def illegal(module: ir.Operation, stage: str, target: str = "cpu") -> Iterator[ir.Operation]:
+    """The operations of a module that a stage on the way to a target may not leave: neither they
+    nor their dialects are in its list."""
+    legal = LEGAL[target][stage]
     return (
         op
         for op in operations(module)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STAGES = ("field", "normal", "marked", "derived", "memref", "target")
-
 
 @dataclass(frozen=True)
 class Stage:

@@ -33,8 +33,8 @@ class HostFunction:
             engine.initialize()  # loads the binary
         if report.result:
             self._raise()
-        assert report.module is not None
-        finalize(self, connection.unload, report.module).atexit = False
+        if report.module is not None:  # there are loops
+            finalize(self, connection.unload, report.module).atexit = False
         self._run: Callable[[Any], None] = engine.lookup(name)
         place = next(iter(places.values()), None)
         self._title = f"'{name}'" if place is None else f"'{name}' ({place})"
