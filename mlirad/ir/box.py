@@ -24,10 +24,10 @@ class Bounds(NamedTuple):
 
     def trips(self) -> ir.Value:
         """How many values there are, made at the insertion point."""
-        count = _folded("arith.subi", self.upper, self.lower, sub)
+        count = folded("arith.subi", self.upper, self.lower, sub)
         if constant_integer(self.step) != 1:
-            count = _folded("arith.ceildivsi", count, self.step, lambda x, y: -(-x // y))
-        return _folded("arith.maxsi", count, b.index(0), max)
+            count = folded("arith.ceildivsi", count, self.step, lambda x, y: -(-x // y))
+        return folded("arith.maxsi", count, b.index(0), max)
 
     def trip(self, index: ir.Value) -> ir.Value:
         """The number of the trip in which the index has a value, made at the insertion point."""
@@ -70,7 +70,7 @@ def product(extents: Sequence[ir.Value]) -> ir.Value:
     """How many points a box has, made at the insertion point."""
     total = extents[0] if extents else b.index(1)
     for extent in extents[1:]:
-        total = _folded("arith.muli", total, extent, mul)
+        total = folded("arith.muli", total, extent, mul)
     return total
 
 
@@ -94,7 +94,7 @@ def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
     return [number, *reversed(digits)]
 
 
-def _folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:
+def folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:
     """An operation on index values, done now where both are known."""
     left, right = constant_integer(x), constant_integer(y)
     if left is not None and right is not None:

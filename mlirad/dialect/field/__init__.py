@@ -8,7 +8,7 @@ from mlirad.dialect.field.arrays import (
     element_type,
     is_array,
 )
-from mlirad.dialect.field.launch import ChunkOp, RandomOp, chunk, random
+from mlirad.dialect.field.launch import ChunkOp, FetchOp, RandomOp, chunk, fetch, random
 from mlirad.dialect.field.memory import (
     ARRAY_OPERAND,
     ATOMIC_KINDS,

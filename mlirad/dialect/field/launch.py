@@ -1,5 +1,7 @@
-"""What a kernel asks of its launch: the chunk that runs, and random numbers."""
+"""What a kernel asks of its launch: the chunk that runs, random numbers, what the host has to
+know."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from mlirad.bindings import I64, ext, ir
@@ -37,6 +39,24 @@ class RandomOp(View, dialect=Field, name="random", traits=[ext.Pure]):
         return True
 
 
+class FetchOp(View, dialect=Field, name="fetch", traits=[ext.Pure]):
+    """The same values, which the host has to know: where it cannot reach the memory that they come
+    from, they are copied to it.
+
+    `%m, %n = "field.fetch"(%a, %b) : (index, index) -> (index, index)`
+    """
+
+    values: Sequence[ext.Operand[ir.IndexType]]
+    known: Sequence[ext.Result[ir.IndexType]]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        given, known = [v.type for v in op.operands], [v.type for v in op.results]
+        if given != known:
+            op.location.emit_error(f"{len(given)} values are given, {len(known)} are known")
+        return given == known
+
+
 def chunk() -> ir.Value:
     """`field.chunk`."""
     return ir.Operation.create(ChunkOp.OPERATION_NAME, [ir.IndexType.get()]).result
@@ -46,3 +66,9 @@ def random(type_: ir.Type, launch: ir.Value, iteration: ir.Value, draw: ir.Value
     """`field.random`."""
     operands = [launch, iteration, draw]
     return ir.Operation.create(RandomOp.OPERATION_NAME, [type_], operands).result
+
+
+def fetch(values: Sequence[ir.Value]) -> list[ir.Value]:
+    """`field.fetch`."""
+    types = [value.type for value in values]
+    return list(ir.Operation.create(FetchOp.OPERATION_NAME, types, list(values)).results)

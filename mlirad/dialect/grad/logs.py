@@ -18,11 +18,18 @@ class LogType(Grad.Type, name="log"):
 
 
 class OpenOp(View, dialect=Grad, name="open"):
-    """An empty log. `%l = "grad.open"() : () -> !grad.log<f32, 1>`"""
+    """An empty log, with room for so many entries where that is known.
 
+    `%l = "grad.open"(%n) : (index) -> !grad.log<f32, 1>`
+    """
+
+    entries: Sequence[ext.Operand[ir.IndexType]]
     log: ext.Result[Any]
 
     def verify_region_invariants(self) -> bool:
+        if len(self.operation.operands) > 1:
+            self.operation.location.emit_error("a log has one number of entries")
+            return False
         return _check_log(self.operation, self.operation.results[0].type)
 
 
@@ -109,9 +116,9 @@ def _check_log(op: ir.Operation, type_: ir.Type) -> bool:
     return True
 
 
-def open_(element: ir.Type, rank: int) -> ir.Value:
+def open_(element: ir.Type, rank: int, entries: Sequence[ir.Value] = ()) -> ir.Value:
     """`grad.open`: a log of elements of an array of some rank."""
-    return ir.Operation.create(OpenOp.OPERATION_NAME, [log_type(element, rank)]).result
+    return ir.Operation.create(OpenOp.OPERATION_NAME, [log_type(element, rank)], entries).result
 
 
 def record(value: ir.Value, log: ir.Value, indices: Sequence[ir.Value]) -> None:

@@ -52,7 +52,11 @@ def run_threads_in_loops(
         del module.attributes["gpu.container_module"]
 
 
-_SCRATCH = {"gpu.alloc": "memref.alloc", "gpu.dealloc": "memref.dealloc"}
+_SCRATCH = {
+    "gpu.alloc": "memref.alloc",
+    "gpu.dealloc": "memref.dealloc",
+    "gpu.memcpy": "memref.copy",
+}
 
 
 def _call(op: ir.Operation, kernels: dict[tuple[str, str], ir.Operation]) -> None:
@@ -80,11 +84,14 @@ def _use_own_memory(op: ir.Operation) -> None:
     """Allocate memory of the host in the place of the device's."""
     if any(str(value.type) == "!gpu.async.token" for value in (*op.operands, *op.results)):
         refuse(op, f"'{op.name}' in a stream")
+    operands = list(op.operands)
+    if not len(op.results):  # a copy names its target last
+        operands.reverse()
     with before(op):
         own = ir.Operation.create(
             _SCRATCH[op.name],
             [value.type for value in op.results],
-            list(op.operands),
+            operands,
             {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(op.operands), 0])}
             if len(op.results)
             else None,

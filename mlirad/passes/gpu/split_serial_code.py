@@ -2,11 +2,13 @@
 whose memory the host cannot reach.
 
 Before: memory effects stand anywhere in a function. After: a function holds parallel loops,
-arithmetic on its arguments that the host can do, and nothing else. A value that one loop makes and
-another uses goes through a cell in memory, a field of the tree `$launch`; results are left in
-fields of the tree `$results`. A loop whose bounds are known only in memory becomes one of a fixed
-number of iterations that stride over it. Assumes that updates are marked: in a loop that was made
-to stride, no index can be shown to differ between iterations.
+arithmetic on its arguments that the host can do, and nothing else. Memory that it allocates is the
+device's, and allocated by the host; sizes that the host does not know, and what `field.fetch`
+names, are copied to it. A value that one loop makes and another uses goes through a cell in memory,
+a field of the tree `$launch`; results are left in fields of the tree `$results`. A loop whose
+bounds are known only in memory becomes one of a fixed number of iterations that stride over it.
+Assumes that updates are marked: in a loop that was made to stride, no index can be shown to differ
+between iterations.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,11 +18,11 @@ from mlirad.dialect import field
 from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.box import box_indices, box_size
-from mlirad.ir.descriptor import memref_at, pointer_type
+from mlirad.ir.device_memory import is_of_device_memory
 from mlirad.ir.launch_memory import result, scratch
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
+from mlirad.ir.striding import STRIDING_THREADS, one_axis, stride
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     at_end,
@@ -32,8 +34,13 @@ from mlirad.ir.walk import (
     functions,
     owner_operation,
 )
-
-STRIDING_THREADS = 1 << 17  # about as many as a large GPU holds at once
+from mlirad.passes.gpu._host_work import (
+    Fetched,
+    do_on_host,
+    ends_use,
+    is_host_work,
+    unknown_operands,
+)
 
 Uses = list[tuple[ir.Operation, int]]
 
@@ -82,12 +89,14 @@ class _Split:
         for op in block_operations(self.entry):
             known = all(value in host for value in op.operands)
             if is_parallel(op) or op.name == "func.return":
-                if serial:
-                    wrapped.append(_wrap(serial))
-                serial = []
+                _wrap(serial, wrapped)
                 if not known:
-                    _stride(op)
-            elif known and _runs_on_host(op):
+                    with before(op):
+                        threads = b.index(STRIDING_THREADS)
+                    stride(op, threads)
+            elif is_host_work(op):
+                host.update(_leave_to_host(op, unknown_operands(op, host), serial, wrapped))
+            elif known and (_runs_on_host(op) or is_of_device_memory(op)):
                 host.update(op.results)
             else:
                 serial.append(op)
@@ -108,18 +117,14 @@ class _Split:
 
     def _cross(self, value: ir.Value, op: ir.Operation, loop: ir.Operation) -> None:
         users = self._users(value, loop)
-        if not users:
-            return
-        if is_array(value.type):
+        if is_array(value.type) and (users or array_of(value.type)[1]):
             self._share_cell(op)
+        elif not users:
+            return
         elif not isinstance(value.type, ir.MemRefType):
             self._share_scalar(value, users)
         elif op.name == "memref.alloca":
             self._share_buffer(op)
-        elif (
-            ir.MemRefType(value.type).rank == 1 and ir.MemRefType(value.type).layout == _identity()
-        ):
-            self._share_allocation(value, users)
         else:
             raise _refused(op, f"the result of '{op.name}' cannot be shared between launches")
 
@@ -153,26 +158,6 @@ class _Split:
                     )
             user.erase()
         op.erase()
-
-    def _share_allocation(self, memory: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
-        """A buffer on the heap is found again by its address and its size."""
-        op, i64 = owner_operation(memory), b.integer_type(64)
-        with at_start(self.entry, op.location):
-            address, size = (scratch(self.module, i64, []) for _ in range(2))
-        with ir.InsertionPoint.after(op), op.location:
-            for cell, name, operands in (
-                (address, "memref.extract_aligned_pointer_as_index", [memory]),
-                (size, "memref.dim", [memory, b.index(0)]),
-            ):
-                known = b.make(name, b.index_type(), operands)
-                field.store(b.make("arith.index_cast", i64, [known]), cell)
-
-        def found_again() -> ir.Value:
-            pointer = b.make("llvm.inttoptr", pointer_type(), [field.load(address)])
-            extent = b.make("arith.index_cast", b.index_type(), [field.load(size)])
-            return memref_at(pointer, memory.type, [extent], [1])
-
-        _make_in(users, op.location, found_again)
 
     def _share_scalar(self, value: ir.Value, users: list[tuple[ir.Operation, Uses]]) -> None:
         op = owner_operation(value)
@@ -215,10 +200,6 @@ def _make_in(
             op.operands[number] = value
 
 
-def _identity() -> ir.Attribute:
-    return ir.AffineMapAttr.get(ir.AffineMap.get_identity(1))
-
-
 def _runs_on_host(op: ir.Operation) -> bool:
     return not op.regions and (
         op.name.startswith(("arith.", "math.")) or GetOp.holds(op) or DimOp.holds(op)
@@ -229,43 +210,34 @@ def _body(loop: ir.Operation) -> ir.Block:
     return loop.regions[0].blocks[0]
 
 
-def _wrap(serial: list[ir.Operation]) -> ir.Operation:
+def _wrap(serial: list[ir.Operation], wrapped: list[ir.Operation]) -> None:
+    """Move ops, where there are any, into a loop of one iteration."""
+    if not serial:
+        return
     with before(serial[-1]):
-        loop = _one_axis(b.index(1))
+        loop = one_axis(b.index(1)).op
     end = block_operations(_body(loop))[-1]
     for op in serial:
         op.move_before(end)
-    return loop
+    serial.clear()
+    wrapped.append(loop)
 
 
-def _one_axis(count: ir.Value) -> ir.Operation:
-    """A parallel loop from 0 to a count, empty."""
-    loop = b.parallel_loop([b.index(0)], [count], [b.index(1)])
-    with at_end(loop.body, ir.Location.current):
-        b.end_parallel()
-    return loop.op
-
-
-def _stride(loop: ir.Operation) -> None:
-    """Replace a loop over a box by a fixed number of iterations, each of which takes every so
-    many-th of the box."""
-    with before(loop):
-        threads = b.index(STRIDING_THREADS)
-        outer = _one_axis(threads)
-    if "block_dim" in loop.attributes:
-        outer.attributes["block_dim"] = loop.attributes["block_dim"]
-    with before(block_operations(_body(outer))[0]):
-        extents, total = box_size(loop)
-        inner = b.for_loop(_body(outer).arguments[0], total, threads)
-    with at_end(inner.body, loop.location):
-        indices = box_indices(loop, extents, inner.induction)
-        b.yield_()
-    end = block_operations(inner.body)[-1]
-    for op in block_operations(_body(loop))[:-1]:
-        op.move_before(end)
-    for old, new in zip(_body(loop).arguments, indices):
-        old.replace_all_uses_with(new)
-    loop.erase()
+def _leave_to_host(
+    op: ir.Operation,
+    unknown: list[ir.Value],
+    serial: list[ir.Operation],
+    wrapped: list[ir.Operation],
+) -> list[ir.Value]:
+    """Do an op on the host; what it does not know is fetched behind the code before it."""
+    if not unknown:
+        if ends_use(op):
+            _wrap(serial, wrapped)
+        return do_on_host(op, {})
+    fetched = Fetched(unknown, op)
+    serial += fetched.leave()
+    _wrap(serial, wrapped)
+    return do_on_host(op, fetched.take())
 
 
 def _refused(op: ir.Operation, message: str) -> TaichiCompilationError:

@@ -393,6 +393,13 @@ def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
     op.erase()
 
 
+def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
+    """The host reaches the memory that a value comes from."""
+    for old, new in zip(op.results, list(op.operands)):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
 def _lower_call(lowering: _Lowering, op: ir.Operation) -> None:
     callee = lowering.lowered[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
     operands: list[Any] = []
@@ -419,5 +426,6 @@ _HANDLERS = {
     field.AtomicOp.OPERATION_NAME: _lower_atomic,
     field.AllocaOp.OPERATION_NAME: _lower_alloca,
     field.DimOp.OPERATION_NAME: _lower_dim,
+    field.FetchOp.OPERATION_NAME: _lower_fetch,
     "func.call": _lower_call,
 }

@@ -17,7 +17,8 @@ _COLLISIONS = (
     "hoist-loads,canonicalize,cse"
 )
 _FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
-_STORE = "lower-grad-logs,lower-grad-to-memref,hoist-loads,canonicalize,cse"
+_STORE = "lower-grad-logs,lower-grad-to-memref,"
+_TIDY = "hoist-loads,canonicalize,cse"
 _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
     "report-races,insert-bounds-checks",
     "insert-access-checks",
@@ -25,8 +26,9 @@ _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
 )
 
 
-def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
-    """The stages behind `field` that come before a machine's own.
+def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) -> list[Stage]:
+    """The stages behind `field` that come before a machine's own, which has to give saved values
+    memory unless they `store` them.
 
     A reverse repeats the accesses that its primal has checked, and checks only what it writes
     itself. With tangents, the primal, or the reverse, computes its tangents too (in constant code
@@ -37,9 +39,10 @@ def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
     finite = [_CHECK_FINITE] * (Check.FINITE in mode.checks)
     constant = str(mode.is_constant).lower()
     forward = [_FORWARD.format(tangents=mode.tangents, constant=constant)] * (mode.tangents > 0)
+    stored = _STORE * store + _TIDY
     if mode.is_reverse:
         backward = _REVERSE.format(option="{again=true}" * (mode.tangents > 0))
-        derived = ",".join([backward, *forward, _STORE, *finite])
+        derived = ",".join([backward, *forward, stored, *finite])
         return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
     # nothing to differentiate: the values are enough
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
@@ -48,7 +51,7 @@ def derivation(mode: Mode, *, check_bounds: bool = False) -> list[Stage]:
     stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]
     marked = ["mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
-        stages.append(Stage("derived", ",".join([*marked, *forward, _STORE])))
+        stages.append(Stage("derived", ",".join([*marked, *forward, stored])))
     return stages
 
 

@@ -11,6 +11,7 @@ OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
     "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
     "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
+    "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
     "split-serial-code,merge-iterations,split-reductions,sink-updates,func.func(mem2reg),"
     "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
@@ -33,7 +34,7 @@ def gpu_stages(
     """The stages behind `field`; `outlined` holds the kernels as `gpu.func`, and the host's
     launches of them."""
     return [
-        *derivation(mode, check_bounds=check_bounds),
+        *derivation(mode, check_bounds=check_bounds, store=False),
         Stage("memref", _LOWER),
         Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
     ]

@@ -19,6 +19,7 @@ _SHARED: dict[str, set[str]] = {
 }
 _GPU = {
     **_SHARED,
+    "derived": _PLAIN | {"snode", "field", "grad", "memref", "llvm"},
     "memref": _PLAIN | {"memref", "llvm", "gpu"},
     "outlined": _PLAIN | {"memref", "llvm", "gpu"},
 }

@@ -83,16 +83,16 @@ func.func @bound(%v: f32) {
   return
 }
 
-// A buffer on the heap is found again by its address, one on the stack is a field.
+// A buffer on the heap is the device's, allocated by the host; one on the stack is a field.
 // CHECK-LABEL: func.func @buffers(
-// CHECK: memref.alloc
-// CHECK: memref.extract_aligned_pointer_as_index
+// CHECK: %[[HEAP:.*]] = gpu.alloc (%{{.*}}) : memref<?xf32>
 // CHECK: scf.parallel
-// CHECK: llvm.inttoptr
+// CHECK: memref.store %{{.*}}, %[[HEAP]]
+// CHECK: scf.parallel
+// CHECK: memref.load %[[HEAP]]
 // CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<f32, [4]>, index)
-// CHECK: scf.parallel
-// CHECK: llvm.inttoptr
-// CHECK: memref.dealloc
+// CHECK: }
+// CHECK-NEXT: gpu.dealloc %[[HEAP]]
 func.func @buffers(%n: index, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -128,5 +128,35 @@ func.func @array(%v: f32) {
     "field.store"(%v, %a, %i, %i) : (f32, !field.array<f32, [4, 8]>, index, index) -> ()
     scf.reduce
   }
+  return
+}
+
+// A size that is found in memory is copied to the host, behind the launch that finds it.
+// CHECK-LABEL: func.func @sized(
+// CHECK: %[[WORD:.*]] = gpu.alloc () : memref<1xi64>
+// CHECK: scf.parallel
+// CHECK: %[[FOUND:.*]] = "field.load"
+// CHECK: memref.store %{{.*}}, %[[WORD]]
+// CHECK: %[[HERE:.*]] = memref.alloca() : memref<1xi64>
+// CHECK-NEXT: gpu.memcpy %[[HERE]], %[[WORD]]
+// CHECK: memref.load %[[HERE]]
+// CHECK: %[[N:.*]] = arith.index_cast
+// CHECK-NEXT: %[[TWICE:.*]] = arith.addi %[[N]], %[[N]]
+// CHECK-NEXT: gpu.alloc (%[[TWICE]]) : memref<?xf32>
+// CHECK: scf.parallel
+// CHECK: memref.store
+// CHECK: gpu.dealloc
+func.func @sized(%v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %first = "field.load"(%x, %c0) : (!field.array<f32, [16]>, index) -> f32
+  %word = arith.fptosi %first : f32 to i32
+  %n = arith.index_cast %word : i32 to index
+  %known = "field.fetch"(%n) : (index) -> index
+  %twice = arith.addi %known, %known : index
+  %heap = memref.alloc(%twice) : memref<?xf32>
+  memref.store %v, %heap[%c0] : memref<?xf32>
+  memref.dealloc %heap : memref<?xf32>
   return
 }

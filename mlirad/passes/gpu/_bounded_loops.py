@@ -1,0 +1,48 @@
+"""While loops that a counter ends at the latest, for `insert-size-counts`: a range with `break`."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.graph import BlockNode, Graph, Node
+from mlirad.ir.walk import constant_integer
+
+
+def bounding_condition(graph: Graph, loop: Node) -> int | None:
+    """What alone ends a loop: that a number that grows in each iteration is below one from outside;
+    None where it is not among the conditions that all have to hold."""
+    pending = [loop.flow.control[0]]
+    while pending:
+        value = pending.pop()
+        node = graph.defined[value]
+        if not isinstance(node, Node):
+            continue
+        if node.name == "arith.andi":
+            pending += node.operands
+        elif node.name == "arith.cmpi" and _is_below(graph, loop, node):
+            return value
+    return None
+
+
+def _is_below(graph: Graph, loop: Node, test: Node) -> bool:
+    counter, bound = test.operands
+    predicate = ir.IntegerAttr(test.op.attributes["predicate"]).value
+    return predicate == b.SLT and _grows(graph, loop, counter) and not _is_in(graph, loop, bound)
+
+
+def _grows(graph: Graph, loop: Node, counter: int) -> bool:
+    """Whether a value that a loop carries is larger in the next iteration."""
+    following = [one.following for one in loop.flow.carried if one.argument == counter]
+    handed_on = [counter, *(one.argument for one in loop.flow.passed if one.given == counter)]
+    if not following:
+        return False
+    step = graph.defined[following[0]]
+    if not isinstance(step, Node) or step.name != "arith.addi" or step.operands[0] not in handed_on:
+        return False
+    return (constant_integer(graph.values[step.operands[1]]) or 0) > 0
+
+
+def _is_in(graph: Graph, loop: Node, value: int) -> bool:
+    definition = graph.defined[value]
+    node = definition.owner if isinstance(definition, BlockNode) else definition
+    return node is not None and (node is loop or loop in node.owners)

@@ -1,0 +1,76 @@
+"""What the host does between launches, for `split-serial-code`: it allocates memory of the device,
+and copies values from there that it has to know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import FetchOp
+from mlirad.ir import build as b
+from mlirad.ir.device_memory import allocate, copy_to_host, release
+from mlirad.ir.walk import before, owner_operation
+
+_ALLOC, _DEALLOC = "memref.alloc", "memref.dealloc"
+
+
+def is_host_work(op: ir.Operation) -> bool:
+    """Whether an op at the top of a function is the host's, whatever its operands come from."""
+    return FetchOp.holds(op) or op.name in (_ALLOC, _DEALLOC)
+
+
+def ends_use(op: ir.Operation) -> bool:
+    """Whether the code before an op of the host has to run first."""
+    return op.name == _DEALLOC
+
+
+def unknown_operands(op: ir.Operation, host: set[ir.Value]) -> list[ir.Value]:
+    """What the host has to know for an op, and does not."""
+    return [value for value in op.operands if value not in host]
+
+
+class Fetched:
+    """Values that a launch leaves in memory for the host."""
+
+    def __init__(self, values: Sequence[ir.Value], op: ir.Operation) -> None:
+        self.values, self.op = list(values), op
+        i64 = b.integer_type(64)
+        with before(op):
+            self.memory = allocate(ir.MemRefType.get([len(self.values)], i64), [])
+
+    def leave(self) -> list[ir.Operation]:
+        """What a launch does for it, made in front of the op."""
+        i64, made = b.integer_type(64), []
+        with before(self.op):
+            for position, value in enumerate(self.values):
+                word = b.make("arith.index_cast", i64, [value])
+                place = b.index(position)
+                made += [owner_operation(word), owner_operation(place)]
+                made.append(b.effect("memref.store", [word, self.memory, place]))
+        return made
+
+    def take(self) -> dict[ir.Value, ir.Value]:
+        """What the host does behind the launch: each value, as the host knows it."""
+        with before(self.op):
+            here = copy_to_host(self.memory)
+            words = [b.read(here, [b.index(number)]) for number in range(len(self.values))]
+            release(self.memory)
+            known = [b.make("arith.index_cast", b.index_type(), [word]) for word in words]
+        return dict(zip(self.values, known))
+
+
+def do_on_host(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> list[ir.Value]:
+    """Replace an op by the host's, with what was fetched for it; its results."""
+    operands = [known.get(value, value) for value in op.operands]
+    results: list[ir.Value] = []
+    with before(op):
+        if FetchOp.holds(op):
+            results = operands
+        elif op.name == _ALLOC:
+            results = [allocate(op.results[0].type, operands)]
+        else:
+            release(operands[0])
+    for old, new in zip(op.results, results):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return results

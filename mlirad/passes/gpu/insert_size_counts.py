@@ -1,0 +1,185 @@
+"""Let the host know the size of every stack and log before the loop that fills it, for machines
+whose kernels allocate nothing.
+
+Before: `grad.alloc` takes the trips of a loop, wherever they are computed, `grad.open` nothing.
+After: both take numbers that stand at the top of the function and that the host knows (but for
+stacks that are themselves made at the top). What is arithmetic on such numbers is computed there.
+For the rest, a copy of the loop runs first, of which only stays what computes sizes, and leaves the
+largest over all iterations in a cell; where it has to pop from other stacks, these are sized
+before. It writes nothing: where a size depends on what the loop itself writes, a range that is left
+by `break` counts to its end, and anything else is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import field, grad
+from mlirad.dialect.field import array_type
+from mlirad.dialect.grad import AllocOp, OpenOp, log_parts
+from mlirad.errors import TaichiCompilationError
+from mlirad.ir import build as b
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.location import nearest_location
+from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.structured import is_parallel
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    constant_integer,
+    enclosing,
+    functions,
+    operations,
+)
+from mlirad.passes.gpu._host_values import HostValues
+from mlirad.passes.gpu._size_copy import SizeCopy
+from mlirad.passes.gpu._size_slice import SizeSlice
+
+REQUIRES = KERNELS
+
+
+def insert_size_counts(module: ir.Operation) -> None:
+    """Give stacks and logs sizes that the host knows, counting those that it cannot compute."""
+    for function in functions(module):
+        if not is_private(function):
+            _compute(function)
+            while _count_some(function):
+                pass
+
+
+def _compute(function: ir.Operation) -> None:
+    """Have the host compute the sizes that it can."""
+    host = HostValues(function)
+    for op in _unsized(function):
+        if AllocOp.holds(op) and host.can_compute(op.operands[0]):
+            op.operands[0] = host.compute(op.operands[0], _top(op))
+
+
+def _unsized(function: ir.Operation) -> list[ir.Operation]:
+    """The stacks and logs whose size the host does not know yet."""
+    host = HostValues(function)
+    return [
+        op
+        for op in operations(function)
+        if (OpenOp.holds(op) and not op.operands)
+        or (
+            AllocOp.holds(op)
+            and enclosing(op) != function
+            and constant_integer(op.operands[0]) is None
+            and not host.knows(op.operands[0])
+        )
+    ]
+
+
+def _top(op: ir.Operation) -> ir.Operation:
+    """The op at the top of a function that another stands in."""
+    while enclosing(op).name != "func.func":
+        op = enclosing(op)
+    return op
+
+
+def _count_some(function: ir.Operation) -> bool:
+    """Size what can be sized by one more copy; False where all is sized."""
+    unsized = _unsized(function)
+    if not unsized:
+        return False
+    graph = Graph(function)
+    nodes = {node.op: node for node in graph.nodes()}
+    pending = [nodes[op] for op in unsized]
+    for span, sites in _spans(graph, pending):
+        ready = [s for s in sites if not SizeSlice(graph, span, [s]).stacks & set(pending)]
+        if ready:
+            found = _slice(graph, span, ready)
+            _size(ready, _counted(graph, span, found, ready), span[0].op)
+            return True
+    raise AssertionError("every stack needs another one first")
+
+
+def _spans(graph: Graph, sites: Sequence[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
+    """The ops at the top of the function that some stacks and logs are used in, with these."""
+    body = graph.body.nodes
+    tops: dict[Node, list[Node]] = {}
+    for site in sites:
+        if site.owners:
+            tops.setdefault(site.owners[0], []).append(site)
+    for top, found in tops.items():
+        yield [top], found
+    for site in sites:
+        if not site.owners:
+            log = site.results[0]
+            uses = [
+                k
+                for k, top in enumerate(body)
+                if any(log in node.operands for node in (top, *top.walk()))
+            ]
+            yield body[site.position + 1 : max(uses, default=site.position) + 1], [site]
+
+
+def _slice(graph: Graph, span: Sequence[Node], sites: Sequence[Node]) -> SizeSlice:
+    """What finds some sizes, or sizes that are certainly enough."""
+    found = SizeSlice(graph, span, sites)
+    if not found.conflicts:
+        return found
+    bounded = SizeSlice(graph, span, sites, bounded=True)
+    if not bounded.conflicts:
+        return bounded
+    load, write = found.conflicts[0]
+    place = nearest_location(write.op)
+    line = "" if place is None else f", at line {place.line}"
+    name = f"field '{load.array}'" if isinstance(load.array, str) else "an array"
+    raise TaichiCompilationError(
+        f"GPU code: how much memory the derivative of this loop needs depends on {name}, "
+        f"which the kernel overwrites{line}: it cannot be counted before",
+        nearest_location(sites[0].op),
+    )
+
+
+# The copy.
+
+
+def _counted(
+    graph: Graph, span: Sequence[Node], found: SizeSlice, sites: Sequence[Node]
+) -> list[ir.Value]:
+    """The sizes of stacks and logs, known to the host in front of what they are used in."""
+    with before(span[0].op):
+        if is_parallel(span[0]):
+            sizes = _over_iterations(graph, span[0], found, sites)
+        else:
+            sizes = [b.slot(b.index_type()) for _ in sites]
+            copy = SizeCopy(graph, found, dict(zip(sites, sizes)))
+            env: dict[int, ir.Value] = {}
+            for top in span:
+                copy.node(top, env)
+            sizes = [b.read(slot) for slot in sizes]
+        return field.fetch(sizes)
+
+
+def _over_iterations(
+    graph: Graph, loop: Node, found: SizeSlice, sites: Sequence[Node]
+) -> list[ir.Value]:
+    i64, rank = b.integer_type(64), len(loop.blocks[0].arguments)
+    cells = [field.alloca(array_type(i64, [])) for _ in sites]
+    lower, upper, steps = (list(loop.op.operands)[k * rank : (k + 1) * rank] for k in range(3))
+    counting = b.parallel_loop(lower, upper, steps, attributes_of(loop.op))
+    with ir.InsertionPoint(counting.body):
+        slots = [b.slot(b.index_type()) for _ in sites]
+        copy = SizeCopy(graph, found, dict(zip(sites, slots)))
+        copy.block(loop.blocks[0], dict(zip(loop.blocks[0].arguments, counting.indices)))
+        for slot, cell in zip(slots, cells):
+            word = b.make("arith.index_cast", i64, [b.read(slot)])
+            field.atomic(word, cell, kind="max")
+        b.end_parallel()
+    return [b.make("arith.index_cast", b.index_type(), [field.load(cell)]) for cell in cells]
+
+
+def _size(sites: Sequence[Node], sizes: Sequence[ir.Value], first: ir.Operation) -> None:
+    """Give stacks and logs their sizes, which are known in front of the first op that uses them."""
+    for site, size in zip(sites, sizes):
+        if AllocOp.holds(site):
+            site.op.operands[0] = size
+            continue
+        with before(site.op if site.owners else first):
+            log = grad.open_(*log_parts(site.op.results[0].type), [size])
+        site.op.results[0].replace_all_uses_with(log)
+        site.op.erase()

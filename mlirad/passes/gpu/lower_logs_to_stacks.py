@@ -1,0 +1,107 @@
+"""Logs of overwritten elements as stacks: one of elements, one for each of their indices, and a
+length.
+
+Assumes that the number of a log's entries is known where it is opened (`insert-size-counts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.dialect import field, grad
+from mlirad.dialect.field import array_of
+from mlirad.dialect.grad import CloseOp, LogType, MarkOp, OpenOp, RecordOp, UndoOp, log_parts
+from mlirad.ir import build as b
+from mlirad.ir.requirements import KERNELS, refuse
+from mlirad.ir.walk import at_end, before, operations
+
+REQUIRES = KERNELS
+_SHORT = 1 << 31  # extents below it have indices of 32 bits
+
+
+@dataclass(frozen=True)
+class _Log:
+    """What a log has become; the length is in memory."""
+
+    elements: ir.Value
+    indices: list[ir.Value]
+    length: ir.Value
+
+
+def lower_logs_to_stacks(module: ir.Operation) -> None:
+    """Replace logs by stacks of a known size."""
+    logs: dict[ir.Value, _Log] = {}
+    found = [op for op in operations(module) if _is_on_log(op)]
+    for op in found:
+        if not OpenOp.holds(op) and _log_of(op) not in logs:
+            refuse(op, "a log that no 'grad.open' before it makes")
+        with before(op):
+            if OpenOp.holds(op):
+                logs[op.results[0]] = _open(op)
+            elif RecordOp.holds(op):
+                _record(op, logs[_log_of(op)])
+            elif MarkOp.holds(op):
+                op.results[0].replace_all_uses_with(b.read(logs[_log_of(op)].length))
+            elif UndoOp.holds(op):
+                _undo(op, logs[_log_of(op)])
+            else:
+                log = logs[_log_of(op)]
+                for stack in (log.elements, *log.indices):
+                    grad.free(stack)
+    for op in reversed(found):
+        op.erase()
+
+
+def _is_on_log(op: ir.Operation) -> bool:
+    return any(kind.holds(op) for kind in (OpenOp, RecordOp, MarkOp, UndoOp, CloseOp))
+
+
+def _log_of(op: ir.Operation) -> ir.Value:
+    return next(value for value in op.operands if isinstance(value.type, LogType))
+
+
+def _open(op: ir.Operation) -> _Log:
+    if not op.operands:
+        refuse(op, "a log of unknown size: run insert-size-counts first")
+    element, rank = log_parts(op.results[0].type)
+    entries, index = op.operands[0], _index_type(op)
+    length = b.slot(b.index_type())
+    b.write(b.index(0), length)
+    indices = [grad.alloc(index, entries) for _ in range(rank)]
+    return _Log(grad.alloc(element, entries), indices, length)
+
+
+def _index_type(op: ir.Operation) -> ir.Type:
+    """The type that holds every index of the arrays of a log."""
+    users = [use.owner.operation for use in op.results[0].uses]
+    extents = [
+        e for user in users if UndoOp.holds(user) for e in array_of(user.operands[2].type)[1]
+    ]
+    short = all(0 <= extent < _SHORT for extent in extents)
+    return b.integer_type(32 if short else 64)
+
+
+def _record(op: ir.Operation, log: _Log) -> None:
+    value, _, *indices = op.operands
+    length = b.read(log.length)
+    grad.push(value, log.elements, length)
+    for index, stack in zip(indices, log.indices):
+        word = b.make("arith.index_cast", grad.stack_element(stack.type), [index])
+        grad.push(word, stack, length)
+    b.write(b.add(length, b.index(1)), log.length)
+
+
+def _undo(op: ir.Operation, log: _Log) -> None:
+    _, mark, array = op.operands
+    length = b.read(log.length)
+    loop = b.for_loop(mark, length, b.index(1))
+    with at_end(loop.body, op.location):
+        last = b.add(mark, b.sub(b.sub(length, b.index(1)), loop.induction))
+        indices = [
+            b.make("arith.index_cast", b.index_type(), [grad.pop(stack, last)])
+            for stack in log.indices
+        ]
+        field.store(grad.pop(log.elements, last), array, indices)
+        b.yield_()
+    b.write(mark, log.length)

@@ -1,0 +1,182 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --insert-size-counts | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --insert-size-counts --insert-size-counts | filecheck %s
+
+// Arithmetic on arguments is the host's, also where the loop does it; a division that may trap is not.
+// CHECK-LABEL: func.func @host(
+// CHECK-SAME: %[[M:.*]]: i32, %[[D:.*]]: index)
+// CHECK: %[[N:.*]] = arith.index_cast %[[M]]
+// CHECK: %[[TRIPS:.*]] = arith.addi %[[N]], %[[N]]
+// CHECK: scf.parallel
+// CHECK: arith.divui %{{.*}}, %[[D]]
+// CHECK: "field.atomic"
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: scf.parallel
+// CHECK: "grad.alloc"(%[[TRIPS]])
+// CHECK: "grad.alloc"(%[[KNOWN]])
+func.func @host(%m: i32, %d: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %n = arith.index_cast %m : i32 to index
+    %trips = arith.addi %n, %n : index
+    %stack = "grad.alloc"(%trips) : (index) -> !grad.stack<f32>
+    %part = arith.divui %trips, %d : index
+    %other = "grad.alloc"(%part) : (index) -> !grad.stack<f32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// A loop that only computes the size runs first; it neither multiplies nor writes.
+// CHECK-LABEL: func.func @counted(
+// CHECK: %[[CELL:.*]] = "field.alloca"() : () -> !field.array<i64, []>
+// CHECK-NEXT: scf.parallel
+// CHECK-NOT: mulf
+// CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<i32, [16]>, index) -> i32
+// CHECK-NOT: mulf
+// CHECK: "field.atomic"(%{{.*}}, %[[CELL]]) {kind = "max"}
+// CHECK: %[[MOST:.*]] = "field.load"(%[[CELL]])
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: scf.parallel
+// CHECK: "grad.alloc"(%[[KNOWN]])
+// CHECK: "field.store"
+func.func @counted() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    %n = arith.index_cast %word : i32 to index
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    %last = scf.for %k = %c0 to %n step %c1 iter_args(%s = %v) -> (f32) {
+      "grad.push"(%s, %stack, %k) : (f32, !grad.stack<f32>, index) -> ()
+      %t = arith.mulf %s, %v : f32
+      scf.yield %t : f32
+    }
+    "field.store"(%last, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// The trips of a loop within a loop, by what the outer one has kept: that is known, and is kept for the count.
+// CHECK-LABEL: func.func @nested(
+// CHECK: scf.parallel
+// CHECK: %[[OUTER:.*]] = "grad.alloc"(%[[N:.*]]) : (index) -> !grad.stack<f32>
+// CHECK: "grad.push"(%{{.*}}, %[[OUTER]], %{{.*}})
+// CHECK: "grad.pop"(%[[OUTER]], %{{.*}})
+// CHECK: "field.atomic"
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: scf.parallel
+// CHECK: "grad.alloc"(%[[N]])
+// CHECK: "grad.alloc"(%[[KNOWN]])
+func.func @nested(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    %last = scf.for %k = %c0 to %n step %c1 iter_args(%s = %v) -> (f32) {
+      "grad.push"(%s, %stack, %k) : (f32, !grad.stack<f32>, index) -> ()
+      %t = arith.mulf %s, %s : f32
+      scf.yield %t : f32
+    }
+    scf.for %k = %c0 to %n step %c1 {
+      %s = "grad.pop"(%stack, %k) : (!grad.stack<f32>, index) -> f32
+      %word = arith.fptosi %s : f32 to i32
+      %m = arith.index_cast %word : i32 to index
+      %inner = "grad.alloc"(%m) : (index) -> !grad.stack<f32>
+    }
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// The length of a log is followed without what is in it.
+// CHECK-LABEL: func.func @log(
+// CHECK: %[[MOST:.*]] = memref.alloca() : memref<index>
+// CHECK: %[[LENGTH:.*]] = memref.alloca() : memref<index>
+// CHECK: scf.for
+// CHECK-NEXT: memref.load %[[LENGTH]]
+// CHECK: memref.store %{{.*}}, %[[LENGTH]]
+// CHECK: arith.maxsi
+// CHECK-NEXT: memref.store %{{.*}}, %[[MOST]]
+// CHECK-NOT: field.store
+// CHECK: "field.atomic"
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: "grad.open"(%[[KNOWN]]) : (index) -> !grad.log<f32, 1 : i64>
+func.func @log(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %log = "grad.open"() : () -> !grad.log<f32, 1>
+    %m = "grad.mark"(%log) : (!grad.log<f32, 1>) -> index
+    scf.for %k = %c0 to %i step %c1 {
+      %old = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+      "grad.record"(%old, %log, %i) : (f32, !grad.log<f32, 1>, index) -> ()
+      %new = arith.mulf %old, %old : f32
+      "field.store"(%new, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    }
+    "grad.undo"(%log, %m, %x) : (!grad.log<f32, 1>, index, !field.array<f32, [16]>) -> ()
+    "grad.close"(%log) : (!grad.log<f32, 1>) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+func.func @written(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    "field.store"(%v, %many, %i) : (i32, !field.array<i32, [16]>, index) -> ()
+    %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    %n = arith.index_cast %word : i32 to index
+    // expected-error @+1 {{depends on field 'n', which the kernel overwrites, at line 174}}
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    scf.reduce
+  }
+  return
+}
