@@ -35,16 +35,16 @@ def tool(name: str) -> str | None:
     return shutil.which(name) or next(iter(wheels), None)
 
 
-def assemble(ptx: str) -> list[Assembled]:
-    """The kernels of a text, assembled for the chip it is for. Raises RuntimeError where ptxas
-    refuses it, or there is none."""
+def assemble(ptx: str, *, disassemble: bool = True) -> list[Assembled]:
+    """The kernels of a text, assembled for the chip it is for, and disassembled where there is an
+    nvdisasm. Raises RuntimeError where ptxas refuses the text, or there is none."""
     chip = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
     assert chip is not None, "no .target: not PTX"
     with TemporaryDirectory() as folder:
         source, binary = Path(folder, "kernels.ptx"), Path(folder, "kernels.cubin")
         source.write_text(ptx)
         notes = _run("ptxas", "-v", f"-arch={chip[1]}", str(source), "-o", str(binary))
-        listing = _run("nvdisasm", "-c", str(binary)) if tool("nvdisasm") else ""
+        listing = _run("nvdisasm", "-c", str(binary)) if disassemble and tool("nvdisasm") else ""
     return _kernels(notes, listing)
 
 
@@ -114,7 +114,8 @@ def _innermost_loops(lines: list[str]) -> tuple[str, ...]:
     for number, line in enumerate(lines):
         target = re.search(r"\bBRA\b.*\((\.L_x_\d+)\)", line)
         start = places.get(target[1], number) if target is not None else number
-        if start < number - 1:  # a branch to itself ends the kernel
+        # a branch to itself ends the kernel, and what is behind its exit is for broken warps
+        if start < number - 1 and "EXIT" not in lines[start:number]:
             spans.append((start, number))
     inner = [
         span
