@@ -14,6 +14,7 @@ from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.location import nearest_location
 from mlirad.ir.walk import block_operations, operations
+from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.llvm_form import check_llvm_form
 
@@ -56,7 +57,9 @@ def to_ptx(module: ir.Operation, chip: str) -> str:
     where a kernel needs libdevice and there is none.
     """
     machine = _machine(chip)
-    written = _llvm_ir(module, str(machine.target_data))
+    written = _llvm_ir(module, str(machine.target_data), has_pairs=_number(chip) >= 90)
+    if INSTRUCTION in written and _number(chip) == 90:  # later chips have a later PTX
+        machine = _machine(chip, "+ptx81")
     parsed = llvm.parse_assembly(written)
     _link_libdevice(parsed, module)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
@@ -65,11 +68,15 @@ def to_ptx(module: ir.Operation, chip: str) -> str:
     return str(machine.emit_assembly(parsed))
 
 
-def _machine(chip: str) -> llvm.TargetMachine:
+def _number(chip: str) -> int:
+    return int(chip.removeprefix("sm_").rstrip("af"))
+
+
+def _machine(chip: str, features: str = "") -> llvm.TargetMachine:
     if chip not in CHIPS:
         raise TaichiCompilationError(f"unknown chip '{chip}', expected one of {', '.join(CHIPS)}")
     _initialize()
-    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=chip, opt=3)
+    return llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=chip, features=features, opt=3)
 
 
 @cache
@@ -78,8 +85,9 @@ def _initialize() -> None:
     llvm.initialize_all_asmprinters()
 
 
-def _llvm_ir(module: ir.Operation, data_layout: str) -> str:
-    """LLVM IR of the contents of every `gpu.module`."""
+def _llvm_ir(module: ir.Operation, data_layout: str, *, has_pairs: bool) -> str:
+    """LLVM IR of the contents of every `gpu.module`, for a chip that may add two floats at once to
+    memory."""
     with module.context, module.location:
         kernels = ir.Module.create()
         kernels.operation.attributes["llvm.target_triple"] = ir.StringAttr.get(TRIPLE)
@@ -92,6 +100,8 @@ def _llvm_ir(module: ir.Operation, data_layout: str) -> str:
             )
             for op in block_operations(holder.regions[0].blocks[0]):
                 kernels.body.append(op.clone(ip=False))
+        if has_pairs:
+            merge_atomics(kernels.operation)
         return spell_floats_as_bits(str(translate_module_to_llvmir(kernels.operation)))
 
 

@@ -122,6 +122,23 @@ def test_every_integer_kind_is_one_instruction() -> None:
     assert len(found) == 6
 
 
+def test_neighbouring_sums_are_one_instruction(assemble: Callable[[str], None]) -> None:
+    """Two components of a vector in memory, on chips that can."""
+    where, x = ti.field(ti.i32, 100), ti.Vector.field(2, ti.f32, 10)
+
+    @ti.kernel
+    def run():
+        for i in where:
+            x[where[i]] += ti.Vector([1.0, 2.0])
+
+    found = {chip: made(lambda: (run, ()), chip=chip) for chip in CHIPS}
+    assert len(atomics(found["sm_80"])) == 2
+    for chip in ("sm_90", "sm_100"):
+        assert atomics(found[chip]) == ["red.relaxed.gpu.global.add.v2.f32"]
+    for text in found.values():
+        assemble(text)
+
+
 def test_atomics_keep_no_order() -> None:
     """No fence, no scope beyond the device."""
     for make in (saxpy, scatter, integers):
