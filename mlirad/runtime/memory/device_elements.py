@@ -152,7 +152,7 @@ class DeviceKept(Kept):
     @property
     def place(self) -> Hashable:
         """Where the elements are."""
-        return self._elements.place
+        return self._elements.place.key
 
     def renew(self) -> None:
         """Hold the elements as they are now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from operator import index as as_index
@@ -13,25 +13,35 @@ from mlirad.runtime.memory.memory import Index
 WIDEST = 8  # bytes that a kernel moves at once
 
 
-@dataclass(frozen=True, slots=True)
 class Strided:
-    """Elements of a size, from an address on, so many bytes apart along each axis (0 or more)."""
+    """Elements of a size, from an address on, so many bytes apart along each axis (0 or more).
 
-    address: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    itemsize: int
+    `is_packed`: they lie side by side in the order of the axes.
+    """
+
+    __slots__ = ("address", "is_packed", "itemsize", "nbytes", "shape", "strides")
+
+    def __init__(
+        self, address: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int
+    ) -> None:
+        self.address, self.shape, self.strides, self.itemsize = address, shape, strides, itemsize
+        nbytes, is_packed = itemsize, True
+        for axis in range(len(shape) - 1, -1, -1):
+            if strides[axis] != nbytes and shape[axis] != 1:
+                is_packed = False
+            nbytes *= shape[axis]
+        self.nbytes, self.is_packed = nbytes, is_packed
 
     @property
-    def nbytes(self) -> int:
-        """The bytes of the elements."""
-        return prod(self.shape) * self.itemsize
+    def key(self) -> Hashable:
+        """What elements these are."""
+        return self.address, self.shape, self.strides
 
     @property
     def span(self) -> int:
         """The bytes from the first element to behind the last one."""
-        if 0 in self.shape:
-            return 0
+        if self.is_packed or not self.nbytes:
+            return self.nbytes
         ends = ((size - 1) * stride for size, stride in zip(self.shape, self.strides))
         return sum(ends) + self.itemsize
 
@@ -70,6 +80,8 @@ class Strided:
     def packed(self, address: int) -> Strided:
         """As many elements side by side at an address, the axes in the order that they have
         here: what lies close together here does so there."""
+        if self.is_packed:
+            return Strided(address, self.shape, self.strides, self.itemsize)
         strides, step = [0] * len(self.shape), self.itemsize
         for axis in sorted(range(len(self.shape)), key=lambda axis: (self.strides[axis], -axis)):
             strides[axis] = step
@@ -111,6 +123,9 @@ def loops(arrays: Sequence[Strided], *, by_element: bool = False) -> Loops:
     """The fewest loops, the innermost one over neighbours of the first array, over the widest
     words; or over elements."""
     first = arrays[0]
+    if all(array.is_packed for array in arrays) and not by_element:
+        width = gcd(WIDEST, first.nbytes, *(array.address for array in arrays))
+        return Loops(width, (first.nbytes // width,), ((width,),) * len(arrays))
     axes = [axis for axis, size in enumerate(first.shape) if size != 1]
     axes.sort(key=lambda axis: -first.strides[axis])
     extents, strides = list[int](), list[list[int]]()

@@ -36,8 +36,11 @@ class Transfers:
 
     def read(self, elements: Strided, dtype: DType) -> Values:
         """A copy on the host, in the order of its axes."""
-        if not elements.nbytes:
-            return np.empty(elements.shape, dtype)
+        if elements.is_packed or not elements.nbytes:
+            found = np.empty(elements.shape, dtype)
+            if found.size:
+                self.driver.read(_address(found), elements.address, elements.nbytes)
+            return found
         if elements.span <= max(2 * elements.nbytes, self._small):
             found = self._read_span(elements, dtype)
         else:
@@ -49,22 +52,21 @@ class Transfers:
 
     def _read_span(self, elements: Strided, dtype: DType) -> Values:
         room = np.empty(elements.span, np.uint8)
-        self.driver.read(room.ctypes.data, elements.address, elements.span)
+        self.driver.read(_address(room), elements.address, elements.span)
         return np.ndarray(elements.shape, dtype, room.data, 0, elements.strides)
 
     def write(self, elements: Strided, values: Values) -> None:
         """Set elements to values of the host, of their shape and type."""
         if not elements.nbytes:
             return
-        together = loops([elements, _strides_of(values)]) if values.flags.c_contiguous else None
-        if together is not None and together.is_flat:
-            self.driver.write(elements.address, values.ctypes.data, elements.nbytes)
+        if elements.is_packed and values.flags.c_contiguous:
+            self.driver.write(elements.address, _address(values), elements.nbytes)
         else:
             with self.pool.lent(elements.nbytes) as address:
                 packed = elements.packed(address)
                 room = np.empty(elements.nbytes, np.uint8)
                 np.ndarray(values.shape, values.dtype, room.data, 0, packed.strides)[...] = values
-                self.driver.write(address, room.ctypes.data, room.nbytes)
+                self.driver.write(address, _address(room), room.nbytes)
                 self.copy(elements, packed)
         self.changes += 1
 
@@ -79,9 +81,12 @@ class Transfers:
         """Set elements to others, which they do not overlap."""
         if not target.nbytes:
             return
-        together = loops([target, source])
-        if not self._copy_runs(together, target.address, source.address):
-            self._launch(Operation.COPY, together, [target, source])
+        if target.is_packed and source.is_packed:
+            self.driver.copy(target.address, source.address, target.nbytes)
+        else:
+            together = loops([target, source])
+            if not self._copy_runs(together, target.address, source.address):
+                self._launch(Operation.COPY, together, [target, source])
         self.changes += 1
 
     def _copy_runs(self, together: Loops, target: int, source: int) -> bool:
@@ -98,14 +103,13 @@ class Transfers:
         """Swap elements with others, which they do not overlap."""
         if not one.nbytes:
             return
-        together = loops([one, other])
-        if together.is_flat and one.nbytes <= self._small:
+        if one.nbytes <= self._small and loops([one, other]).is_flat:
             with self.pool.lent(one.nbytes) as address:
                 self.driver.copy(address, one.address, one.nbytes)
                 self.driver.copy(one.address, other.address, one.nbytes)
                 self.driver.copy(other.address, address, one.nbytes)
         else:
-            self._launch(Operation.EXCHANGE, together, [one, other])
+            self._launch(Operation.EXCHANGE, loops([one, other]), [one, other])
         self.changes += 1
 
     def add(self, target: Strided, source: Strided, dtype: DType) -> None:
@@ -121,7 +125,7 @@ class Transfers:
         if not elements.nbytes:
             return
         together, pattern = loops([elements]), value.tobytes()
-        if together.is_flat and len(set(pattern)) == 1:
+        if together.is_flat and len(set(pattern)) == 1:  # as 0 is
             self.driver.fill(elements.address, pattern[0], elements.nbytes)
         else:
             if together.width < elements.itemsize:
@@ -176,7 +180,7 @@ class Transfers:
             self.driver.fill(flag, 0, WIDEST)
             self._launch(operation, together, arrays, numbers, flag=flag)
             found = np.zeros(1, np.uint8)
-            self.driver.read(found.ctypes.data, flag, 1)
+            self.driver.read(_address(found), flag, 1)
         return bool(found[0])
 
     def _launch(
@@ -193,8 +197,10 @@ class Transfers:
         self._services.launch(operation, together, addresses, word=word, flag=flag, numbers=numbers)
 
 
-def _strides_of(values: Values) -> Strided:
-    return Strided(values.ctypes.data, values.shape, values.strides, values.itemsize)
+def _address(values: Values) -> int:
+    """Where an array of the host is, found faster than by `ctypes`."""
+    found: int = values.__array_interface__["data"][0]
+    return found
 
 
 def _number(pattern: bytes, width: int) -> int:
