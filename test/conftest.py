@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ import mlirad as ti
 from mlirad.pipeline.runner import VERIFY
 from mlirad.runtime.program import program
 
+STUB, DRIVER = pytest.StashKey[Any](), pytest.StashKey[Any]()
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
 
 
@@ -18,6 +20,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options that run the tests on another machine."""
     parser.addoption("--arch", help="what programs run on that do not name an arch: simt, cuda")
     parser.addoption("--simt-order", help="of threads: ascending, descending or shuffled")
+    parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -26,6 +29,11 @@ def pytest_configure(config: pytest.Config) -> None:
     for option, name in (("--arch", "MLIRAD_ARCH"), ("--simt-order", "MLIRAD_SIMT_ORDER")):
         if config.getoption(option):
             os.environ[name] = config.getoption(option)
+    if config.getoption("--stub"):
+        from runtime.cuda_machine import stub_the_driver  # and an LLVM that few tests need
+
+        config.stash[STUB] = stub_the_driver
+        config.stash[DRIVER] = stub_the_driver()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -36,6 +44,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         why = marker.args[0] if marker else "threads of a CPU" * ("two_threads" in item.name)
         if why:
             item.add_marker(pytest.mark.skip(reason=f"not on {arch}: {why}"))
+
+
+@pytest.fixture(autouse=True)
+def use_of_the_driver(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Fail a test that uses CUDA's driver as it may not be used; the next one has another."""
+    yield
+    stub = pytestconfig.stash.get(DRIVER, None)
+    if stub is not None and (stub.mistakes or stub.broken):
+        pytestconfig.stash[DRIVER] = pytestconfig.stash[STUB]()
+        pytest.fail(f"the driver: {stub.mistakes or stub.broken}")
 
 
 @pytest.fixture(params=[1, 2], ids=["one_thread", "two_threads"])

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.dialect.snode import ELEMENT_SIZES
 from mlirad.runtime.cuda.constants import (
     CU_MEMORYTYPE_DEVICE,
     CUdevice_attribute,
@@ -31,10 +32,8 @@ OFFSET = 1 << 56  # no address of the host, nor of any GPU
 _CONTEXT, _STREAM = 0xC0, 0x57
 _ALIGNMENT, _GUARD, _UNWRITTEN = 256, 0xFC, 0xFD
 _LONGEST = 1024  # launches that wait in the stream
-_SIZES = {"!llvm.ptr": 8, "index": 8, "i64": 8, "f64": 8, "i32": 4, "f32": 4, "i16": 2, "f16": 2}
+_SIZES = {"!llvm.ptr": 8, "index": 8, **ELEMENT_SIZES}  # of arguments
 R = CUresult
-
-Run = Callable[[Sequence[bytes]], None]
 
 
 class Failure(Exception):
