@@ -63,6 +63,10 @@ def _start(settings: argparse.Namespace) -> Any:
     for name in ("TAICHI", "QUADRANTS"):
         os.environ[f"ENABLE_{name}_HEADER_PRINT"] = "0"
     ti = importlib.import_module(settings.system)
+    if settings.system == "mlirad" and settings.arch == "cuda":
+        from benchmarks.gpu.rehearsal import stub_if_asked
+
+        stub_if_asked()
     options: dict[str, Any] = {
         "arch": getattr(ti, settings.arch),
         "default_fp": ti.f32,

@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.driver import Case, Measured, measure
 from benchmarks.gpu.card import Card, find_card
 from benchmarks.gpu.cases import CASES, GpuCase, Least
+from benchmarks.gpu.rehearsal import rehearse
 from benchmarks.gpu.tests import run_tests
 from benchmarks.report import disagreements
 from benchmarks.report import table as launch_table
@@ -26,6 +27,8 @@ COPIED = 1 << 30  # bytes, for the copy bandwidth
 def main() -> int:
     """Run the command line; the exit status is 1 where a test or a gradient was wrong."""
     settings = _settings()
+    if settings.stub:
+        rehearse()
     lines = ["# mlirad on a GPU", ""]
     good = True
     if not settings.no_tests:
@@ -64,6 +67,7 @@ def main() -> int:
 def _settings() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu", description=__doc__)
     parser.add_argument("--arch", default="cuda", help="simt rehearses without a GPU")
+    parser.add_argument("--stub", action="store_true", help="rehearse with a stub of the driver")
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--no-tests", action="store_true")
     parser.add_argument("--tests", nargs="*", default=[], help="files of tests; default: all")

@@ -3,13 +3,19 @@ many instructions it issues."""
 
 from __future__ import annotations
 
+import ctypes
+import math
 import time
 from dataclasses import dataclass
 
 import mlirad as ti
+from mlirad.runtime.cuda.constants import CUdevice_attribute
+from mlirad.runtime.cuda.driver import CudaDriver
+from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.device import DeviceMemory
 from mlirad.runtime.program import program
 
-LANES = 128  # f32 instructions that a multiprocessor issues at once, since sm_86; 64 before
+LANES = 128  # f32 instructions that a multiprocessor issues in a cycle, since sm_86
 REPEATS = 10
 
 
@@ -27,7 +33,16 @@ def find_card(arch: str, size: int) -> Card:
     """The card of an architecture, by copies of `size` bytes. Raises TaichiRuntimeError where there
     is none."""
     ti.init(arch=arch, enable_fallback=False)
-    driver = program().executor.memory.driver  # type: ignore[attr-defined]
+    memory = program().executor.memory
+    assert isinstance(memory, DeviceMemory)
+    driver = memory.driver
+    seconds = _copy_seconds(driver, size)
+    name, instructions = _facts(driver)
+    ti.reset()
+    return Card(name, 2 * size / seconds, instructions)
+
+
+def _copy_seconds(driver: Driver, size: int) -> float:
     source, target = driver.allocate(size), driver.allocate(size)
     driver.fill(source, 1, size)
     driver.copy(target, source, size)
@@ -39,6 +54,26 @@ def find_card(arch: str, size: int) -> Card:
     seconds = (time.perf_counter() - start) / REPEATS
     for address in (source, target):
         driver.free(address)
-    name, instructions = driver.name, driver.multiprocessors * LANES * driver.clock
-    ti.reset()
-    return Card(name, 2 * size / seconds, instructions)
+    return seconds
+
+
+def _facts(driver: Driver) -> tuple[str, float]:
+    """The name, and f32 instructions per second: as many as one likes where there is no GPU."""
+    if not isinstance(driver, CudaDriver):
+        return type(driver).__name__, math.inf
+    connection = driver.connection
+
+    def attribute(which: CUdevice_attribute) -> int:
+        found = ctypes.c_int()
+        connection.ask(
+            "describe itself",
+            "cuDeviceGetAttribute",
+            ctypes.byref(found),
+            which,
+            connection.card.number,
+        )
+        return found.value
+
+    kilohertz = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CLOCK_RATE)
+    count = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)
+    return connection.card.name, count * LANES * kilohertz * 1e3

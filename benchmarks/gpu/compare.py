@@ -7,11 +7,13 @@ import sys
 
 import mlirad as ti
 from benchmarks.driver import ROOT
+from benchmarks.gpu.rehearsal import stub_if_asked
 
 
 def main(arch: str) -> int:
     """Compare; a line for each kernel that differs, then how many do."""
     sys.path.insert(0, str(ROOT / "test"))
+    stub_if_asked()
     from programs.machines import CASES, assert_alike, left_by
 
     wrong = 0

@@ -4,10 +4,8 @@ kernel's `gpu.func` before its PTX is loaded."""
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from runtime.cuda_stub import Kernel, Stub
 
 from mlirad.bindings import ExecutionEngine, ir
@@ -85,11 +83,9 @@ def _packed(engine: Any, name: str) -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup(name))
 
 
-@pytest.fixture
-def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
-    """What `arch=ti.cuda` runs on; afterwards it was used as it may be."""
+def stub_the_driver() -> Stub:
+    """Have `arch=ti.cuda` run on a stub from now on."""
     made = Stub()
     driver = CudaDriver(made.functions())
-    monkeypatch.setitem(EXECUTORS, "cuda", lambda: StubbedExecutor(made, driver))
-    yield made
-    assert made.mistakes == []
+    EXECUTORS["cuda"] = lambda: StubbedExecutor(made, driver)
+    return made

@@ -191,6 +191,8 @@ class Stub:
 
     def cuDeviceGetAttribute(self, place: int, which: int, device: int) -> None:
         known = {
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_CLOCK_RATE: 1_700_000,
+            CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: 100,
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: 1,
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: self.capability[0],
             CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: self.capability[1],

@@ -4,16 +4,18 @@ it may."""
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
-from runtime.cuda_machine import stub  # noqa: F401
+from runtime.cuda_machine import stub_the_driver
 from runtime.cuda_stub import Stub
 
 import mlirad as ti
 from mlirad.runtime.cuda.constants import CUresult
+from mlirad.runtime.executor.choice import EXECUTORS
 
 N = 100
 
@@ -26,7 +28,16 @@ def fields() -> tuple[Any, Any]:
 
 
 @pytest.fixture
-def cuda(stub: Stub) -> Stub:  # noqa: F811
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stub]:
+    """What `arch=ti.cuda` runs on; afterwards it was used as it may be."""
+    monkeypatch.setitem(EXECUTORS, "cuda", EXECUTORS["cuda"])
+    made = stub_the_driver()
+    yield made
+    assert made.mistakes == []
+
+
+@pytest.fixture
+def cuda(stub: Stub) -> Stub:
     """A program on it."""
     ti.init(arch=ti.cuda, default_fp=ti.f64)
     return stub
