@@ -107,8 +107,11 @@ class OpaqueElements(Elements):
     def differing(self, values: Values, box: Box | None = None) -> Values:
         return _host(self, "differing").differing(values, box)
 
-    def take(self, other: Elements) -> None:
-        _host(self, "take").take(_inside[other])
+    def take(self, other: Elements, box: Box | None = None) -> None:
+        _host(self, "take").take(_inside[other], box)
+
+    def holds(self, other: Elements, box: Box | None = None) -> bool:
+        return _host(self, "holds").holds(_inside[other], box)
 
     def add(self, other: Elements) -> None:
         _host(self, "add").add(_inside[other])

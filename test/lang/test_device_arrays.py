@@ -242,6 +242,27 @@ def test_a_tape_notices_what_changed() -> None:
     np.testing.assert_array_equal(x.grad.to_numpy(), 2 * 3 * np.arange(4))
 
 
+def test_a_tape_looks_at_large_tensors_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    x = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def weigh(t: ti.types.ndarray()):
+        for i in t:
+            loss[None] += t[i] * x[None] ** 2
+
+    x[None] = 3.0
+    t = Tensor(np.ones(20_000))
+    reads: list[int] = []
+    machine, read = driver(), driver().read
+    monkeypatch.setattr(machine, "read", lambda *given: (reads.append(given[2]), read(*given))[1])
+    with ti.ad.Tape(loss):
+        weigh(t)
+        weigh(t)
+    assert sum(reads) < 1000
+    assert x.grad[None] == 2 * 2 * 3 * 20_000
+
+
 @pytest.mark.parametrize("make", MAKERS)
 def test_what_is_not_contiguous_is_refused(make: Any) -> None:
     out = make(np.zeros(ELEMENTS))

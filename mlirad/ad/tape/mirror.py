@@ -13,7 +13,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.footprints import Flow
-from mlirad.runtime.memory.values import Values, part
+from mlirad.runtime.memory.values import Values
 from mlirad.types import from_numpy
 
 
@@ -31,11 +31,11 @@ class Mirror:
 
     def take(self, box: Box) -> None:
         """Hold the elements of a box as a launch left them."""
-        self.own.elements.write(self._theirs(box), box)
+        self.own.elements.take(self._buffer.their_elements(), box)
 
     def differs(self, box: Box) -> bool:
         """Whether the program's array holds something else in a box."""
-        return not self.own.elements.equals(self._theirs(box), box)
+        return not self.own.elements.holds(self._buffer.their_elements(), box)
 
     def look(
         self, box: Box, keep: Callable[[], list[Version]], adjoint: ArrayBuffer | None
@@ -46,16 +46,13 @@ class Mirror:
         """
         if not self.differs(box):
             return None
-        theirs, own, saved = self._theirs(box), self.own.elements, keep()
-        changed = None if adjoint is None else own.differing(theirs, box)
-        own.write(theirs, box)
+        theirs, own, saved = self._buffer.their_elements(), self.own.elements, keep()
+        changed = None if adjoint is None else own.differing(theirs.read(box), box)
+        own.take(theirs, box)
         if changed is not None:
             for tangent in self.own.tangents:
                 tangent.elements.fill(0, box, changed)
         return UnseenWrite(saved, box, changed, adjoint)
-
-    def _theirs(self, box: Box) -> Values:
-        return part(self._buffer.theirs(), box)
 
 
 @dataclass

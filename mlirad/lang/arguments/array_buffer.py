@@ -80,6 +80,12 @@ class ArrayBuffer:
         """The array that was given, which is not ours, and may not be contiguous."""
         return self.array() if self.given is None else self.given
 
+    def their_elements(self) -> Elements:
+        """Those of the array that was given."""
+        if isinstance(self.owner, ForeignArray):
+            return self.owner.elements()
+        return program().executor.memory.given(self.theirs())
+
     @property
     def dtype(self) -> DType:
         """The type of the elements, as NumPy has it."""

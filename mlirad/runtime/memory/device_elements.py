@@ -87,12 +87,18 @@ class DeviceElements(Elements):
 
     # On the device.
 
-    def take(self, other: Elements) -> None:
+    def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
         if isinstance(other, DeviceElements) and other.dtype == self.dtype:
-            self._transfers.copy(self.place, other.place)
+            self._transfers.copy(self.place.part(box), other.place.part(box))
         else:
-            self.write(other.read())
+            self.write(other.read(box), box)
+
+    def holds(self, other: Elements, box: Box | None = None) -> bool:
+        """Whether elements have the bits of others."""
+        if isinstance(other, DeviceElements):
+            return not self._transfers.differ(self.place.part(box), other.place.part(box))
+        return self.equals(other.read(box), box)
 
     def add(self, other: Elements) -> None:
         """Add others."""

@@ -106,13 +106,17 @@ class HostElements(Elements):
         """A mask of the elements that have other bits."""
         return bits(self._part(box)) != bits(values)
 
-    def take(self, other: Elements) -> None:
+    def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        self._view[...] = other._view if isinstance(other, HostElements) else other.read()
+        self._part(box)[...] = _looked_at(other, box)
+
+    def holds(self, other: Elements, box: Box | None = None) -> bool:
+        """Whether elements have the bits of others."""
+        return self.equals(_looked_at(other, box), box)
 
     def add(self, other: Elements) -> None:
         """Add others."""
-        self._view += other._view if isinstance(other, HostElements) else other.read()
+        self._view += _looked_at(other, None)
 
     def room(self) -> Kept:
         """Room for a copy."""
@@ -124,6 +128,10 @@ class HostElements(Elements):
 
     def _part(self, box: Box | None) -> Values:
         return self._view if box is None else part(self._view, box)
+
+
+def _looked_at(elements: Elements, box: Box | None) -> Values:
+    return elements._part(box) if isinstance(elements, HostElements) else elements.read(box)
 
 
 class HostKept(Kept):

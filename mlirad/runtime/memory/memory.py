@@ -160,8 +160,12 @@ class Elements(ABC):
     # Elements of others of the same shape, which they do not overlap.
 
     @abstractmethod
-    def take(self, other: Elements) -> None:
+    def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others, as NumPy converts them."""
+
+    @abstractmethod
+    def holds(self, other: Elements, box: Box | None = None) -> bool:
+        """Whether elements have the bits of others of the same type."""
 
     @abstractmethod
     def add(self, other: Elements) -> None:
