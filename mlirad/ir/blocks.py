@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.structured import Parallel
 
 BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 # Of a loop of one axis: its iterations fill blocks, so that all threads of a block run one.
@@ -24,6 +25,23 @@ _KINDS = {
     "xor": "xor",
 }
 _FLOAT_KINDS = {**_KINDS, "min": "minnumf", "max": "maxnumf"}
+
+
+def block_size(loop: ir.Operation) -> int | None:
+    """The threads of a block that runs a loop; None where it asks for what no GPU has."""
+    if BLOCK_DIM not in loop.attributes:
+        return DEFAULT_BLOCK
+    size = ir.IntegerAttr(loop.attributes[BLOCK_DIM]).value
+    return size if 1 <= size <= MOST_THREADS else None
+
+
+def threads_in_blocks(count: ir.Value, size: int) -> Parallel:
+    """A loop with an iteration for each thread of whole blocks, empty."""
+    attributes = {
+        BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), size),
+        WHOLE_BLOCKS: ir.UnitAttr.get(),
+    }
+    return b.parallel_loop([b.index(0)], [count], [b.index(1)], attributes)
 
 
 def thread_number() -> ir.Value:

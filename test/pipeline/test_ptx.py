@@ -109,10 +109,11 @@ def test_adjoints_of_stencils_are_gathered() -> None:
     assert list(entries(text)) == ["run_0", "run_1"]
 
 
-def test_cells_shared_along_one_axis_are_atomic() -> None:
-    """A row's sum is one-to-one in the first axis only: with a thread an element it needs an
-    atomic."""
-    assert atomics(made(rows)) == ["atom.global.add.f32"]
+def test_cells_shared_along_one_axis_are_sums() -> None:
+    """A row's sum is one-to-one in the first axis only: threads of a block add up a row."""
+    text = made(rows)
+    assert atomics(text) == [] and "shfl.sync" in text
+    assert list(entries(text)) == ["run_0"]
 
 
 def test_every_integer_kind_is_one_instruction() -> None:

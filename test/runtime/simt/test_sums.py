@@ -201,3 +201,58 @@ def test_what_inner_loops_add_to_one_element(order: str) -> None:
     expected = np.zeros(n)
     expected[to] = near.sum(1) - near.sum(0)
     np.testing.assert_allclose(force.to_numpy(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(40, 40), (3, 5000), (5000, 3), (300, 200)])
+def test_sums_of_rows_and_columns(order: str, shape: tuple[int, int]) -> None:
+    """Along either axis, beside effects of every iteration; and their gradients."""
+    a = ti.field(ti.f64, shape, needs_grad=True)
+    rows, columns = (ti.field(ti.f64, n, needs_grad=True) for n in shape)
+    most = ti.field(ti.f64, shape[0])
+
+    @ti.kernel
+    def sum_rows():
+        for i, j in a:
+            rows[i] += a[i, j] ** 2
+            ti.atomic_max(most[i], a[i, j])
+
+    @ti.kernel
+    def sum_columns():
+        for i, j in a:
+            columns[j] += a[i, j]
+            a[i, j] += 1.0
+
+    v = np.random.default_rng(1).normal(size=shape)
+    a.from_numpy(v)
+    rows.fill(1.0)
+    sum_rows()
+    sum_columns()
+    np.testing.assert_allclose(rows.to_numpy(), 1 + (v**2).sum(1), rtol=1e-12)
+    np.testing.assert_array_equal(most.to_numpy(), np.maximum(0, v.max(1)))
+    np.testing.assert_allclose(columns.to_numpy(), v.sum(0), rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(a.to_numpy(), v + 1)
+    rows.grad.from_numpy(np.arange(shape[0], dtype=float))
+    sum_rows.grad()
+    np.testing.assert_allclose(a.grad.to_numpy(), 2 * (v + 1) * np.arange(shape[0])[:, None])
+
+
+def test_sums_of_planes_and_of_what_rows_read(order: str) -> None:
+    """Of three axes one or two are summed; the adjoint of a row's factor is a sum of the row."""
+    x = ti.field(ti.f64, (6, 7, 50), needs_grad=True)
+    y = ti.field(ti.f64, (6, 7, 50), needs_grad=True)
+    middle, factor = ti.field(ti.f64, (6, 50)), ti.field(ti.f64, 7, needs_grad=True)
+
+    @ti.kernel
+    def run():
+        for i, j, k in x:
+            middle[i, k] += x[i, j, k]
+        for i, j, k in x:
+            y[i, j, k] = factor[j] * x[i, j, k]
+
+    v = np.random.default_rng(1).normal(size=(6, 7, 50))
+    x.from_numpy(v)
+    run()
+    np.testing.assert_allclose(middle.to_numpy(), v.sum(1), atol=1e-13)
+    y.grad.fill(3.0)
+    run.grad()
+    np.testing.assert_allclose(factor.grad.to_numpy(), 3 * v.sum((0, 2)), rtol=1e-12)

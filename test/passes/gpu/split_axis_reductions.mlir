@@ -1,0 +1,108 @@
+// RUN: mlirad-opt %s --split-axis-reductions --mem2reg --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --split-axis-reductions --split-axis-reductions --mem2reg --canonicalize --cse | filecheck %s
+
+// A block for each row; what the loop does beside it is done once.
+// CHECK-LABEL: func.func @rows(
+// CHECK: scf.parallel {{.*}} to (%c128000) step
+// CHECK: %[[ROW:.*]] = gpu.block_id
+// CHECK: %[[T:.*]] = gpu.thread_id
+// CHECK: %[[OWN:.*]] = scf.for %[[J:.*]] = %[[T]] to %c500 step %c128
+// CHECK: "field.load"(%arg0, %[[ROW]], %[[J]])
+// CHECK: "field.store"
+// CHECK: %[[SUM:.*]] = gpu.all_reduce add %[[OWN]]
+// CHECK: scf.if
+// CHECK: %[[PLACE:.*]] = arith.addi %[[ROW]], %c1
+// CHECK-NEXT: "field.atomic"(%[[SUM]], %arg1, %[[PLACE]]) {field.plain, kind = "add"}
+// CHECK: {block_dim = 128 : i64, field.whole_blocks}
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @rows(%x: !field.array<f32, [1000, 500]>, %s: !field.array<f32, [1001]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c500 = arith.constant 500 : index
+  %c1000 = arith.constant 1000 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c1000, %c500) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [1000, 500]>, index, index) -> f32
+    %k = arith.addi %i, %c1 : index
+    %o = "field.atomic"(%v, %s, %k) {kind = "add"} : (f32, !field.array<f32, [1001]>, index) -> f32
+    "field.store"(%v, %x, %i, %j) : (f32, !field.array<f32, [1000, 500]>, index, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// Few rows are of several blocks each, and a block for each row adds up their sums.
+// CHECK-LABEL: func.func @few_rows(
+// CHECK: %[[PARTS:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [2048]>
+// CHECK: scf.parallel {{.*}} to (%c262144) step
+// CHECK: gpu.all_reduce
+// CHECK: "field.store"(%{{.*}}, %[[PARTS]], %{{.*}})
+// CHECK: scf.parallel {{.*}} to (%c1024) step
+// CHECK: scf.for
+// CHECK: "field.load"(%[[PARTS]], %{{.*}})
+// CHECK: gpu.all_reduce
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+func.func @few_rows(%x: !field.array<f32, [4, 1000000]>, %s: !field.array<f32, [4]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c1000000 = arith.constant 1000000 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c4, %c1000000) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [4, 1000000]>, index, index) -> f32
+    %o = "field.atomic"(%v, %s, %i) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// A thread goes down a column, its neighbour down the next one; a short row is a thread's, too.
+// CHECK-LABEL: func.func @columns(
+// CHECK: scf.parallel (%[[J:.*]]) = (%c0) to (%c300000) step
+// CHECK: scf.for %[[I:.*]] = %c0 to %c100 step %c1
+// CHECK: "field.load"(%arg0, %[[I]], %[[J]])
+// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[J]]) {field.plain, kind = "min"}
+// CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c300000) step
+// CHECK: scf.for %[[J:.*]] = %c0 to %c3 step %c1
+// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[I]]) {field.plain, kind = "add"}
+func.func @columns(%x: !field.array<f32, [100, 300000]>, %s: !field.array<f32, [300000]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c100 = arith.constant 100 : index
+  %c300000 = arith.constant 300000 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c100, %c300000) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [100, 300000]>, index, index) -> f32
+    %o = "field.atomic"(%v, %s, %j) {kind = "min"} : (f32, !field.array<f32, [300000]>, index) -> f32
+    scf.reduce
+  }
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c300000, %c3) step (%c1, %c1) {
+    %v = "field.load"(%x, %j, %i) : (!field.array<f32, [100, 300000]>, index, index) -> f32
+    %o = "field.atomic"(%v, %s, %i) {kind = "add"} : (f32, !field.array<f32, [300000]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// Sums that others see, that meet other accesses, or whose elements two rows may share, stay.
+// CHECK-LABEL: func.func @stay(
+// CHECK: scf.parallel (%{{.*}}, %{{.*}}) =
+// CHECK-COUNT-4: "field.atomic"({{.*}}) {kind = "add"}
+// CHECK-NOT: field.atomic
+func.func @stay(%x: !field.array<f32, [100, 100]>, %r: !field.array<f32, [100]>, %s: !field.array<f32, [200]>,
+                %t: !field.array<f32, [100]>, %half: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%c100, %c100) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [100, 100]>, index, index) -> f32
+    %o = "field.atomic"(%v, %r, %i) {kind = "add"} : (f32, !field.array<f32, [100]>, index) -> f32
+    "field.store"(%o, %x, %i, %j) : (f32, !field.array<f32, [100, 100]>, index, index) -> ()
+    %k = arith.addi %i, %half : index
+    %p = "field.atomic"(%v, %s, %i) {kind = "add"} : (f32, !field.array<f32, [200]>, index) -> f32
+    %q = "field.atomic"(%v, %s, %k) {kind = "add"} : (f32, !field.array<f32, [200]>, index) -> f32
+    %l = arith.divsi %i, %half : index
+    %w = "field.atomic"(%v, %t, %l) {kind = "add"} : (f32, !field.array<f32, [100]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
