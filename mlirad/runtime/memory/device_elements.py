@@ -19,10 +19,10 @@ from mlirad.runtime.memory.values import Values, bits, same_bits
 class DeviceElements(Elements):
     """Elements somewhere in an allocation, or in memory of another library, which `owner` keeps."""
 
-    __slots__ = ("_owner", "_transfers", "place")
+    __slots__ = ("_owner", "place", "transfers")
 
     def __init__(self, transfers: Transfers, place: Strided, dtype: DType, owner: object) -> None:
-        self._transfers, self.place, self.dtype, self._owner = transfers, place, dtype, owner
+        self.transfers, self.place, self.dtype, self._owner = transfers, place, dtype, owner
         self.shape, self.nbytes, self.address = place.shape, place.nbytes, place.address
 
     # To the host and from it.
@@ -34,7 +34,7 @@ class DeviceElements(Elements):
             found = self._owner.read_ahead.read(place, self.dtype)
             if found is not None:
                 return found.tolist()
-        return self._transfers.read(place, self.dtype).tolist()
+        return self.transfers.read(place, self.dtype).tolist()
 
     def put(self, index: Index, value: Any) -> None:
         """Set the elements at an index."""
@@ -42,7 +42,7 @@ class DeviceElements(Elements):
 
     def read(self, box: Box | None = None) -> Values:
         """A copy."""
-        return self._transfers.read(self.place.part(box), self.dtype)
+        return self.transfers.read(self.place.part(box), self.dtype)
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values."""
@@ -56,22 +56,22 @@ class DeviceElements(Elements):
         ):
             given, values = values, np.empty(place.shape, self.dtype)
             values[...] = given
-        self._transfers.write(place, values)
+        self.transfers.write(place, values)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number."""
         number, place = np.empty(1, self.dtype), self.place.part(box)
         number[...] = value
         if where is None:
-            self._transfers.fill(place, number)
+            self.transfers.fill(place, number)
         else:
-            self._transfers.fill_where(place, number, np.broadcast_to(where, place.shape))
+            self.transfers.fill_where(place, number, np.broadcast_to(where, place.shape))
 
     # What comes down to a number.
 
     def any(self) -> bool:
         """Whether one of the elements is not 0."""
-        return self._transfers.any(self.place, self.dtype)
+        return self.transfers.any(self.place, self.dtype)
 
     def checksum(self) -> int:
         """A CRC-32 of the bytes, which the host works out."""
@@ -90,26 +90,26 @@ class DeviceElements(Elements):
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
         if isinstance(other, DeviceElements) and other.dtype == self.dtype:
-            self._transfers.copy(self.place.part(box), other.place.part(box))
+            self.transfers.copy(self.place.part(box), other.place.part(box))
         else:
             self.write(other.read(box), box)
 
     def holds(self, other: Elements, box: Box | None = None) -> bool:
         """Whether elements have the bits of others."""
         if isinstance(other, DeviceElements):
-            return not self._transfers.differ(self.place.part(box), other.place.part(box))
+            return not self.transfers.differ(self.place.part(box), other.place.part(box))
         return self.equals(other.read(box), box)
 
     def add(self, other: Elements) -> None:
         """Add others."""
         if isinstance(other, DeviceElements):
-            self._transfers.add(self.place, other.place, self.dtype)
+            self.transfers.add(self.place, other.place, self.dtype)
         else:
             self.write(self.read() + other.read())
 
     def room(self) -> Kept:
         """Room for a copy."""
-        return DeviceKept(self, DeviceAllocation(self._transfers, self.nbytes))
+        return DeviceKept(self, DeviceAllocation(self.transfers, self.nbytes))
 
     def overlaps(self, other: Elements) -> bool:
         """Whether there are elements in common."""
@@ -119,39 +119,17 @@ class DeviceElements(Elements):
 
     def part(self, box: Box | None) -> DeviceElements:
         """The elements of a box."""
-        return DeviceElements(self._transfers, self.place.part(box), self.dtype, self._owner)
-
-    # For copies.
-
-    def keep(self, copy: Strided) -> None:
-        """Copy the elements to a place."""
-        self._transfers.copy(copy, self.place)
-
-    def restore(self, copy: Strided) -> None:
-        """Copy elements of a place here."""
-        self._transfers.copy(self.place, copy)
-
-    def exchange(self, copy: Strided) -> None:
-        """Swap the elements with those of a place."""
-        self._transfers.exchange(self.place, copy)
-
-    def add_kept(self, copy: Strided) -> None:
-        """Add the elements of a place."""
-        self._transfers.add(self.place, copy, self.dtype)
-
-    def differ(self, copy: Strided) -> bool:
-        """Whether the elements have other bits than those of a place."""
-        return self._transfers.differ(self.place, copy)
+        return DeviceElements(self.transfers, self.place.part(box), self.dtype, self._owner)
 
 
 class DeviceKept(Kept):
     """Elements, and a copy of them: so many bytes into a block, in the order that they have in
     memory."""
 
-    __slots__ = ("_block", "_copy", "_elements")
+    __slots__ = ("_block", "_copy", "_elements", "_transfers")
 
     def __init__(self, elements: DeviceElements, block: DeviceAllocation, offset: int = 0) -> None:
-        self._elements, self._block = elements, block
+        self._elements, self._block, self._transfers = elements, block, elements.transfers
         self._copy = elements.place.packed(block.address + offset)
         self.nbytes = elements.nbytes
 
@@ -162,23 +140,23 @@ class DeviceKept(Kept):
 
     def renew(self) -> None:
         """Hold the elements as they are now."""
-        self._elements.keep(self._copy)
+        self._transfers.copy(self._copy, self._elements.place)
 
     def restore(self) -> None:
         """Let memory hold the kept elements."""
-        self._elements.restore(self._copy)
+        self._transfers.copy(self._elements.place, self._copy)
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
-        self._elements.exchange(self._copy)
+        self._transfers.exchange(self._elements.place, self._copy)
 
     def add(self) -> None:
         """Add the kept elements to those in memory."""
-        self._elements.add_kept(self._copy)
+        self._transfers.add(self._elements.place, self._copy, self._elements.dtype)
 
     def differs(self) -> bool:
         """Whether memory holds other bits now."""
-        return self._elements.differ(self._copy)
+        return self._transfers.differ(self._elements.place, self._copy)
 
     def present(self, arena: Arena, name: str) -> Kept:
         """A copy of the same elements as they are now."""
