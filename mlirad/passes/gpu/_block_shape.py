@@ -9,7 +9,8 @@ from typing import NamedTuple
 from mlirad.ir.blocks import WARP
 
 _ROWS = 8
-MOST_BLOCKS = 65_535  # along the second and the third axis of a grid
+MOST_BLOCKS_IN_ROW = (1 << 31) - 1  # along the first axis of a grid
+MOST_BLOCKS = 65_535  # along the second and the third
 _LEAST_BUSY = 0.75  # of the threads
 
 
@@ -35,7 +36,7 @@ def block_shape(extents: Sequence[int], threads: int) -> Shape | None:
         return None
     is_turned = blocks[1] > MOST_BLOCKS
     grid = (blocks[1], blocks[0], blocks[2]) if is_turned else blocks
-    if max(grid[1:]) > MOST_BLOCKS:
+    if grid[0] > MOST_BLOCKS_IN_ROW or max(grid[1:]) > MOST_BLOCKS:
         return None
     return Shape((x, y, z), grid, is_turned)
 

@@ -11,6 +11,7 @@ Assumes `split-serial-code`. The launches of a function `f` are to be outlined
 """
 
 import re
+from math import prod
 from typing import Annotated
 
 from mlirad.bindings import ir
@@ -23,8 +24,14 @@ from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
-from mlirad.passes.gpu._block_shape import block_shape
-from mlirad.passes.gpu._grid import Launch, count_through, cut_into_blocks, stride_over_rows
+from mlirad.passes.gpu._block_shape import MOST_BLOCKS_IN_ROW, block_shape
+from mlirad.passes.gpu._grid import (
+    Launch,
+    Trips,
+    count_through,
+    cut_into_blocks,
+    stride_over_rows,
+)
 
 MAX_BLOCK = 1024
 
@@ -64,19 +71,21 @@ def _lower(loop: ir.Operation, launch: Launch, default: int) -> None:
     if 0 in known:
         return
     threads = _block_size(loop, default * (1 if len(extents) == 1 else 2))
-    sizes = [extent for extent in known if extent is not None]
-    if len(extents) > 1 and len(sizes) == len(extents):
-        shape = block_shape(sizes, threads)
-        trips = (
-            count_through(launch, extents, threads)
-            if shape is None
-            else (cut_into_blocks(launch, extents, shape))
-        )
-    elif len(extents) > 1:
-        trips = stride_over_rows(launch, extents, threads)
-    else:
-        trips = count_through(launch, extents, threads, fills=WHOLE_BLOCKS in loop.attributes)
+    trips = _grid(launch, extents, threads, fills=WHOLE_BLOCKS in loop.attributes)
     _move_body(loop, trips.numbers, trips.end)
+
+
+def _grid(launch: Launch, extents: list[ir.Value], threads: int, *, fills: bool) -> Trips:
+    if len(extents) == 1:
+        return count_through(launch, extents, threads, fills=fills)
+    sizes = [size for size in map(constant_integer, extents) if size is not None]
+    if len(sizes) == len(extents):
+        shape = block_shape(sizes, threads)
+        if shape is not None:
+            return cut_into_blocks(launch, extents, shape)
+        if prod(sizes) <= threads * MOST_BLOCKS_IN_ROW:
+            return count_through(launch, extents, threads)
+    return stride_over_rows(launch, extents, threads)
 
 
 def _move_body(loop: ir.Operation, numbers: list[ir.Value], end: ir.Operation) -> None:

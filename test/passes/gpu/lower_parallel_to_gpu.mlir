@@ -167,3 +167,20 @@ func.func @rows(%m: memref<?x?xf32>, %a: index, %b: index, %v: f32) {
   }
   return
 }
+
+// More blocks than any grid has: threads stride over rows here, too.
+// CHECK-LABEL: func.func @huge(
+// CHECK: gpu.launch blocks({{.*}}) in (%{{.*}} = %{{.*}}, %[[GY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}) threads
+// CHECK: %[[STEP:.*]] = arith.muli %[[GY]]
+// CHECK: scf.for {{.*}} step %[[STEP]]
+// CHECK: return
+func.func @huge(%m: memref<f32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1000000 : index
+  scf.parallel (%i, %j, %k) = (%c0, %c0, %c0) to (%n, %n, %n) step (%c1, %c1, %c1) {
+    memref.store %v, %m[] : memref<f32>
+    scf.reduce
+  }
+  return
+}
