@@ -23,13 +23,14 @@ from mlirad.runtime.cuda.constants import (
     CUdevice_attribute,
     CUfunction_attribute,
     CUjit_option,
+    CUmemPool_attribute,
     CUpointer_attribute,
     CUresult,
 )
 from mlirad.runtime.cuda.functions import PARAMETERS, Functions
 
 OFFSET = 1 << 56  # no address of the host, nor of any GPU
-_CONTEXT, _STREAM = 0xC0, 0x57
+_CONTEXT, _STREAM, _POOL = 0xC0, 0x57, 0x900
 _ALIGNMENT, _GUARD, _UNWRITTEN = 256, 0xFC, 0xFD
 _LONGEST = 1024  # launches that wait in the stream
 _SIZES = {"!llvm.ptr": 8, "index": 8, **ELEMENT_SIZES}  # of arguments
@@ -271,6 +272,17 @@ class Stub:
         assert self.pools and stream == _STREAM
         self._in_context()
         self._later(lambda: self._free(address))
+
+    def cuDeviceGetDefaultMemPool(self, place: int, device: int) -> None:
+        _give(place, ctypes.c_void_p, _POOL)
+
+    def cuMemPoolSetAttribute(self, pool: int, which: int, place: int) -> None:
+        assert self.pools and pool == _POOL
+        assert which == CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        assert ctypes.c_uint64.from_address(place).value >= 1 << 30
+
+    def cuMemPoolTrimTo(self, pool: int, size: int) -> None:
+        assert self.pools and pool == _POOL and size == 0
 
     def cuMemHostAlloc(self, place: int, size: int, flags: int) -> None:
         self._in_context()

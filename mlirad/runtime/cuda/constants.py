@@ -89,6 +89,12 @@ class CUpointer_attribute(IntEnum):
     CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
 
 
+class CUmemPool_attribute(IntEnum):
+    """What is set of a pool."""
+
+    CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4
+
+
 class CUjit_option(IntEnum):
     """What is told the compiler of PTX."""
 

@@ -11,6 +11,7 @@ from mlirad.runtime.cuda.connection import Connection
 from mlirad.runtime.cuda.constants import (
     CU_MEMHOSTALLOC_PORTABLE,
     CU_MEMORYTYPE_DEVICE,
+    CUmemPool_attribute,
     CUpointer_attribute,
     CUresult,
 )
@@ -18,6 +19,7 @@ from mlirad.runtime.cuda.functions import Functions, driver_functions
 from mlirad.runtime.device.driver import Driver
 
 _CUDA = 2  # DLPack's kDLCUDA
+_KEPT = 2 << 30  # bytes of scratch: what the reverse of a loop may take for its history, twice
 _STAGED = 1 << 16  # bytes that are copied before they are sent: nobody waits for them
 
 
@@ -26,6 +28,17 @@ class CudaDriver(Driver):
 
     def __init__(self, functions: Functions) -> None:
         self.connection = Connection(functions)
+        self._pool = self._scratch_pool() if self.connection.card.has_pools else None
+
+    def _scratch_pool(self) -> int:
+        """Where launches find memory of their own: it keeps some from one to the next."""
+        pool, kept = ctypes.c_void_p(), ctypes.c_uint64(_KEPT)
+        find, limit = "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute"
+        which = CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        number = self.connection.card.number
+        self.connection.ask("find its pool of memory", find, ctypes.byref(pool), number)
+        self.connection.ask("keep memory in its pool", limit, pool, which, ctypes.byref(kept))
+        return pool.value or 0
 
     # Memory.
 
@@ -38,9 +51,16 @@ class CudaDriver(Driver):
                 break
             if is_last:
                 raise self.no_room(f"{size} bytes ({_shown(size)})")
-            gc.collect()  # which frees what nobody can reach
+            self._make_room()
         self.connection.check(result, f"allocate {size} bytes")
         return found.value
+
+    def _make_room(self) -> None:
+        """Give back what nobody can reach, and what the pool keeps."""
+        gc.collect()
+        self.synchronize()
+        if self._pool is not None:
+            self.connection.ask("empty its pool of memory", "cuMemPoolTrimTo", self._pool, 0)
 
     def no_room(self, what: str) -> TaichiMemoryError:
         """The error for what does not fit."""
