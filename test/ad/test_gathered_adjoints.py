@@ -275,4 +275,40 @@ def test_channels() -> None:
     close(w.grad, gw)
     close(y.grad, np.zeros_like(gy))
     text = run.ir(stage="memref", mode="reverse")
-    assert text.count("gpu.launch") == 2  # the input's adjoint gathers, the weights' does not
+    assert text.count("gpu.launch") == 3  # the adjoints of input and weights, and the clear
+
+
+@pytest.mark.usefixtures("simt")
+@pytest.mark.parametrize("shape", [(3, 5), (1, 4)])
+def test_few_weights(shape: tuple[int, int]) -> None:
+    """The iterations that a weight's adjoint sums over are shared out to threads."""
+    x, w, y = fields((80, 40), shape, (75, 33))
+    rows, columns = shape
+
+    @ti.kernel
+    def run():
+        for i, j in y:
+            for p, q in ti.ndrange(rows, columns):
+                y[i, j] += w[p, q] * x[i + p, j + q]
+
+    held, _, _, gw, _, gy = numbers_of(x, w, y)
+    run.grad()
+    for p, q in product(range(rows), range(columns)):
+        gw[p, q] += (gy * held[p : p + 75, q : q + 33]).sum()
+    close(w.grad, gw)
+
+
+@pytest.mark.usefixtures("simt")
+@pytest.mark.parametrize("axis", [0, 1])
+def test_sums_along_an_axis(axis: int) -> None:
+    """Rows and columns are summed up by several threads each."""
+    x, y = fields((150, 90), (90 if axis == 0 else 150,))
+
+    @ti.kernel
+    def run():
+        for i, j in x:
+            y[j if ti.static(axis == 0) else i] += x[i, j]
+
+    held, _, total, _ = numbers_of(x, y)
+    run()
+    close(y, total + held.sum(axis))

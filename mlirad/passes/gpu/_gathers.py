@@ -8,16 +8,15 @@ nothing else in the loop sees them.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
+from typing import NamedTuple
 
-from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings, Residue
-from mlirad.analysis.trips import span_of, spans
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
-from mlirad.ir.box import bounds_of_index
 from mlirad.ir.structured import For, Parallel, is_for, is_while
 from mlirad.ir.walk import Array, accesses, block_operations, enclosing, is_inside, operations
+from mlirad.passes.gpu._shares import Shares, shares
 from mlirad.passes.gpu._solved_updates import Cell, SolvedUpdates, Update, is_sum
 
 LONGEST = 2000  # operations that the updates of a loop are computed by anew
@@ -32,7 +31,14 @@ _DIVISIONS = (
     "math.rsqrt",
 )
 _SIMPLE = ("math.abs", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.trunc")
-FEWER = 4  # times fewer threads than the loop has iterations are still enough
+
+
+class Group(NamedTuple):
+    """Updates that the threads of elements make, and how these share out what an element gets
+    updates from."""
+
+    updates: list[Update]
+    shared: list[Shares]
 
 
 class Gathers:
@@ -47,7 +53,7 @@ class Gathers:
         self._order = {op: number for number, op in enumerate(operations(loop))}
         self._lasting: dict[ir.Operation, bool] = {}
 
-    def groups(self) -> list[list[Update]]:
+    def groups(self) -> list[Group]:
         """The updates that one loop over elements makes, for each such loop."""
         cells: dict[Cell, list[Update]] = {}
         for update in SolvedUpdates(self.loop, self.meetings).find():
@@ -56,12 +62,15 @@ class Gathers:
         groups: dict[object, list[Update]] = {}
         for cell, updates in cells.items():
             if any(self._is_shared(update) for update in updates):
-                known = None not in extents_of(updates[0])
-                key = cell.variables, extents_of(updates[0]) if known else cell.root
+                extents = updates[0].extents()
+                key = cell.variables, cell.root if None in extents else extents
                 groups.setdefault(key, []).extend(updates)
-        return [
-            group for group in groups.values() if self._has_threads(group) and self._pays(group)
-        ]
+        found = []
+        for group in groups.values():
+            shared = shares(self.meetings, group)
+            if shared is not None and self._pays(group):
+                found.append(Group(group, shared))
+        return found
 
     def _is_shared(self, update: Update) -> bool:
         """Whether another iteration may reach the element."""
@@ -120,28 +129,6 @@ class Gathers:
             above = enclosing(above)
         return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
 
-    def _has_threads(self, group: list[Update]) -> bool:
-        """Whether the elements are not far fewer than the iterations of the loop."""
-        given = group[0].cell.variables
-        missing = [iv for iv in self.indices if iv not in given]
-        others = [variable for variable in given if variable not in self.indices]
-        if not missing:
-            return True
-        iterations = _product(_trips(iv) for iv in missing)
-        elements = _product(
-            _trips(variable) or extent
-            for variable, extent in zip(given, extents_of(group[0]))
-            if variable in others
-        )
-        if iterations is not None and elements is not None:
-            return FEWER * elements >= iterations
-        return len(missing) == len(others) == 1 and self._ends(missing[0]) == self._ends(others[0])
-
-    def _ends(self, variable: ir.Value) -> object:
-        bounds = bounds_of_index(variable)
-        assert bounds is not None
-        return self.meetings.form(bounds.lower), self.meetings.form(bounds.upper)
-
     def _pays(self, group: list[Update]) -> bool:
         """Whether computing the updates anew costs less than atomics."""
         needed = [op for shift in shifts(group) for op in _all_needed(shift)]
@@ -180,22 +167,6 @@ def shifts(group: list[Update]) -> list[list[Update]]:
 
 def _all_needed(updates: Iterable[Update]) -> set[ir.Operation]:
     return {op for update in updates for op in update.needed}
-
-
-def extents_of(update: Update) -> tuple[int | None, ...]:
-    """The extents of the array along the axes that give a variable, where they are known."""
-    axes = enumerate(update.cell.axes)
-    return tuple(update.extent(number) for number, axis in axes if not isinstance(axis, Linear))
-
-
-def _trips(variable: ir.Value) -> int | None:
-    span = span_of(variable)
-    return None if span is None else span.trips
-
-
-def _product(counts: Iterable[int | None]) -> int | None:
-    known = list(counts)
-    return None if None in known else prod(count for count in known if count is not None)
 
 
 def _cost(op: ir.Operation) -> int:

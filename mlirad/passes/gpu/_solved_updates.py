@@ -68,6 +68,11 @@ class Update:
         extent = array_of(self.array.type)[1][axis]
         return None if extent < 0 else extent
 
+    def extents(self) -> tuple[int | None, ...]:
+        """The extents along the axes that give a variable."""
+        axes = enumerate(self.cell.axes)
+        return tuple(self.extent(number) for number, axis in axes if not isinstance(axis, Linear))
+
     def in_front(self) -> list[For]:
         """The loops around it whose indices the solutions need, outer first."""
         asked = {leaf for one in self.solutions.values() for leaf in one.rest.names}

@@ -5,11 +5,14 @@ j), and that of a sum over pairs to `g[j]` from all i: iterations meet, so the u
 be atomic. All of them are sums, and may be done in any order. So here, for every element, one
 thread goes through the iterations that reach it (`i = p + 1`, `i = p - 1`, ...; all i), computes
 anew what they add, where they are in the loop and their guards hold, and makes one update. Strides
-(`2 * i + 1`) and remainders (`(i + 1) % n`) are solved for the iteration too. The loop itself is
-left with what else it does, and runs behind.
+(`2 * i + 1`) and remainders (`(i + 1) % n`) are solved for the iteration too. Where elements are
+few (weights that all iterations read), several threads share out the iterations of each, and make
+an atomic each. The loop itself is left with what else it does, and runs behind.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings
@@ -36,11 +39,12 @@ from mlirad.passes.gpu._anew import (
     unchanged,
 )
 from mlirad.passes.gpu._element_boxes import reach
-from mlirad.passes.gpu._gathers import Gathers, shifts
+from mlirad.passes.gpu._gathers import Gathers, Group, shifts
 from mlirad.passes.gpu._iteration import Iteration, Thread
 from mlirad.passes.gpu._solved_updates import Update, only_reads
 
 LONGEST_AT_ONCE = 400  # operations
+_MADE = "field.elements"  # a loop that this pass made
 
 REQUIRES = KERNELS
 
@@ -48,12 +52,13 @@ REQUIRES = KERNELS
 def gather_shifted_updates(module: ir.Operation) -> None:
     """Let the thread of each element make its updates, where iterations share elements."""
     for function in functions(module):
-        for loop in [op for op in operations(function) if is_parallel(op)]:
+        loops = [op for op in operations(function) if is_parallel(op)]
+        for loop in [op for op in loops if _MADE not in op.attributes]:
             meetings = Meetings(loop)
             groups = Gathers(loop, meetings).groups()
             for group in groups:
                 _Elements(loop, meetings, group).make()
-            for update in [update for group in groups for update in group]:
+            for update in [update for group in groups for update in group.updates]:
                 update.op.erase()
             if groups and all(map(only_reads, block_operations(Parallel(loop).body)[:-1])):
                 loop.erase()
@@ -62,22 +67,25 @@ def gather_shifted_updates(module: ir.Operation) -> None:
 class _Elements:
     """The loop over elements that takes the place of some updates."""
 
-    def __init__(self, loop: ir.Operation, meetings: Meetings, group: list[Update]) -> None:
-        self.loop, self.meetings, self.group = loop, meetings, group
+    def __init__(self, loop: ir.Operation, meetings: Meetings, group: Group) -> None:
+        self.loop, self.group = loop, group.updates
         self.indices = Parallel(loop).indices
-        self.cells = list({update.cell: update for update in group}.values())
-        self.variables = group[0].cell.variables
+        self.cells = list({update.cell: update for update in self.group}.values())
+        self.variables = self.group[0].cell.variables
         with before(loop):
-            reaches = {v: reach(meetings, group, v) for v in self.variables}
-            ends = reaches.values()
-            self.made = b.parallel_loop(
-                [one.low for one in ends],
-                [one.high for one in ends],
-                [b.index(1) for _ in ends],
-                attributes_of(loop),
-            )
-        places: Values = dict(zip(self.variables, self.made.indices))
-        self.thread = Thread(meetings, reaches, places)
+            reaches = {v: reach(meetings, self.group, v) for v in self.variables}
+            boxes = [(reaches[v].low, reaches[v].high) for v in self.variables]
+            for one in group.shared:
+                boxes.insert(len(boxes) if one.is_last else 0, (b.index(0), b.index(one.count)))
+            lows, highs = zip(*boxes)
+            ones = [b.index(1) for _ in boxes]
+            marks = {**attributes_of(loop), _MADE: ir.UnitAttr.get()}
+            self.made = b.parallel_loop(lows, highs, ones, marks)
+        own = list(self.made.indices)
+        self.shares = {
+            one.index: (own.pop(-1 if one.is_last else 0), one.count) for one in group.shared
+        }
+        self.thread = Thread(meetings, reaches, dict(zip(self.variables, own)))
 
     def make(self) -> None:
         """Fill the loop."""
@@ -104,16 +112,25 @@ class _Elements:
     def _over(self, missing: list[ir.BlockArgument], values: Values) -> list[ir.Value]:
         """The sums of the elements over the indices of the loop that the element does not tell."""
         if missing:
-            bounds = bounds_of_index(missing[0])
-            assert bounds is not None
             return repeated(
-                bounds, self.cells, lambda i: self._over(missing[1:], {**values, missing[0]: i})
+                self._bounds(missing[0]),
+                self.cells,
+                lambda i: self._over(missing[1:], {**values, missing[0]: i}),
             )
         if any(shift[0].in_front() for shift in shifts(self.group)):
             return self._one_by_one(values)
         return self._at_once(
             [Iteration(self.thread, shift, values) for shift in shifts(self.group)]
         )
+
+    def _bounds(self, index: ir.BlockArgument) -> Sequence[ir.Value]:
+        """The bounds of an index of the loop, as far as they are the thread's."""
+        bounds = bounds_of_index(index)
+        assert bounds is not None
+        if index not in self.shares:
+            return bounds
+        number, count = self.shares[index]
+        return b.add(bounds.lower, number), bounds.upper, b.index(count)
 
     def _at_once(self, iterations: list[Iteration]) -> list[ir.Value]:
         """What some iterations add: without a test for each, so that nothing waits for what another

@@ -211,3 +211,23 @@ func.func @two_arrays(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, 
   }
   return
 }
+
+// Few elements: 8 or more threads for each, which share out the iterations.
+// CHECK-LABEL: func.func @few_elements
+// CHECK: scf.parallel (%[[J:.*]], %[[SHARE:.*]]) = (%c0, %c0) to (%c4, %c512) step (%c1, %c1)
+// CHECK: %[[TOTAL:.*]] = scf.for %[[I:.*]] = %[[SHARE]] to %c4096 step %c512
+// CHECK: "field.load"(%arg1, %[[I]])
+// CHECK: "field.atomic"(%[[TOTAL]], %arg0, %[[J]])
+func.func @few_elements(%g: !field.array<f32, [4]>, %x: !field.array<f32, [4096]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c4096 = arith.constant 4096 : index
+  scf.parallel (%i) = (%c0) to (%c4096) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [4096]>, index) -> f32
+    scf.for %j = %c0 to %c4 step %c1 {
+      %c = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
+    }
+  }
+  return
+}

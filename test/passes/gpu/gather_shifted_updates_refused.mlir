@@ -187,18 +187,18 @@ func.func @neighbours(%g: !field.array<f32, [16]>, %n: !field.array<i32, [17]>, 
   return
 }
 
-// Four threads for what 4096 iterations do.
-// CHECK-LABEL: func.func @few_elements
+// Four threads for what 40 iterations do.
+// CHECK-LABEL: func.func @few_threads
 // CHECK-COUNT-1: scf.parallel
 // CHECK-COUNT-1: "field.atomic"
 // CHECK: return
-func.func @few_elements(%g: !field.array<f32, [4]>, %x: !field.array<f32, [4096]>) {
+func.func @few_threads(%g: !field.array<f32, [4]>, %x: !field.array<f32, [40]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %c4096 = arith.constant 4096 : index
-  scf.parallel (%i) = (%c0) to (%c4096) step (%c1) {
-    %v = "field.load"(%x, %i) : (!field.array<f32, [4096]>, index) -> f32
+  %c40 = arith.constant 40 : index
+  scf.parallel (%i) = (%c0) to (%c40) step (%c1) {
+    %v = "field.load"(%x, %i) : (!field.array<f32, [40]>, index) -> f32
     scf.for %j = %c0 to %c4 step %c1 {
       %c = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [4]>, index) -> f32
     }
