@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,10 @@ def _settings() -> argparse.Namespace:
 
 def _texts(settings: argparse.Namespace, chip: str) -> Iterator[Text]:
     if settings.beside is not None:
-        yield Text("by hand", compile_cuda(settings.beside, chip))
+        try:
+            yield Text("by hand", compile_cuda(settings.beside, chip))
+        except RuntimeError as error:  # it may use what the chip has not
+            print(f"{settings.beside} is not for {chip}: {error}", file=sys.stderr)
     for name in settings.only or GRADIENT_SIZES:
         for text in workload_texts(name, chip):
             if settings.write is not None:
