@@ -161,9 +161,12 @@ def _any(arrays: Values, places: Places, numbers: Values) -> None:
 
 
 def _set_flag(flag: ir.Value, condition: ir.Value) -> None:
-    """Set a byte, to what all others set it."""
+    """Set a byte, to what all others set it; who sees that it is set leaves it."""
+    one = b.number(1, element_type(flag.type))
     with _if(condition):
-        field.store(b.number(1, element_type(flag.type)), flag, [b.index(0)])
+        with _if(b.compare(b.NE, field.load(flag, [b.index(0)]), one)):
+            field.store(one, flag, [b.index(0)])
+            b.yield_()
         b.yield_()
 
 
