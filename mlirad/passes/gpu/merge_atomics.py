@@ -35,7 +35,10 @@ def _merge_in(block: ir.Block) -> None:
     for op in block_operations(block):
         if _is_sum(op):
             if first is not None and _are_neighbours(_place(first), _place(op)):
-                _merge(first, op)
+                _merge(first, op, last=op)
+                first = None
+            elif first is not None and _are_neighbours(_place(op), _place(first)):
+                _merge(op, first, last=op)
                 first = None
             else:
                 first = op
@@ -113,8 +116,8 @@ def _is_aligned(base: ir.Value) -> bool:
     return ALIGN in given and ir.IntegerAttr(given[ALIGN]).value % _PAIR == 0
 
 
-def _merge(first: ir.Operation, second: ir.Operation) -> None:
-    with before(second):
+def _merge(first: ir.Operation, second: ir.Operation, *, last: ir.Operation) -> None:
+    with before(last):
         everywhere = first.operands[0]
         pointer = b.make("llvm.addrspacecast", ir.Type.parse("!llvm.ptr<1>"), [everywhere])
         b.effect(

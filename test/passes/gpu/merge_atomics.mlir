@@ -24,6 +24,23 @@ llvm.func @pair(%p: !llvm.ptr {llvm.align = 256 : i64}, %i: i64, %v: f32) {
   llvm.return
 }
 
+// Derivatives come to the components in reverse order.
+// CHECK-LABEL: llvm.func @reversed
+// CHECK: %[[P:.*]] = llvm.addrspacecast %[[X:.*]] : !llvm.ptr to
+// CHECK-NEXT: llvm.inline_asm {{.*}} %[[P]], %arg3, %arg2
+// CHECK: llvm.return
+llvm.func @reversed(%p: !llvm.ptr {llvm.align = 8 : i64}, %i: i64, %v: f32, %w: f32) {
+  %c1 = llvm.mlir.constant(1 : i64) : i64
+  %c2 = llvm.mlir.constant(2 : i64) : i64
+  %k = llvm.mul %i, %c2 : i64
+  %k1 = llvm.add %k, %c1 : i64
+  %y = llvm.getelementptr %p[%k1] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %a = llvm.atomicrmw fadd %y, %v monotonic : !llvm.ptr, f32
+  %x = llvm.getelementptr %p[%k] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %b = llvm.atomicrmw fadd %x, %w monotonic : !llvm.ptr, f32
+  llvm.return
+}
+
 // Not where the first may be the second half of 8 bytes, where nothing is known of the pointer, where a
 // result is used, and where memory is read in between.
 // CHECK-LABEL: llvm.func @others
