@@ -11,6 +11,7 @@ BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 # Of a loop of one axis: its iterations fill blocks, so that all threads of a block run one.
 WHOLE_BLOCKS = "field.whole_blocks"
 DEFAULT_BLOCK, MOST_THREADS = 128, 1024
+FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
 WARP = 32  # threads that run together, and reach memory together
 
 _KINDS = {

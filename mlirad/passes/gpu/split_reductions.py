@@ -12,6 +12,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.blocks import (
+    FILLING_BLOCKS,
     WARP,
     block_number,
     block_size,
@@ -34,7 +35,6 @@ from mlirad.ir.walk import (
 from mlirad.passes.gpu._accumulator import Accumulator, empty_slots
 from mlirad.passes.gpu._iterations import Cells, Iterations
 
-MOST_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
 _LAST_BLOCK = 256  # threads that add up the sums of blocks
 
 REQUIRES = KERNELS
@@ -65,12 +65,12 @@ class _Grid:
         self.size, self.total, self.trips = size, total, trips
         if trips is None:
             filled = b.div(b.add(total, b.index(size - 1)), b.index(size))
-            most = b.make("arith.minui", b.index_type(), [filled, b.index(MOST_BLOCKS)])
+            most = b.make("arith.minui", b.index_type(), [filled, b.index(FILLING_BLOCKS)])
             self.blocks = b.make("arith.maxui", b.index_type(), [most, b.index(1)])
             self.threads = b.mul(self.blocks, b.index(size))
-            self.most_blocks = MOST_BLOCKS
+            self.most_blocks = FILLING_BLOCKS
         else:
-            self.most_blocks = min(MOST_BLOCKS, -(-trips // size))
+            self.most_blocks = min(FILLING_BLOCKS, -(-trips // size))
             self.blocks = b.index(self.most_blocks)
             self.threads = b.index(self.most_blocks * size)
 

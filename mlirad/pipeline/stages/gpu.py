@@ -13,7 +13,7 @@ _LOWER = (
     "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
     "split-serial-code,merge-iterations,split-reductions,split-axis-reductions,sink-updates,"
-    "func.func(mem2reg),"
+    "insert-thread-copies,func.func(mem2reg),"
     "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
 )
 _OUTLINE = (

@@ -256,3 +256,38 @@ def test_sums_of_planes_and_of_what_rows_read(order: str) -> None:
     y.grad.fill(3.0)
     run.grad()
     np.testing.assert_allclose(factor.grad.to_numpy(), 3 * v.sum((0, 2)), rtol=1e-12)
+
+
+def test_few_bins_that_all_threads_update(order: str) -> None:
+    """Copies for every thread, beside a sum of the whole loop, and without: the same every time."""
+    n = 600_000
+    x, y = ti.field(ti.f32, n), ti.field(ti.f32, n)
+    bins, most, total = ti.field(ti.f32, (2, 2)), ti.field(ti.i16, 3), ti.field(ti.f64, ())
+
+    @ti.kernel
+    def run(m: ti.i32):
+        for i in x:
+            bins[i % 2, ti.i32(x[i] * 2)] += y[i]
+        for i in range(m):  # known at the launch
+            for k in range(4):
+                if i % 4 == k:
+                    ti.atomic_max(most[k % 3], ti.i16(i % 30_011))
+            total[None] += y[i]
+
+    random = np.random.default_rng(5)
+    v, w = random.uniform(size=n).astype(np.float32), random.normal(size=n).astype(np.float32)
+    x.from_numpy(v)
+    y.from_numpy(w)
+    first = None
+    for _ in range(2):
+        bins.fill(1.0)
+        run(n)
+        first = bins.to_numpy() if first is None else first
+        np.testing.assert_array_equal(bins.to_numpy(), first)
+    number = np.arange(n) % 2 * 2 + (v * np.float32(2)).astype(int)
+    expected = 1 + np.bincount(number, w.astype(float), 4)
+    np.testing.assert_allclose(first.reshape(-1), expected, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(total[None], 2 * w.astype(float).sum(), rtol=1e-9)
+    i = np.arange(n)
+    wanted = [max((i % 30_011)[i % 4 % 3 == k]) for k in range(3)]
+    np.testing.assert_array_equal(most.to_numpy(), wanted)
