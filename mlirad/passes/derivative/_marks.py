@@ -17,7 +17,7 @@ from mlirad.ir.remarks import shown_array, shown_place
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import at_end, before, constant_integer, enclosing, has_uses, is_inside
 from mlirad.passes.derivative._owners import HARMLESS, Owner, is_outside
-from mlirad.passes.derivative._stash import allocated, array_in, extents_of
+from mlirad.sweeps.stash import allocated, array_in, extents_of
 
 _CURE = "put ti.loop_config(serialize=True) before the loop"
 _MOST = (1 << 31) - 2

@@ -34,7 +34,7 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.derivative._marks import Marks
 from mlirad.passes.derivative._owners import Owner, Owners
-from mlirad.passes.derivative._stash import Stash
+from mlirad.sweeps.stash import Stash
 
 REQUIRES = KERNELS
 

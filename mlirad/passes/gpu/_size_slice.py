@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from mlirad.dialect.field import AllocaOp, is_write
+from mlirad.dialect.field import AllocaOp, is_store, is_write
 from mlirad.dialect.grad import AllocOp, MarkOp, PopOp, PushOp, RecordOp, UndoOp
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_branch, is_while
+from mlirad.ir.structured import is_branch, is_serial_loop, is_while
 from mlirad.ir.walk import Array, array_root
 from mlirad.passes.gpu._bounded_loops import bounding_condition
 
@@ -29,13 +29,21 @@ class SizeSlice:
 
     With `bounded`, sizes may come out larger. Loops that a counter ends at the latest run until it
     does: `conditions` has what then ends them. Of branches both sides run, unless a value `decided`
-    is one of what they give; logs do not become shorter there.
+    is one of what they give; logs do not become shorter there. `writing`, arrays of the program are
+    written where that matters to a later load: `written` has these stores.
     """
 
     def __init__(
-        self, graph: Graph, span: Sequence[Node], sites: Iterable[Node], *, bounded: bool = False
+        self,
+        graph: Graph,
+        span: Sequence[Node],
+        sites: Iterable[Node],
+        *,
+        bounded: bool = False,
+        writing: bool = False,
     ) -> None:
-        self.graph, self._bounded = graph, bounded
+        self.graph, self._bounded, self._writing = graph, bounded, writing
+        self.written: set[Node] = set()
         self.conditions: dict[Node, int] = {}
         self.decided: set[Node] = set()
         self._loads: list[Node] = []
@@ -148,14 +156,24 @@ class SizeSlice:
         is_local = self._is_local(load.array_value)
         self._loads.append(load)
         for node in self._nodes:
-            if self._written(node) != load.array:
+            if self._array_of(node) != load.array:
                 continue
             if is_local and is_write(node):
                 self._do(node, node.operands)
-            else:
+            elif not self._writing:
                 self.conflicts.append(Conflict(load, node))
+            elif _matters_to(node, load):
+                self._store(node, load)
 
-    def _written(self, node: Node) -> Array | None:
+    def _store(self, node: Node, load: Node) -> None:
+        """Write what the program writes; but what it undoes is not known."""
+        if not is_store(node):
+            self.conflicts.append(Conflict(load, node))
+            return
+        self.written.add(node)
+        self._do(node, node.operands)
+
+    def _array_of(self, node: Node) -> Array | None:
         if is_write(node):
             return node.array
         if UndoOp.holds(node):
@@ -169,3 +187,9 @@ class SizeSlice:
             and definition in self._inside
             and AllocaOp.holds(definition)
         )
+
+
+def _matters_to(write: Node, load: Node) -> bool:
+    """Whether a write may run before a load."""
+    around = {owner for owner in load.owners if is_serial_loop(owner)}
+    return write.order < load.order or any(owner in around for owner in write.owners)

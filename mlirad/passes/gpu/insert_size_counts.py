@@ -6,8 +6,10 @@ After: both take numbers that stand at the top of the function and that the host
 stacks that are themselves made at the top). What is arithmetic on such numbers is computed there.
 For the rest, a copy of the loop runs first, of which only stays what computes sizes, and leaves the
 largest over all iterations in a cell; where it has to pop from other stacks, these are sized
-before. It writes nothing: where a size depends on what the loop itself writes, a range that is left
-by `break` counts to its end, and anything else is refused.
+before. Where a size depends on what the loop itself writes, branches count as taken, and a range
+that is left by `break` to its end. Where that does not do, the copy writes as well, and is given
+back what was there; but it undoes nothing, as the reverse does when it goes back: what needs that
+is refused.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.gpu._host_values import HostValues
 from mlirad.passes.gpu._size_copy import SizeCopy
 from mlirad.passes.gpu._size_slice import SizeSlice
+from mlirad.sweeps.stash import Stash
 
 REQUIRES = KERNELS
 
@@ -121,9 +124,12 @@ def _slice(graph: Graph, span: Sequence[Node], sites: Sequence[Node]) -> SizeSli
     found = SizeSlice(graph, span, sites)
     if not found.conflicts:
         return found
-    bounded = SizeSlice(graph, span, sites, bounded=True)
-    if not bounded.conflicts:
-        return bounded
+    for other in (
+        SizeSlice(graph, span, sites, bounded=True),
+        SizeSlice(graph, span, sites, writing=True),
+    ):
+        if not other.conflicts:
+            return other
     load, write = found.conflicts[0]
     place = nearest_location(write.op)
     line = "" if place is None else f", at line {place.line}"
@@ -143,15 +149,18 @@ def _counted(
 ) -> list[ir.Value]:
     """The sizes of stacks and logs, known to the host in front of what they are used in."""
     with before(span[0].op):
+        stash = Stash([graph.values[v] for v in graph.body.arguments], graph, found.written)
         if is_parallel(span[0]):
             sizes = _over_iterations(graph, span[0], found, sites)
         else:
-            sizes = [b.slot(b.index_type()) for _ in sites]
-            copy = SizeCopy(graph, found, dict(zip(sites, sizes)))
+            slots = [b.slot(b.index_type()) for _ in sites]
+            copy = SizeCopy(graph, found, dict(zip(sites, slots)))
             env: dict[int, ir.Value] = {}
             for top in span:
                 copy.node(top, env)
-            sizes = [b.read(slot) for slot in sizes]
+            sizes = [b.read(slot) for slot in slots]
+        stash.give_back()
+        stash.free()
         return field.fetch(sizes)
 
 
