@@ -53,19 +53,28 @@ CHIPS = (
 def to_ptx(module: ir.Operation, chip: str) -> str:
     """The PTX of all kernels of a module behind `cuda_stages`.
 
-    Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, and
-    where a kernel needs libdevice and there is none.
+    Raises TaichiCompilationError for an unknown chip, for kernels that are not lowered yet, or
+    that allocate memory, and where a kernel needs libdevice and there is none.
     """
     machine = _machine(chip)
     written = _llvm_ir(module, str(machine.target_data), has_pairs=_number(chip) >= 90)
     if INSTRUCTION in written and _number(chip) == 90:  # later chips have a later PTX
         machine = _machine(chip, "+ptx81")
     parsed = llvm.parse_assembly(written)
+    _check_that_none_allocates(parsed)
     _link_libdevice(parsed, module)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
     _keep(set(_KERNEL.findall(written)), parsed, builder)
     builder.getModulePassManager().run(parsed, builder)
     return str(machine.emit_assembly(parsed))
+
+
+def _check_that_none_allocates(parsed: llvm.ModuleRef) -> None:
+    """A thread's heap is small, slow, and says nothing when it is full: memory is the host's to
+    allocate (see `lower-thread-memory`)."""
+    for function in parsed.functions:
+        if function.is_declaration and function.name in ("malloc", "free"):
+            raise TaichiCompilationError(f"a kernel calls '{function.name}', and no GPU code may")
 
 
 def _number(chip: str) -> int:

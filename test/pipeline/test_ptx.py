@@ -301,6 +301,21 @@ def test_every_known_chip_is_known_to_llvm(capfd: pytest.CaptureFixture[str]) ->
     assert capfd.readouterr().err == ""
 
 
+def test_kernels_that_allocate_are_refused() -> None:
+    """So no kernel of any test does."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse("""gpu.module @kernels {
+          llvm.func @malloc(i64) -> !llvm.ptr
+          llvm.func @f(%n: i64, %p: !llvm.ptr) attributes {nvvm.kernel} {
+            %memory = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+            llvm.store %memory, %p : !llvm.ptr, !llvm.ptr
+            llvm.return
+          }
+        }""")
+        with pytest.raises(ti.TaichiCompilationError, match="calls 'malloc'"):
+            to_ptx(module.operation, "sm_90")
+
+
 def test_kernels_that_are_not_lowered_are_refused() -> None:
     """By the first op that is in the way, at its line."""
     with context(), ir.Location.unknown():
