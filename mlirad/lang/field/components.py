@@ -9,7 +9,6 @@ from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.places import ArrayRef
-from mlirad.lang.host_values import fitting_array
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.memory.values import Values
@@ -36,6 +35,9 @@ class Whole(Protocol):
 
     def located(self) -> FieldMemory:
         """Its memory."""
+
+    def fitted(self, values: Values) -> Values:
+        """Values as elements take them."""
 
     def note_write(self, index: Index | None = None) -> None:
         """Python writes to a place among the elements."""
@@ -84,7 +86,11 @@ class ComponentField:
 
     def fill(self, value: object) -> None:
         """Set the component of every element."""
-        self.from_numpy(np.full(self.shape, value))
+        elements = self.whole.located().elements
+        number = self.whole.fitted(np.asarray(value))
+        index = self._places(len(elements.shape))
+        self.whole.note_write(index)
+        elements.put(index, number)
 
     def to_numpy(self, dtype: DTypeLike | None = None) -> Values:
         """A copy of the component of every element."""
@@ -101,11 +107,13 @@ class ComponentField:
         memory = self.whole.located()
         where: tuple[Any, ...] = (..., *self.position)
         values = memory.read()
-        values[where] = fitting_array(array, self.dtype, f"field '{self.whole.symbol}'")
-        self.whole.note_write(
-            (*(slice(None),) * (len(memory.elements.shape) - len(self.position)), *self.position)
-        )
+        values[where] = self.whole.fitted(array)
+        self.whole.note_write(self._places(len(memory.elements.shape)))
         memory.write(values)
+
+    def _places(self, rank: int) -> Index:
+        """The component of all elements."""
+        return (*(slice(None),) * (rank - len(self.position)), *self.position)
 
     def __kernel_ref__(self) -> ArrayRef:
         array = self.whole.__kernel_ref__()

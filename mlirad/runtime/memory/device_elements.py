@@ -15,6 +15,8 @@ from mlirad.runtime.memory.strided import Strided
 from mlirad.runtime.memory.transfers import Transfers
 from mlirad.runtime.memory.values import Values, bits, same_bits
 
+_FEW = 16  # components, which are filled one by one
+
 
 class DeviceElements(Elements):
     """Elements somewhere in an allocation, or in memory of another library, which `owner` keeps."""
@@ -54,9 +56,22 @@ class DeviceElements(Elements):
             and (values.shape, values.dtype) == (place.shape, self.dtype)
             and values.flags.c_contiguous
         ):
-            given, values = values, np.empty(place.shape, self.dtype)
+            given = np.asarray(values)
+            if given.size < min(_FEW + 1, place.nbytes // self.dtype.itemsize) and (
+                given.shape == place.shape[len(place.shape) - given.ndim :]
+            ):
+                return self._spread(place, given)
+            values = np.empty(place.shape, self.dtype)
             values[...] = given
         self.transfers.write(place, values)
+
+    def _spread(self, place: Strided, values: Values) -> None:
+        """Set elements to a number, or vectors to one: by filling each component."""
+        every = (slice(None),) * (len(place.shape) - values.ndim)
+        for index in np.ndindex(values.shape):
+            number = np.empty(1, self.dtype)
+            number[...] = values[index]
+            self.transfers.fill(place.at((*every, *index)), number)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number."""

@@ -256,3 +256,30 @@ def test_elements_of_others(executor: DeviceCpu, data: st.DataObject) -> None:
     wide = pair.device.array(np.dtype("f8"), pair.shape)
     wide.take(pair.both[0])
     np.testing.assert_array_equal(wide.read(), pair.both[1].read().astype("f8"))
+
+
+@FEW
+@given(data=st.data())
+def test_numbers_and_vectors_everywhere(executor: DeviceCpu, data: st.DataObject) -> None:
+    pair = Pair(data, executor.memory)
+    axes = data.draw(st.integers(0, len(pair.shape)))
+    vector = _values(data, pair.dtype, pair.shape[axes:])
+    for elements in pair.both:
+        elements.write(vector)
+    pair.check()
+    index = tuple(
+        data.draw(st.one_of(st.just(slice(None)), st.integers(0, n - 1))) for n in pair.shape
+    )
+    for elements in pair.both:
+        elements.put(index, 2)
+    pair.check()
+
+
+def test_a_number_for_all_elements_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    executor = DeviceCpu()
+    x = executor.memory.array(np.dtype("f4"), (10_000, 3))
+    monkeypatch.setattr(executor.driver, "write", None)
+    x.put((), 1.5)
+    x.write(np.array([1.0, 2.0, 3.0]))
+    x.put((slice(None), 1), 7)
+    np.testing.assert_array_equal(x.read(), np.tile([1.0, 7.0, 3.0], (10_000, 1)))
