@@ -12,6 +12,7 @@ BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 WHOLE_BLOCKS = "field.whole_blocks"
 DEFAULT_BLOCK, MOST_THREADS = 128, 1024
 FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
+MOST_SUMS = 64  # of a loop, in registers, with 256 bytes of shared memory each
 WARP = 32  # threads that run together, and reach memory together
 
 _KINDS = {

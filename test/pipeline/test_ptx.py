@@ -116,6 +116,21 @@ def test_adjoints_of_stencils_are_gathered() -> None:
     assert list(entries(text)) == ["run_0", "run_1"]
 
 
+def test_of_very_many_sums_some_are_atomic(assemble: Callable[[str], None]) -> None:
+    """A block has 48 kB of shared memory, and a thread 255 registers."""
+    x, cells = ti.field(ti.f64, 1000), ti.field(ti.f64, 200)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            for k in ti.static(range(200)):
+                cells[k] += x[i] * k
+
+    text = run.ptx()
+    assert 100 < len(atomics(text)) < 200
+    assemble(text)
+
+
 def test_cells_shared_along_one_axis_are_sums() -> None:
     """A row's sum is one-to-one in the first axis only: threads of a block add up a row."""
     text = made(rows)

@@ -20,6 +20,7 @@ from mlirad.dialect.field import AtomicOp, split_access
 from mlirad.ir import build as b
 from mlirad.ir.blocks import (
     BLOCK_DIM,
+    MOST_SUMS,
     WARP,
     block_number,
     block_size,
@@ -64,7 +65,7 @@ def split_axis_reductions(module: ir.Operation) -> None:
             for kept, sums in _sums_by_axes(loop).items():
                 if prod(known) < _MOST_ITERATIONS:
                     with before(loop):
-                        _Split(module, loop, kept, sums, known, size).run()
+                        _Split(module, loop, kept, sums[:MOST_SUMS], known, size).run()
                 break
 
 

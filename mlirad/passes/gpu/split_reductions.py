@@ -4,8 +4,9 @@ and over the blocks, always in the same order.
 Assumes `split-serial-code` and marked updates. A loop with updates marked `field.reduce` becomes
 one of threads that fill blocks, at most 2048 of them, and stride over its box. The sum of a block
 goes to an array of the launch, which one block adds up in a launch of its own; a loop that is one
-block needs none. The sums are in slots, for `mem2reg`. How they are cut depends on the box, and not
-on what the loop does: so exact sums come out the same in every mode.
+block needs none. The sums are in slots, for `mem2reg`; of very many, some stay atomic. How they are
+cut depends on the box, and not on what the loop does: so exact sums come out the same in every
+mode.
 """
 
 from mlirad.bindings import ir
@@ -13,6 +14,7 @@ from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.blocks import (
     FILLING_BLOCKS,
+    MOST_SUMS,
     WARP,
     block_number,
     block_size,
@@ -46,7 +48,7 @@ def split_reductions(module: ir.Operation) -> None:
         if "sym_visibility" in function.attributes:
             continue
         for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
-            sums = [Accumulator(reduction) for reduction in find_reductions(loop)]
+            sums = [Accumulator(reduction) for reduction in find_reductions(loop)[:MOST_SUMS]]
             size = block_size(loop)
             if sums and size is not None:
                 with before(loop):
