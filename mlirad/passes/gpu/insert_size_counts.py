@@ -24,7 +24,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import nearest_location
-from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     attributes_of,
@@ -96,7 +96,8 @@ def _count_some(function: ir.Operation) -> bool:
             found = _slice(graph, span, ready)
             _size(ready, _counted(graph, span, found, ready), span[0].op)
             return True
-    raise AssertionError("every stack needs another one first")
+    refuse(unsized[0], "a size that depends on what is kept in memory of that size")
+    return False
 
 
 def _spans(graph: Graph, sites: Sequence[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
@@ -116,7 +117,7 @@ def _spans(graph: Graph, sites: Sequence[Node]) -> Iterator[tuple[list[Node], li
                 for k, top in enumerate(body)
                 if any(log in node.operands for node in (top, *top.walk()))
             ]
-            yield body[site.position + 1 : max(uses, default=site.position) + 1], [site]
+            yield body[site.position + 1 : max([site.position + 1, *uses]) + 1], [site]
 
 
 def _slice(graph: Graph, span: Sequence[Node], sites: Sequence[Node]) -> SizeSlice:

@@ -75,6 +75,9 @@ def lower_thread_memory(
             stacks = [op for op in block_operations(entry_of(function)) if AllocOp.holds(op)]
             for stack in stacks:
                 _at_top(stack)
+            for op in operations(function):
+                if any(kind.holds(op) for kind in (PushOp, PopOp, FreeOp)):
+                    refuse(op, "a stack that no 'grad.alloc' before it makes")
 
 
 def _lower(top: ir.Operation, most: int, budget: int) -> None:

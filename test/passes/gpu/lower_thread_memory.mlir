@@ -132,3 +132,12 @@ func.func @unsized() {
   }
   return
 }
+
+// -----
+
+func.func @lost(%stack: !grad.stack<f32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{a stack that no 'grad.alloc' before it makes}}
+  "grad.push"(%v, %stack, %c0) : (f32, !grad.stack<f32>, index) -> ()
+  return
+}
