@@ -308,7 +308,7 @@ def test_elements_without_a_type_are_refused() -> None:
         squares(odd, odd)
 
 
-def test_arrays_of_the_host_by_dlpack() -> None:
+def test_arrays_of_the_host() -> None:
     class Host:
         """An array that is NumPy's inside."""
 
@@ -323,6 +323,28 @@ def test_arrays_of_the_host_by_dlpack() -> None:
 
     for arch in (ti.simt, ti.cpu):
         ti.init(arch=arch, default_fp=ti.f64)
-        out = np.zeros(ELEMENTS)
-        squares(Host(np.arange(ELEMENTS) / 4), Host(out))
-        np.testing.assert_array_equal(out, (np.arange(ELEMENTS) / 4) ** 2)
+        for make in (Host, HostTensor):
+            out = np.zeros(ELEMENTS)
+            squares(make(np.arange(ELEMENTS) / 4), make(out))
+            np.testing.assert_array_equal(out, (np.arange(ELEMENTS) / 4) ** 2)
+
+
+class HostTensor:
+    """One of torch's on the host."""
+
+    requires_grad = False
+    device = torch_device("cpu")
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def detach(self) -> HostTensor:
+        """Itself."""
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """What it is inside."""
+        return self.values
+
+
+HostTensor.__module__ = "torch"
