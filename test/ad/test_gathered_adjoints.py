@@ -312,3 +312,26 @@ def test_sums_along_an_axis(axis: int) -> None:
     held, _, total, _ = numbers_of(x, y)
     run()
     close(y, total + held.sum(axis))
+
+
+@pytest.mark.usefixtures("simt")
+def test_layer() -> None:
+    """What a layer's iteration computes by a loop is kept for the adjoints of inputs and
+    weights."""
+    x, w, y = fields((48, 12), (10, 12), (48, 10))
+
+    @ti.kernel
+    def run():
+        for r, h in ti.ndrange((0, 48), (0, 10)):
+            total = 0.0
+            for k in range(12):
+                total += w[h, k] * x[r, k]
+            y[r, h] = ti.tanh(total)
+
+    held, gx, weights, gw, _, gy = numbers_of(x, w, y)
+    assert atomics(run) == 0
+    assert run.ir(stage="memref", mode="reverse").count("gpu.launch") == 4
+    run.grad()
+    slope = gy * (1 - np.tanh(held @ weights.T) ** 2)
+    close(x.grad, gx + slope @ weights)
+    close(w.grad, gw + slope.T @ held)

@@ -7,7 +7,6 @@ nothing else in the loop sees them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from mlirad.analysis.meetings import Meetings, Residue
@@ -15,22 +14,13 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.structured import For, Parallel, is_for, is_while
-from mlirad.ir.walk import Array, accesses, block_operations, enclosing, is_inside, operations
+from mlirad.ir.walk import Array, accesses, enclosing, is_inside, operations
+from mlirad.passes.gpu._kept_values import KeptValues
+from mlirad.passes.gpu._operation_costs import ATOMIC, LOAD, cost_of
 from mlirad.passes.gpu._shares import Shares, shares
 from mlirad.passes.gpu._solved_updates import Cell, SolvedUpdates, Update, is_sum
 
 LONGEST = 2000  # operations that the updates of a loop are computed by anew
-ATOMIC = 60  # what an atomic costs, in additions of floats
-_LOAD, _DIVISION, _FUNCTION = 4, 8, 30
-_DIVISIONS = (
-    "arith.div",
-    "arith.rem",
-    "arith.floordiv",
-    "arith.ceildiv",
-    "math.sqrt",
-    "math.rsqrt",
-)
-_SIMPLE = ("math.abs", "math.fma", "math.floor", "math.ceil", "math.copysign", "math.trunc")
 
 
 class Group(NamedTuple):
@@ -54,7 +44,7 @@ class Gathers:
         self._lasting: dict[ir.Operation, bool] = {}
 
     def groups(self) -> list[Group]:
-        """The updates that one loop over elements makes, for each such loop."""
+        """The updates that one loop over elements can make, for each such loop."""
         cells: dict[Cell, list[Update]] = {}
         for update in SolvedUpdates(self.loop, self.meetings).find():
             if self._is_free(update):
@@ -65,12 +55,8 @@ class Gathers:
                 extents = updates[0].extents()
                 key = cell.variables, cell.root if None in extents else extents
                 groups.setdefault(key, []).extend(updates)
-        found = []
-        for group in groups.values():
-            shared = shares(self.meetings, group)
-            if shared is not None and self._pays(group):
-                found.append(Group(group, shared))
-        return found
+        known = [(group, shares(self.meetings, group)) for group in groups.values()]
+        return [Group(group, shared) for group, shared in known if shared is not None]
 
     def _is_shared(self, update: Update) -> bool:
         """Whether another iteration may reach the element."""
@@ -129,21 +115,23 @@ class Gathers:
             above = enclosing(above)
         return all(self.meetings.apart(group[load], group[write], iv) for iv in variables)
 
-    def _pays(self, group: list[Update]) -> bool:
-        """Whether computing the updates anew costs less than atomics."""
-        needed = [op for shift in shifts(group) for op in _all_needed(shift)]
-        if sum(1 + sum(1 for _ in operations(op)) for op in needed) > LONGEST:
-            return False
-        cost = 0
+    def pays(self, group: list[Update], kept: KeptValues | None = None) -> bool:
+        """Whether computing the updates anew, but for values that are kept, costs less than
+        atomics."""
+        without = set() if kept is None else kept.computed()
+        cost, length = 0, 0
         for shift in shifts(group):
             staying = [one.op for update in shift for one in update.in_place()]
-            cost += sum(_cost(op) * self._times(op, staying) for op in _all_needed(shift))
+            needed = {op for update in shift for op in update.needed} - without
+            cost += sum(cost_of(op) * self._times(op, staying) for op in needed)
+            cost += 0 if kept is None else LOAD * len(kept.values)
+            length += len(needed)
         atomics = sum(
             self._times(update.op, [one.op for one in update.in_place()])
             for update in group
             if self._is_shared(update)
         )
-        return cost <= ATOMIC * atomics
+        return cost <= ATOMIC * atomics and length <= LONGEST
 
     def _times(self, op: ir.Operation, loops: list[ir.Operation]) -> int:
         """How often an operation runs for each run of the loops around these."""
@@ -163,25 +151,3 @@ def shifts(group: list[Update]) -> list[list[Update]]:
         key = frozenset(update.solutions.values()), front
         found.setdefault(key, []).append(update)
     return list(found.values())
-
-
-def _all_needed(updates: Iterable[Update]) -> set[ir.Operation]:
-    return {op for update in updates for op in update.needed}
-
-
-def _cost(op: ir.Operation) -> int:
-    """What an operation costs, in additions of floats."""
-    if is_for(op):
-        return spans(op)[0].expected_trips * _cost_inside(op)
-    if len(op.regions):
-        return _cost_inside(op)
-    if is_load(op):
-        return _LOAD
-    if op.name.startswith(_DIVISIONS):
-        return _DIVISION
-    return _FUNCTION if op.name.startswith("math.") and not op.name.startswith(_SIMPLE) else 1
-
-
-def _cost_inside(op: ir.Operation) -> int:
-    blocks = [block for region in op.regions for block in region.blocks]
-    return sum(_cost(child) for block in blocks for child in block_operations(block))

@@ -31,7 +31,8 @@ class Shares:
 
 def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
     """The indices of a loop that are shared out, one or none; None where there are too few elements
-    to be the threads."""
+    to be the threads, and where the loop has all indices of an element: sums of rows and columns
+    (`split-axis-reductions`)."""
     given, indices = group[0].cell.variables, Parallel(meetings.loop).indices
     missing = [iv for iv in indices if iv not in given]
     if not missing:
@@ -48,7 +49,9 @@ def shares(meetings: Meetings, group: Sequence[Update]) -> list[Shares] | None:
         return [] if alike and _ends(meetings, missing[0]) == _ends(meetings, others[0]) else None
     if FEWER * own >= iterations:
         return []
-    return None if elements is None else _shared_out(missing, iterations, elements, indices[-1])
+    if elements is None or all(variable in indices for variable in given):
+        return None
+    return _shared_out(missing, iterations, elements, indices[-1])
 
 
 def _shared_out(

@@ -7,7 +7,8 @@ thread goes through the iterations that reach it (`i = p + 1`, `i = p - 1`, ...;
 anew what they add, where they are in the loop and their guards hold, and makes one update. Strides
 (`2 * i + 1`) and remainders (`(i + 1) % n`) are solved for the iteration too. Where elements are
 few (weights that all iterations read), several threads share out the iterations of each, and make
-an atomic each. The loop itself is left with what else it does, and runs behind.
+an atomic each. What is dear to compute anew is kept in memory of the launch. The loop itself is
+left with what else it does, and runs behind.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ from mlirad.passes.gpu._anew import (
 from mlirad.passes.gpu._element_boxes import reach
 from mlirad.passes.gpu._gathers import Gathers, Group, shifts
 from mlirad.passes.gpu._iteration import Iteration, Thread
+from mlirad.passes.gpu._kept_values import KeptValues
 from mlirad.passes.gpu._solved_updates import Update, only_reads
 
 LONGEST_AT_ONCE = 400  # operations
@@ -54,14 +56,36 @@ def gather_shifted_updates(module: ir.Operation) -> None:
     for function in functions(module):
         loops = [op for op in operations(function) if is_parallel(op)]
         for loop in [op for op in loops if _MADE not in op.attributes]:
-            meetings = Meetings(loop)
-            groups = Gathers(loop, meetings).groups()
-            for group in groups:
-                _Elements(loop, meetings, group).make()
-            for update in [update for group in groups for update in group.updates]:
-                update.op.erase()
-            if groups and all(map(only_reads, block_operations(Parallel(loop).body)[:-1])):
-                loop.erase()
+            _gather(module, loop)
+
+
+def _gather(module: ir.Operation, loop: ir.Operation) -> None:
+    """Move the updates of shared elements out of a loop; what is dear last, as fewer may share."""
+    while True:
+        gathers = Gathers(loop, Meetings(loop))
+        groups = [group for group in gathers.groups() if gathers.pays(group.updates)]
+        kept = None if groups else _dear_values(gathers)
+        if kept is not None:
+            kept.keep(module)
+        elif not groups:
+            return
+        for group in groups:
+            _Elements(loop, gathers.meetings, group).make()
+        for update in [update for group in groups for update in group.updates]:
+            update.op.erase()
+        if groups and all(map(only_reads, block_operations(Parallel(loop).body)[:-1])):
+            loop.erase()
+            return
+
+
+def _dear_values(gathers: Gathers) -> KeptValues | None:
+    """Values to keep, so that updates that are dear to compute anew are not."""
+    for group in gathers.groups():
+        if not gathers.pays(group.updates):
+            kept = KeptValues(gathers.loop, group.updates)
+            if kept.is_possible and gathers.pays(group.updates, kept):
+                return kept
+    return None
 
 
 class _Elements:

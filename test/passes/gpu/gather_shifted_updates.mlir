@@ -231,3 +231,30 @@ func.func @few_elements(%g: !field.array<f32, [4]>, %x: !field.array<f32, [4096]
   }
   return
 }
+
+// What is dear is computed once for each iteration, and kept.
+// CHECK-LABEL: func.func @dear
+// CHECK: %[[KEPT:.*]] = "field.get"() {field = @"$launch.0"} : () -> !field.array<f32, [15]>
+// CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c15)
+// CHECK: math.sin
+// CHECK: "field.store"(%{{.*}}, %[[KEPT]], %[[I]])
+// CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
+// CHECK-NOT: math.sin
+// CHECK: "field.load"(%[[KEPT]], %[[P]])
+// CHECK-NOT: scf.parallel
+func.func @dear(%g: !field.array<f32, [16]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c15 = arith.constant 15 : index
+  %c100 = arith.constant 100 : index
+  scf.parallel (%i) = (%c0) to (%c15) step (%c1) {
+    %j = arith.addi %i, %c1 : index
+    %w = scf.for %k = %c0 to %c100 step %c1 iter_args(%s = %v) -> (f32) {
+      %t = math.sin %s : f32
+      scf.yield %t : f32
+    }
+    %a = "field.atomic"(%w, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %b = "field.atomic"(%w, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
