@@ -12,9 +12,10 @@ BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 WHOLE_BLOCKS = "field.whole_blocks"
 DEFAULT_BLOCK, MOST_THREADS = 128, 1024
 FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
-MOST_SUMS = 64  # of a loop, in registers, with 256 bytes of shared memory each
+MOST_SUMS = 32  # of a loop: a thread has 255 registers, a block 48 kB of shared memory
 WARP = 32  # threads that run together, and reach memory together
 
+_REDUCTION = "gpu.all_reduce"
 _KINDS = {
     "add": "add",
     "mul": "mul",
@@ -69,8 +70,18 @@ def reduce_in_block(kind: str, value: ir.Value) -> ir.Value:
         "op": ir.Attribute.parse(f"#gpu<all_reduce_op {name}>"),
         "uniform": ir.UnitAttr.get(),
     }
-    op = ir.Operation.create("gpu.all_reduce", [value.type], [value], attributes, regions=1)
+    op = ir.Operation.create(_REDUCTION, [value.type], [value], attributes, regions=1)
     return op.result
+
+
+def reduction_kind(op: ir.Operation) -> str | None:
+    """The kind of update by which an op combines values of all threads of a block; None where it
+    does not, or by another."""
+    if op.name != _REDUCTION or "op" not in op.attributes:
+        return None
+    kinds = _FLOAT_KINDS if b.is_float(op.operands[0].type) else _KINDS
+    name = str(op.attributes["op"]).removeprefix("#gpu<all_reduce_op ").removesuffix(">")
+    return next((kind for kind, known in kinds.items() if known == name), None)
 
 
 def _along_x() -> ir.Attribute:
