@@ -24,6 +24,7 @@ from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import nearest_location
+from mlirad.ir.reductions import REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
@@ -176,9 +177,11 @@ def _over_iterations(
         slots = [b.slot(b.index_type()) for _ in sites]
         copy = SizeCopy(graph, found, dict(zip(sites, slots)))
         copy.block(loop.blocks[0], dict(zip(loop.blocks[0].arguments, counting.indices)))
-        for slot, cell in zip(slots, cells):
+        for number, (slot, cell) in enumerate(zip(slots, cells)):
             word = b.make("arith.index_cast", i64, [b.read(slot)])
-            field.atomic(word, cell, kind="max")
+            field.atomic(
+                word, cell, kind="max", marks={REDUCE_MARK: ir.IntegerAttr.get(i64, number)}
+            )
         b.end_parallel()
     return [b.make("arith.index_cast", b.index_type(), [field.load(cell)]) for cell in cells]
 

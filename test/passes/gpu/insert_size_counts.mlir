@@ -44,7 +44,7 @@ func.func @host(%m: i32, %d: index) {
 // CHECK-NOT: mulf
 // CHECK: "field.load"(%{{.*}}, %{{.*}}) : (!field.array<i32, [16]>, index) -> i32
 // CHECK-NOT: mulf
-// CHECK: "field.atomic"(%{{.*}}, %[[CELL]]) {kind = "max"}
+// CHECK: "field.atomic"(%{{.*}}, %[[CELL]]) {field.reduce = 0 : i64, kind = "max"}
 // CHECK: %[[MOST:.*]] = "field.load"(%[[CELL]])
 // CHECK: %[[KNOWN:.*]] = "field.fetch"
 // CHECK: scf.parallel
