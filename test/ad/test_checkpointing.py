@@ -872,6 +872,7 @@ class TestRefused:
             next(iter(other))
 
 
+@pytest.mark.cpu_code("memory of a device is not counted by Python")
 def test_moving_averages() -> None:
     """The program of seed 002, 100,000 steps long: less than a hundredth of the memory. The
     gradient of 2,000 steps."""

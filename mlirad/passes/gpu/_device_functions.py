@@ -19,6 +19,8 @@ def move_functions(module: ir.Operation, holder: ir.Operation) -> dict[str, ir.O
     moved: list[ir.Operation] = []
     kernels: dict[str, ir.Operation] = {}
     for op in block_operations(holder.regions[0].blocks[0]):
+        if "sym_name" not in op.attributes:
+            refuse(op, f"'{op.name}' in GPU code, expected functions")
         name = symbol_of(op)
         if _is_declaration(op):
             if name not in symbols:

@@ -66,6 +66,8 @@ def _call(op: ir.Operation, kernels: dict[tuple[str, str], ir.Operation]) -> Non
     if tokens or cluster or shared or len(op.results):
         refuse(op, "a launch with a stream, clusters or memory whose size it gives")
     holder, name = ir.SymbolRefAttr(op.attributes["kernel"]).value
+    if (holder, name) not in kernels:
+        refuse(op, f"a launch of '{name}', which is no kernel")
     operands = list(op.operands)
     with before(op):
         counts = [_as_index(value) for value in operands[:SIZES]]

@@ -105,3 +105,12 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @m {
+    // expected-error @below {{'arith.constant' in GPU code, expected functions}}
+    %c0 = arith.constant 0 : index
+  }
+}

@@ -1,0 +1,50 @@
+"""Tests of other files again, on `arch=ti.simt`, where a CPU runs a GPU's kernels: the threads in
+an order that no program may rely on.
+
+All tests run so by `python -m pytest --arch=simt --simt-order=descending`; these are a choice of
+gradients, tapes, checkpointing, forward mode and control flow.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+AGAIN = {
+    "descending": (
+        "frontend/test_control_flow.py",
+        "frontend/test_functions.py",
+        "frontend/test_random.py",
+        "ad/test_forward_mode.py",
+        "ad/test_custom_gradients.py",
+        "ad/test_reverse_loops.py",
+        "ad/test_reverse_memory.py",
+        "ad/test_inplace_algorithms.py",
+        "ad/test_checked_tapes.py",
+        "ad/test_checkpointing.py::TestAround",
+        "ad/test_versions.py",
+    ),
+    "shuffled": ("ad/test_inplace_loops.py", "frontend/test_atomics.py"),
+}
+
+
+@pytest.mark.parametrize(
+    ("order", "tests"),
+    [(order, tests) for order, found in AGAIN.items() for tests in found],
+    ids=lambda given: given.replace("/", "."),
+)
+def test_in_an_order(order: str, tests: str) -> None:
+    """All tests of a file, or of a class in it."""
+    options = ["-n", "0", "-p", "no:cacheprovider", "--arch=simt", f"--simt-order={order}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, str(TESTS / tests)],
+        cwd=TESTS.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
