@@ -23,7 +23,6 @@ AGAIN = {
         "ad/test_custom_gradients.py",
         "ad/test_reverse_loops.py",
         "ad/test_reverse_memory.py",
-        "ad/test_inplace_algorithms.py",
         "ad/test_checked_tapes.py",
         "ad/test_checkpointing.py::TestAround",
         "ad/test_versions.py",
