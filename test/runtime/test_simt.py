@@ -26,6 +26,9 @@ AGAIN = {
         "ad/test_checked_tapes.py",
         "ad/test_checkpointing.py::TestAround",
         "ad/test_versions.py",
+        "ad/test_second_order.py::test_loops_branches_and_saved_values",
+        "ad/test_inplace_recurrences.py::test_a_stack_in_a_field",
+        "ad/test_inplace_recurrences.py::test_newton_iterations_in_place",
     ),
     "shuffled": ("ad/test_inplace_loops.py", "frontend/test_atomics.py"),
 }
