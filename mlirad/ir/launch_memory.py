@@ -13,6 +13,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_type
 from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.errors import TaichiCompilationError
+from mlirad.ir.location import source_location
 from mlirad.ir.signature import marked_as_result, marked_as_scratch
 from mlirad.ir.walk import block_operations
 
@@ -20,7 +22,13 @@ SCRATCH, RESULTS = "$launch", "$results"
 
 
 def scratch(module: ir.Operation, element: ir.Type, extents: Sequence[int]) -> ir.Value:
-    """An array of the launch, not cleared, gotten at the insertion point."""
+    """An array of the launch, not cleared, gotten at the insertion point. Raises
+    TaichiCompilationError for elements that memory does not hold."""
+    if str(element) not in ELEMENT_SIZES:
+        raise TaichiCompilationError(
+            f"a value of type {element} cannot cross from one launch to another",
+            source_location(ir.Location.current),
+        )
     size = ELEMENT_SIZES[str(element)] * prod(extents)
     return _place(module, SCRATCH, element, extents, marked_as_scratch(size))
 

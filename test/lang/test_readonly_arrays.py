@@ -6,6 +6,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -178,6 +179,7 @@ class Tensor:
     """What is asked of a torch tensor."""
 
     __module__ = "torch"
+    device = SimpleNamespace(type="cpu")
 
     def __init__(self, array: Array, grad: Tensor | None = None) -> None:
         self.array, self.grad, self.requires_grad = array, grad, grad is not None
