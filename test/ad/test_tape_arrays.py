@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -647,6 +648,8 @@ class TestClearing:
 
 class Tensor:
     """What mlirad uses of a torch tensor."""
+
+    device = SimpleNamespace(type="cpu")
 
     def __init__(self, values: Any, requires_grad: bool = False) -> None:
         self.values, self.requires_grad = values, requires_grad
