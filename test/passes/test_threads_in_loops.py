@@ -5,6 +5,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from textwrap import dedent, indent
 
 import numpy as np
@@ -334,7 +335,7 @@ def test_threads_that_disagree_end_the_process() -> None:
     """What a GPU would hang on is named."""
     program = f"""
     import sys
-    sys.path.insert(0, {sys.path[0]!r})
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
     import numpy as np
     from test_threads_in_loops import run
     body = '''
