@@ -11,7 +11,7 @@ from typing import NamedTuple
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_for, is_parallel
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.walk import at_end, constant_integer
 
 
 class Bounds(NamedTuple):
@@ -92,6 +92,22 @@ def box_digits(number: ir.Value, extents: Sequence[ir.Value]) -> list[ir.Value]:
         digits.append(b.make("arith.remui", b.index_type(), [number, extent]))
         number = b.div(number, extent)
     return [number, *reversed(digits)]
+
+
+def for_each_index(
+    extents: Sequence[ir.Value],
+    run: Callable[[Sequence[ir.Value]], None],
+    indices: Sequence[ir.Value] = (),
+) -> None:
+    """Run something for every index of a box that begins with some, by a loop for each axis that is
+    left."""
+    if len(indices) == len(extents):
+        run(indices)
+        return
+    loop = b.for_loop(b.index(0), extents[len(indices)], b.index(1))
+    with at_end(loop.body, loop.op.location):
+        for_each_index(extents, run, [*indices, loop.induction])
+        b.yield_()
 
 
 def folded(name: str, x: ir.Value, y: ir.Value, known: Callable[[int, int], int]) -> ir.Value:

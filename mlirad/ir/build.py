@@ -90,6 +90,14 @@ def compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
     return make("arith.cmpi", integer_type(1), [a, b], predicate=predicate(kind))
 
 
+def all_of(conditions: Sequence[ir.Value]) -> ir.Value:
+    """Whether all of some conditions hold, of which there is one at least."""
+    result = conditions[0]
+    for condition in conditions[1:]:
+        result = make("arith.andi", result.type, [result, condition])
+    return result
+
+
 def is_float(type_: ir.Type) -> bool:
     """Whether a type is a float type."""
     return isinstance(type_, ir.FloatType)

@@ -169,6 +169,17 @@ def attributes_of(op: ir.Operation) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in op.attributes}
 
 
+def clone(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
+    """Make an operation anew at the insertion point, of what stands for its operands; its results
+    stand for those of the old one."""
+    copy = op.clone()
+    for inner in (copy, *operations(copy)):
+        for position, operand in enumerate(inner.operands):
+            if operand in values:
+                inner.operands[position] = values[operand]
+    values.update(zip(op.results, copy.results))
+
+
 def erase_unused_words(module: ir.Operation) -> None:
     """Erase the words of texts that are gone."""
     for op in [

@@ -15,7 +15,7 @@ from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.message import Message
 from mlirad.ir.remarks import shown_array, shown_place
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions
 
@@ -29,7 +29,7 @@ def report_races(module: ir.Operation) -> None:
     found = [
         message
         for function in functions(module)
-        if "sym_visibility" not in function.attributes
+        if not is_private(function)
         for message in _of_function(function)
     ]
     if found:

@@ -24,7 +24,7 @@ from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import remark, shown_array, shown_place
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array, functions
 
@@ -39,7 +39,7 @@ def check_access_rules(
     """Find the arrays that the reverse has to move back, or refuse the kernel; with `report`, a
     remark on each read."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _Check(module, function, rules).run(report)
 
 

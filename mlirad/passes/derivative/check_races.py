@@ -24,7 +24,7 @@ from mlirad.errors import TaichiCompilationError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import shown_array
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions
 
@@ -36,7 +36,7 @@ REQUIRES = KERNELS
 def check_races(module: ir.Operation) -> None:
     """Refuse parallel loops that certainly pass derivatives between their iterations."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             graph = Graph(function)
             check = _Check(graph, Activity(module, function, graph))
             for loop in graph.nodes():

@@ -17,7 +17,7 @@ from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import parameter_attributes, tangent_label
 from mlirad.ir.walk import attributes_of, functions
 from mlirad.sweeps.forward import Forward
@@ -32,7 +32,7 @@ def differentiate_forward(
 ) -> None:
     """Replace every public function by itself with tangents."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _differentiate(module, function, tangents, constant)
 
 

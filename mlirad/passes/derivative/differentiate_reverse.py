@@ -19,7 +19,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import AllocaOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.signature import adjoint_label, parameter_attributes
 from mlirad.ir.walk import Array, attributes_of, functions
 from mlirad.sweeps.recompute import Recompute
@@ -34,7 +34,7 @@ def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
     With `again` it may be differentiated itself, and keeps its derivatives where an adjoint is 0.
     """
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _differentiate(module, function, again)
 
 

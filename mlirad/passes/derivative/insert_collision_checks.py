@@ -22,7 +22,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_report, is_write
 from mlirad.ir import build as b
 from mlirad.ir.graph import Graph
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import (
     attributes_of,
     before,
@@ -45,7 +45,7 @@ def insert_collision_checks(module: ir.Operation, *, tangents: bool = False) -> 
     """Replace every public function by a check of the accesses that are not proven to keep
     iterations apart."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _replace(module, function, tangents)
 
 

@@ -11,7 +11,7 @@ from mlirad.dialect.field import is_access, is_load, is_report, is_write
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
-from mlirad.ir.requirements import KERNELS, refuse
+from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
     Array,
@@ -31,7 +31,7 @@ REQUIRES = KERNELS
 def keep_launch(module: ir.Operation, *, number: Annotated[int, Range(0, 1_000_000)] = 0) -> None:
     """Keep one launch of every public function, and what it is computed from."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             parts = launches(function)
             if number >= len(parts):
                 refuse(

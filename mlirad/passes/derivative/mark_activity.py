@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_load, is_store
 from mlirad.ir.graph import Graph
 from mlirad.ir.remarks import remark, shown_array
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
@@ -19,7 +19,7 @@ def mark_activity(module: ir.Operation, *, report: bool = False) -> None:
     """Mark active values; with `report`, a remark on every load that is active, or would be but for
     ti.stop_grad."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             graph = Graph(function)
             _mark(graph, Activity(module, function, graph), report)
 

@@ -9,7 +9,7 @@ from mlirad.analysis.collisions import find_open
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.remarks import remark, shown_array, shown_place
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
@@ -19,7 +19,7 @@ def mark_collisions(module: ir.Operation, *, tangents: bool = False, report: boo
     """Note kernels in which iterations of a parallel loop may meet, as far as is known while
     compiling."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             found = find_open(module, function, Graph(function), tangents=tangents).pairs
             if found:
                 function.attributes["grad.collisions"] = ir.UnitAttr.get()

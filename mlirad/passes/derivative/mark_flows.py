@@ -10,7 +10,7 @@ from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
 from mlirad.ir.location import place_attribute, source_location
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import Array, functions
 
 REQUIRES = KERNELS
@@ -19,7 +19,7 @@ REQUIRES = KERNELS
 def mark_flows(module: ir.Operation) -> None:
     """Note between which arrays derivatives pass."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             graph = Graph(function)
             found = ArrayFlows(graph)
             module.attributes["field.flows"] = ir.ArrayAttr.get(_flows(found))

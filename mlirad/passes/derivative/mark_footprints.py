@@ -16,7 +16,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import place_attribute, source_location
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
@@ -25,7 +25,7 @@ REQUIRES = KERNELS
 def mark_footprints(module: ir.Operation) -> None:
     """Note the boxes of needed reads and of writes."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             notes = _notes(module, function)
             module.attributes["field.footprints"] = ir.ArrayAttr.get(notes)
 

@@ -7,7 +7,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_access, is_load
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.remarks import remark, shown_array, shown_place
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 from mlirad.ir.walk import functions
 
@@ -24,7 +24,7 @@ REQUIRES = KERNELS
 def mark_needed(module: ir.Operation, *, report: bool = False) -> None:
     """Mark needed loads; with `report`, a remark on each."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             graph = Graph(function)
             needed = Needed(
                 graph, Activity(module, function, graph), redone_arrays(function, graph)

@@ -10,7 +10,7 @@ from mlirad.analysis.finite import Finiteness, infinite_arrays
 from mlirad.analysis.footprint import is_named, named_array
 from mlirad.bindings import ir
 from mlirad.ir.graph import Graph
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
 REQUIRES = KERNELS
@@ -19,7 +19,7 @@ REQUIRES = KERNELS
 def mark_poles(module: ir.Operation) -> None:
     """Note which arrays may be given infinities, and through which arrays infinities pass."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             graph = Graph(function)
             finiteness = Finiteness(graph, infinite_arrays(module, graph))
             flows = ArrayFlows(graph, finiteness.gives_infinities)

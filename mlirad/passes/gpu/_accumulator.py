@@ -3,13 +3,17 @@ one another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.blocks import reduce_in_block
+from mlirad.ir.blocks import reduce_in_block, thread_number
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.rounding import round_as, update_marks
+from mlirad.ir.walk import at_end
+
+LAST_BLOCK = 256  # threads, of a launch that adds up parts of sums
 
 
 class Accumulator:
@@ -62,6 +66,34 @@ def empty_slots(sums: Sequence[Accumulator]) -> list[ir.Value]:
         slots.append(b.slot(sum_.type))
         b.write(sum_.neutral(), slots[-1])
     return slots
+
+
+def sums_of_parts(
+    sums: Sequence[Accumulator],
+    first: ir.Value,
+    count: ir.Value,
+    step: ir.Value,
+    parts: Callable[[ir.Value], list[ir.Value]],
+) -> list[ir.Value]:
+    """What a thread adds up of so many parts of each sum: from the `first` on, one a `step`."""
+    turns = b.for_loop(first, count, step, [one.neutral() for one in sums])
+    with at_end(turns.body, ir.Location.current):
+        values = parts(turns.induction)
+        b.yield_([s.combined(c, v) for s, c, v in zip(sums, turns.carried, values)])
+    return list(turns.results)
+
+
+@contextmanager
+def first_thread(
+    sums: Sequence[Accumulator], totals: Sequence[ir.Value]
+) -> Iterator[list[ir.Value]]:
+    """The sums over the threads of a block: what is built within is run by the first of them."""
+    over_block = [one.over_block(total) for one, total in zip(sums, totals)]
+    is_first = b.compare(b.EQ, thread_number(), b.index(0))
+    chosen = b.if_else(is_first, [], with_else=False)
+    with at_end(chosen.then, ir.Location.current):
+        yield over_block
+        b.yield_()
 
 
 def add_slots(

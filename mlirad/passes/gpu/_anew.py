@@ -14,7 +14,13 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.rounding import round_like
 from mlirad.ir.structured import For, If, is_branch, is_for
-from mlirad.ir.walk import block_operations, is_defined_in, is_inside, operations, owner_operation
+from mlirad.ir.walk import (
+    block_operations,
+    clone,
+    is_defined_in,
+    is_inside,
+    owner_operation,
+)
 from mlirad.passes.gpu._solved_updates import Cell, Update
 
 Values = dict[ir.Value, ir.Value]  # what stands for values of the old body
@@ -90,7 +96,7 @@ class Anew:
             tests = self._within(op, values)
             if not tests:
                 return self._block(For(op).body, values, sums)
-            given = self._branch(conjunction(tests), [For(op).body], inside, values)
+            given = self._branch(b.all_of(tests), [For(op).body], inside, values)
         else:
             given = self._loop(op, inside, values)
         for update, value in zip(inside, given):
@@ -164,24 +170,6 @@ def repeated(
         ]
         b.yield_(totals)
     return list(loop.results)
-
-
-def conjunction(tests: Sequence[ir.Value]) -> ir.Value:
-    """Whether all conditions hold."""
-    result = tests[0]
-    for test in tests[1:]:
-        result = b.make("arith.andi", result.type, [result, test])
-    return result
-
-
-def clone(op: ir.Operation, values: Values) -> None:
-    """Make an operation anew, of what stands for its operands."""
-    copy = op.clone()
-    for inner in (copy, *operations(copy)):
-        for position, operand in enumerate(inner.operands):
-            if operand in values:
-                inner.operands[position] = values[operand]
-    values.update(zip(op.results, copy.results))
 
 
 def unchanged(value: ir.Value, loop: ir.Operation, values: Values) -> ir.Value:

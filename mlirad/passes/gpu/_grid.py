@@ -163,10 +163,7 @@ def _guard(conditions: Sequence[ir.Value]) -> ir.Operation:
     hold."""
     if not conditions:
         return b.effect("gpu.terminator", [])
-    every = conditions[0]
-    for condition in conditions[1:]:
-        every = b.make("arith.andi", every.type, [every, condition])
-    inside = b.if_else(every, [], with_else=False)
+    inside = b.if_else(b.all_of(conditions), [], with_else=False)
     b.effect("gpu.terminator", [])
     with at_end(inside.then, ir.Location.current):
         b.yield_()

@@ -15,7 +15,6 @@ from mlirad.passes.gpu._anew import (
     Anew,
     Sums,
     Values,
-    conjunction,
     evaluated,
     guards_of,
     make_conditions,
@@ -56,7 +55,7 @@ class Iteration:
         """What the iteration adds, where there is one."""
         if not self.tests:
             return self._added(certain=False)
-        test = conjunction(self.tests)
+        test = b.all_of(self.tests)
         branch = b.if_else(test, [one.op.operands[0].type for one in self.cells])
         with ir.InsertionPoint(branch.then):
             b.yield_(self._added(certain=False))

@@ -17,12 +17,13 @@ from mlirad.ir.walk import (
     attributes_of,
     before,
     block_operations,
+    clone,
     enclosing,
     is_defined_in,
     is_inside,
     operations,
 )
-from mlirad.passes.gpu._anew import Values, clone
+from mlirad.passes.gpu._anew import Values
 from mlirad.passes.gpu._operation_costs import LOAD, cost_of
 from mlirad.passes.gpu._solved_updates import Update
 

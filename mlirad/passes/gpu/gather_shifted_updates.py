@@ -34,7 +34,6 @@ from mlirad.ir.walk import (
 from mlirad.passes.gpu._anew import (
     Sums,
     Values,
-    conjunction,
     evaluated,
     repeated,
     unchanged,
@@ -164,7 +163,7 @@ class _Elements:
         is_strided = any(one.is_strided for one in iterations)
         if len(iterations) == 1 or is_strided or length > LONGEST_AT_ONCE or not tests:
             return self._total(iterations)
-        branch = b.if_else(conjunction(tests), [one.op.operands[0].type for one in self.cells])
+        branch = b.if_else(b.all_of(tests), [one.op.operands[0].type for one in self.cells])
         for block, certain in ((branch.then, True), (branch.otherwise, False)):
             with ir.InsertionPoint(block):
                 b.yield_(self._total(iterations, certain=certain))

@@ -42,14 +42,18 @@ from mlirad.ir.walk import (
     functions,
     has_uses,
 )
-from mlirad.passes.gpu._accumulator import Accumulator
+from mlirad.passes.gpu._accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    first_thread,
+    sums_of_parts,
+)
 
 REQUIRES = KERNELS
 
 _THREADS = 1 << 15
 _MOST_ELEMENTS = 1 << 24  # of all copies of an array
 _WORTH = 4  # updates for each element of the copies
-_LAST_BLOCK = 256  # threads that add up the copies of an element
 
 
 def insert_thread_copies(module: ir.Operation) -> None:
@@ -141,21 +145,21 @@ class _Copied:
 
     def _add_up(self, copies: ir.Value, array: ir.Value, count: ir.Value) -> None:
         """A launch of a block for every element, for so many copies."""
-        size = b.index(_LAST_BLOCK)
-        threads = threads_in_blocks(b.index(prod(self.extents) * _LAST_BLOCK), _LAST_BLOCK)
+        size = b.index(LAST_BLOCK)
+        threads = threads_in_blocks(b.index(prod(self.extents) * LAST_BLOCK), LAST_BLOCK)
         with at_end(threads.body, ir.Location.current):
             number, thread = block_number(), thread_number()
-            each = b.for_loop(thread, count, size, [self.sum.neutral()])
-            with at_end(each.body, ir.Location.current):
-                part = field.load(copies, [self._at(number, each.induction)])
-                b.yield_([self.sum.combined(each.carried[0], part)])
-            total = self.sum.over_block(each.results[0])
-            leader = b.if_else(b.compare(b.EQ, thread, b.index(0)), [], with_else=False)
-            with at_end(leader.then, ir.Location.current):
+            totals = sums_of_parts(
+                [self.sum],
+                thread,
+                count,
+                size,
+                lambda k: [field.load(copies, [self._at(number, k)])],
+            )
+            with first_thread([self.sum], totals) as (total,):
                 indices = box_digits(number, [b.index(extent) for extent in self.extents])
                 marks = {"field.plain": ir.UnitAttr.get(), **self.sum.marks}
                 field.atomic(self.sum.narrowed(total), array, indices, self.sum.kind, marks)
-                b.yield_()
             b.end_parallel()
 
 

@@ -21,7 +21,7 @@ from mlirad.ir.blocks import WHOLE_BLOCKS
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 from mlirad.passes.gpu._block_shape import MOST_BLOCKS_IN_ROW, block_shape
@@ -43,7 +43,7 @@ def lower_parallel_to_gpu(
 ) -> None:
     """Turn the outermost parallel loops of every public function into launches."""
     for function in functions(module):
-        if "sym_visibility" in function.attributes:
+        if is_private(function):
             continue
         loops = [op for op in block_operations(entry_of(function)) if is_parallel(op)]
         name = re.sub(

@@ -28,14 +28,13 @@ from mlirad.dialect.field import (
 )
 from mlirad.dialect.grad import AllocOp, FreeOp, PopOp, PushOp
 from mlirad.ir import build as b
-from mlirad.ir.box import box_size, folded
+from mlirad.ir.box import box_size, folded, for_each_index
 from mlirad.ir.limits import Range
 from mlirad.ir.requirements import KERNELS, is_private, refuse
 from mlirad.ir.rounding import round_like
 from mlirad.ir.striding import STRIDING_THREADS, stride
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
-    at_end,
     before,
     block_operations,
     constant_integer,
@@ -166,26 +165,14 @@ def _use(op: ir.Operation, column: Column) -> None:
     users = [use.owner.operation for use in op.results[0].uses]
     if AllocaOp.holds(op):
         with before(op):
-            _clear(column, b.number(0, element_of(op)), extents_of(op))
+            zero = b.number(0, element_of(op))
+            for_each_index(extents_of(op), lambda indices: column.write(zero, indices))
     for user in users:
         with before(user):
             if not _use_in(user, column):
                 refuse(user, f"'{user.name}' on memory of a thread has no lowering")
         user.erase()
     op.erase()
-
-
-def _clear(
-    column: Column, zero: ir.Value, extents: Sequence[ir.Value], indices: Sequence[ir.Value] = ()
-) -> None:
-    """Store a zero in every element, by a loop for each axis that has no index yet."""
-    if len(indices) == len(extents):
-        column.write(zero, indices)
-        return
-    loop = b.for_loop(b.index(0), extents[len(indices)], b.index(1))
-    with at_end(loop.body, loop.op.location):
-        _clear(column, zero, extents, [*indices, loop.induction])
-        b.yield_()
 
 
 def _use_in(user: ir.Operation, column: Column) -> bool:

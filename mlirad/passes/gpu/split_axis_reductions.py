@@ -40,14 +40,19 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
 )
-from mlirad.passes.gpu._accumulator import Accumulator, empty_slots
+from mlirad.passes.gpu._accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    empty_slots,
+    first_thread,
+    sums_of_parts,
+)
 from mlirad.passes.gpu._iterations import Cells, Iterations
 
 REQUIRES = KERNELS
 
 _THREADS, _BLOCKS = 1 << 18, 1 << 11  # about as many as a large GPU holds at once
 _SHORT = 16  # iterations that are better left to one thread
-_LAST_BLOCK = 256  # threads that add up the parts of a sum
 _MOST_ITERATIONS = 1 << 31  # no more blocks than a grid holds
 
 
@@ -129,11 +134,8 @@ class _Split:
             places = self._places(self.kept, row)
             first = b.add(b.mul(part, b.index(size)), thread)
             slots = self._run(first, parts * size, places)
-            totals = [s.over_block(b.read(slot)) for s, slot in zip(self.sums, slots)]
-            leader = b.if_else(b.compare(b.EQ, thread, b.index(0)), [], with_else=False)
-            with at_end(leader.then, self.loop.location):
+            with first_thread(self.sums, [b.read(slot) for slot in slots]) as totals:
                 self._leave(totals, buffers, block, cells, places)
-                b.yield_()
             b.end_parallel()
         self._add_up(cells, buffers, parts, places, lambda row, p: (row, parts, p))
 
@@ -219,21 +221,18 @@ class _Split:
         elements behind another."""
         if not buffers:
             return
-        size = min(_LAST_BLOCK, -(-parts // WARP) * WARP)
+        size = min(LAST_BLOCK, -(-parts // WARP) * WARP)
         threads = threads_in_blocks(b.index(self.elements * size), size)
         with at_end(threads.body, self.loop.location):
             row, thread = block_number(), thread_number()
-            neutral = [s.neutral() for s in self.sums]
-            each = b.for_loop(thread, b.index(parts), b.index(size), neutral)
-            with at_end(each.body, self.loop.location):
-                outer, stride, inner = address(row, each.induction)
-                at = b.add(b.mul(outer, b.index(stride)), inner)
-                values = [field.load(buffer, [at]) for buffer in buffers]
-                b.yield_([s.combined(c, v) for s, c, v in zip(self.sums, each.carried, values)])
-            totals = [s.over_block(total) for s, total in zip(self.sums, each.results)]
-            leader = b.if_else(b.compare(b.EQ, thread, b.index(0)), [], with_else=False)
-            with at_end(leader.then, self.loop.location):
+
+            def parts_at(part: ir.Value) -> list[ir.Value]:
+                outer, step, inner = address(row, part)
+                at = b.add(b.mul(outer, b.index(step)), inner)
+                return [field.load(buffer, [at]) for buffer in buffers]
+
+            totals = sums_of_parts(self.sums, thread, b.index(parts), b.index(size), parts_at)
+            with first_thread(self.sums, totals) as over_block:
                 here = self._places(self.kept, row)
-                cells.update(totals, self._known(places, here))
-                b.yield_()
+                cells.update(over_block, self._known(places, here))
             b.end_parallel()

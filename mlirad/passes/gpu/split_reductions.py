@@ -18,13 +18,12 @@ from mlirad.ir.blocks import (
     WARP,
     block_number,
     block_size,
-    thread_number,
     threads_in_blocks,
 )
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.reductions import find_reductions
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
     at_end,
@@ -34,10 +33,14 @@ from mlirad.ir.walk import (
     entry_of,
     functions,
 )
-from mlirad.passes.gpu._accumulator import Accumulator, empty_slots
+from mlirad.passes.gpu._accumulator import (
+    LAST_BLOCK,
+    Accumulator,
+    empty_slots,
+    first_thread,
+    sums_of_parts,
+)
 from mlirad.passes.gpu._iterations import Cells, Iterations
-
-_LAST_BLOCK = 256  # threads that add up the sums of blocks
 
 REQUIRES = KERNELS
 
@@ -45,7 +48,7 @@ REQUIRES = KERNELS
 def split_reductions(module: ir.Operation) -> None:
     """Sum what all iterations of a parallel loop add to a cell by threads, blocks and launches."""
     for function in functions(module):
-        if "sym_visibility" in function.attributes:
+        if is_private(function):
             continue
         for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
             sums = [Accumulator(reduction) for reduction in find_reductions(loop)[:MOST_SUMS]]
@@ -134,25 +137,20 @@ class _Split:
         if size == 1:
             self.cells.update(totals)
             return
-        totals = [s.over_block(total) for s, total in zip(self.sums, totals)]
-        first = b.compare(b.EQ, thread_number(), b.index(0))
-        chosen = b.if_else(first, [], with_else=False)
-        with at_end(chosen.then, self.loop.location):
-            for total, part in zip(totals, parts):
+        with first_thread(self.sums, totals) as over_block:
+            for total, part in zip(over_block, parts):
                 field.store(total, part, [block_number()])
             if not parts:
-                self.cells.update(totals)
-            b.yield_()
+                self.cells.update(over_block)
 
     def _add_up(self) -> None:
         """A launch of one block, which adds up the sums of the blocks."""
-        one = _Grid(b.index(min(self.grid.most_blocks, _LAST_BLOCK)), _LAST_BLOCK)
+        one = _Grid(b.index(min(self.grid.most_blocks, LAST_BLOCK)), LAST_BLOCK)
         threads = one.loop()
         with at_end(threads.body, self.loop.location):
-            neutral = [s.neutral() for s in self.sums]
-            turns = b.for_loop(threads.indices[0], self.grid.blocks, one.threads, neutral)
-            with at_end(turns.body, self.loop.location):
-                values = [field.load(part, [turns.induction]) for part in self.parts]
-                b.yield_([s.combined(c, v) for s, c, v in zip(self.sums, turns.carried, values)])
-            self._leave(list(turns.results), one.size, [])
+            first, count, step = threads.indices[0], self.grid.blocks, one.threads
+            totals = sums_of_parts(
+                self.sums, first, count, step, lambda k: [field.load(p, [k]) for p in self.parts]
+            )
+            self._leave(totals, one.size, [])
             b.end_parallel()

@@ -11,21 +11,21 @@ Assumes that updates are marked: in a loop that was made to stride, no index can
 between iterations.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import DimOp, GetOp, array_of, element_type, is_array
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
+from mlirad.ir.box import for_each_index
 from mlirad.ir.device_memory import is_of_device_memory
 from mlirad.ir.launch_memory import result, scratch
 from mlirad.ir.location import source_location
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.striding import STRIDING_THREADS, one_axis, stride
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
-    at_end,
     at_start,
     before,
     block_operations,
@@ -51,7 +51,7 @@ def split_serial_code(module: ir.Operation) -> None:
     """Wrap serial code in parallel loops of one iteration; values that cross loops go through cells
     in memory."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _Split(module, function).run()
 
 
@@ -135,7 +135,8 @@ class _Split:
         with at_start(self.entry, op.location):
             shared = scratch(self.module, element, extents)
         with before(op):
-            _clear(shared, b.number(0, element), extents)
+            zero, box = b.number(0, element), [b.index(extent) for extent in extents]
+            for_each_index(box, lambda indices: field.store(zero, shared, indices))
         op.results[0].replace_all_uses_with(shared)
         op.erase()
 
@@ -174,19 +175,6 @@ class _Split:
             return b.make("arith.index_cast", value.type, [word]) if is_index else word
 
         _make_in(users, op.location, loaded)
-
-
-def _clear(
-    array: ir.Value, zero: ir.Value, extents: Sequence[int], indices: Sequence[ir.Value] = ()
-) -> None:
-    """Store a zero in every element, by a loop for each axis that has no index yet."""
-    if len(indices) == len(extents):
-        field.store(zero, array, indices)
-        return
-    loop = b.for_loop(b.index(0), b.index(extents[len(indices)]), b.index(1))
-    with at_end(loop.body, loop.op.location):
-        _clear(array, zero, extents, [*indices, loop.induction])
-        b.yield_()
 
 
 def _make_in(

@@ -22,6 +22,7 @@ from mlirad.ir.walk import (
     at_end,
     attributes_of,
     before,
+    clone,
     enclosing,
     functions,
     operations,
@@ -108,7 +109,7 @@ class _Gather:
             for update, test in zip(group, reached):
                 self._if(test, partial(self._one, update, here[update]))
             return
-        everywhere = b.if_else(_all(reached), [])
+        everywhere = b.if_else(b.all_of(reached), [])
         with ir.InsertionPoint(everywhere.then):
             self._gather_last(group, here, parallel=False)
             b.yield_()
@@ -137,7 +138,7 @@ class _Gather:
             if iv in here:
                 tests += [b.compare(b.SLE, low, here[iv]) for low in bounds.lower]
                 tests += [b.compare(b.SLT, here[iv], high) for high in bounds.upper]
-        return _all(tests)
+        return b.all_of(tests)
 
     def _one(
         self,
@@ -191,7 +192,7 @@ class _Gather:
                 self._update(update, mapping)
                 continue
             for op in self.found.slice(update):
-                _clone(op, mapping)
+                clone(op, mapping)
             value = mapping.get(update.op.operands[0], update.op.operands[0])
             last = update, mapping
             name = "arith.addf" if b.is_float(value.type) else "arith.addi"
@@ -199,14 +200,14 @@ class _Gather:
         if total is not None:
             update, mapping = last
             mapping[update.op.operands[0]] = total
-            _clone(update.op, mapping)
+            clone(update.op, mapping)
 
     def _update(self, update: Update, mapping: dict[ir.Value, ir.Value]) -> None:
         """The update with what it depends on, under the guards that are not bounds of loops."""
         needed = self.found.slice(update)
         at_top = [op for op in needed if enclosing(op) == self.loop]
         for op in at_top:
-            _clone(op, mapping)
+            clone(op, mapping)
         self._guarded(update, update.left, [op for op in needed if op not in at_top], mapping)
 
     def _guarded(
@@ -219,7 +220,7 @@ class _Gather:
         """The update, with what is computed in its branch, under the guards that are left."""
         if not guards:
             for op in [*inner, update.op]:
-                _clone(op, mapping)
+                clone(op, mapping)
             return
         (condition, taken), rest = guards[0], guards[1:]
         test = mapping.get(condition, condition)
@@ -231,29 +232,8 @@ class _Gather:
             b.yield_()
 
 
-def _all(tests: list[ir.Value]) -> ir.Value:
-    result = tests[0]
-    for test in tests[1:]:
-        result = b.make("arith.andi", result.type, [result, test])
-    return result
-
-
 def _extreme(values: list[ir.Value], name: str) -> ir.Value:
     result = values[0]
     for value in values[1:]:
         result = b.make(name, result.type, [result, value])
     return result
-
-
-def _clone(op: ir.Operation, mapping: dict[ir.Value, ir.Value]) -> None:
-    copy = op.clone()
-    stack = [copy]
-    while stack:
-        inner = stack.pop()
-        for position, operand in enumerate(inner.operands):
-            if operand in mapping:
-                inner.operands[position] = mapping[operand]
-        for region in inner.regions:
-            for block in region.blocks:
-                stack += [child.operation for child in block.operations]
-    mapping.update(zip(op.results, copy.results))

@@ -30,7 +30,7 @@ from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
-from mlirad.ir.requirements import calls_of_private_functions, known_arrays
+from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
 from mlirad.ir.rounding import round_like
 from mlirad.ir.signature import (
     ALIGN,
@@ -94,7 +94,7 @@ def _is_only_read(array: ir.Value) -> bool:
 
 
 def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
-    return sorted(found, key=lambda f: "sym_visibility" not in f.attributes)
+    return sorted(found, key=lambda f: not is_private(f))
 
 
 @dataclass
@@ -120,7 +120,7 @@ class _Lowering:
         self.function, self.layouts, self.lowered = function, found, lowered
         self.labels = labels
         self.name = ir.StringAttr(function.attributes["sym_name"]).value
-        self.is_public = "sym_visibility" not in function.attributes
+        self.is_public = not is_private(function)
         self.entry = entry_of(function)
         self.arrays: dict[ir.Value, _Array] = {}
         self.fields: dict[str, _Array] = {}

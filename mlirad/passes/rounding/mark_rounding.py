@@ -17,7 +17,7 @@ from mlirad.dialect.field import is_atomic
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.requirements import KERNELS
+from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import functions
@@ -33,7 +33,7 @@ def mark_rounding(module: ir.Operation) -> None:
     """Mark float ops as exact, a product fused into a sum, or loose, and the decisions; what feeds
     these is exact."""
     for function in functions(module):
-        if "sym_visibility" not in function.attributes:
+        if not is_private(function):
             _Marking(Graph(function)).run()
 
 

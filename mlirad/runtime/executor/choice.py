@@ -6,7 +6,12 @@ from collections.abc import Callable
 
 from mlirad.runtime.executor.cpu import CpuExecutor
 from mlirad.runtime.executor.executor import Executor, UnavailableError
-from mlirad.runtime.simt.executor import SimtExecutor
+
+
+def _simt() -> Executor:
+    from mlirad.runtime.simt.executor import SimtExecutor  # and the memory of devices
+
+    return SimtExecutor()
 
 
 def _cuda() -> Executor:
@@ -18,7 +23,7 @@ def _cuda() -> Executor:
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "x64": CpuExecutor,
     "arm64": CpuExecutor,
-    "simt": SimtExecutor,
+    "simt": _simt,
     "cuda": _cuda,
 }
 
