@@ -37,16 +37,43 @@ def matrix(n: int | None = None, m: int | None = None, dtype: TypeLike | None = 
 
 
 def ndarray(
-    dtype: TypeLike | None = None,
+    dtype: TypeLike | MatrixType | None = None,
     ndim: int | None = None,
     needs_grad: bool | None = None,
     boundary: str = "unsafe",
     element_dim: int | None = None,
-    element_shape: object = None,
+    element_shape: tuple[int, ...] | None = None,
     field_dim: int | None = None,
 ) -> NdarrayType:
-    """The type of array arguments; what is None is left open."""
+    """The type of array arguments; what is None is left open.
+
+    `element_dim` and `element_shape` say how many axes an element has, and of which extents;
+    `field_dim` is another name of `ndim`. Raises ValueError where these contradict one another.
+    """
+    if ndim is not None and field_dim not in (None, ndim):
+        raise ValueError(f"ndim={ndim} and field_dim={field_dim}, which are names of one thing")
+    if element_dim is not None or element_shape is not None:
+        dtype = _element_type(dtype, element_dim, element_shape)
+    if boundary not in ("unsafe", "clamp"):
+        raise ValueError(f"boundary is 'unsafe' or 'clamp', not {boundary!r}")
     return NdarrayType(dtype, ndim if field_dim is None else field_dim, needs_grad, boundary)
+
+
+def _element_type(
+    dtype: TypeLike | MatrixType | None, dim: int | None, shape: tuple[int, ...] | None
+) -> TypeLike | MatrixType | None:
+    """The type of elements with so many axes, or of a shape."""
+    if isinstance(dtype, MatrixType):
+        raise TypeError(f"{dtype} says already what element_dim and element_shape say")
+    axes = len(shape) if shape is not None else dim
+    if axes is None or not 0 <= axes <= 2:
+        raise ValueError("elements of an array are scalars, vectors or matrices")
+    if dim not in (None, axes):
+        raise ValueError(f"element_dim={dim}, but element_shape={shape} has {axes} axes")
+    if axes == 0:
+        return dtype
+    n, m = (shape[0], shape[-1]) if shape is not None else (None, None)
+    return vector(n, dtype) if axes == 1 else matrix(n, m, dtype)
 
 
 def is_integral(dtype: TypeLike) -> bool:

@@ -148,6 +148,73 @@ def test_boundary_clamp() -> None:
     assert [run(x, i) for i in (-5, -1, 0, 2, 3, 9)] == [1, 1, 1, 3, 3, 3]
 
 
+@pytest.mark.parametrize("debug", [False, True])
+def test_clamped_components(debug: bool) -> None:
+    ti.init(arch=ti.cpu, debug=debug)
+
+    @ti.kernel
+    def vector(x: ti.types.ndarray(ti.types.vector(2, ti.f64), boundary="clamp"), k: int) -> ti.f64:
+        return x[1][k]
+
+    @ti.kernel
+    def matrix(
+        x: ti.types.ndarray(ti.types.matrix(2, 3, ti.f64), boundary="clamp"), i: int, j: int
+    ) -> ti.f64:
+        return x[9][i, j] + 100 * x[0][1, j]
+
+    x, y = np.arange(4.0).reshape(2, 2), np.arange(12.0).reshape(2, 2, 3)
+    assert [vector(x, k) for k in (-7, 0, 1, 2, 9)] == [2, 2, 3, 3, 3]
+    for i, j in ((-1, 0), (0, 2), (1, 1), (1, 9), (5, 0), (0, -3)):
+        last, first = np.clip([i * 3 + j, 3 + j], 0, 5)
+        assert matrix(y, i, j) == y[1].flat[last] + 100 * y[0].flat[first]
+
+
+def test_clamped_stores_have_gradients() -> None:
+    @ti.kernel
+    def run(x: ti.types.ndarray(boundary="clamp"), y: ti.types.ndarray(), n: int):
+        for i in range(n):
+            y[0] += x[i - 2][i] * (i + 1)
+
+    x = ti.Vector.ndarray(2, ti.f64, 3, needs_grad=True)
+    y = ti.ndarray(ti.f64, 1, needs_grad=True)
+    with ti.ad.Tape(y):
+        run(x, y, 5)
+    # x[0][0], x[0][1], x[0][1], x[1][1], x[2][1], with weights 1, 2, 3, 4, 5
+    assert x.grad.to_numpy().tolist() == [[1, 5], [0, 4], [0, 5]]
+
+
+def test_shapes_of_elements_without_a_type() -> None:
+    @ti.kernel
+    def vectors(x: ti.types.ndarray(element_dim=1)) -> ti.f64:
+        return x[1][0]
+
+    @ti.kernel
+    def matrices(x: ti.types.ndarray(ti.f64, element_shape=(2, 3), field_dim=1)) -> ti.f64:
+        return x[1][1, 2]
+
+    x = np.arange(12.0).reshape(2, 2, 3)
+    assert vectors(x[0]) == x[0, 1, 0] and matrices(x) == x[1, 1, 2]
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="element shape"):
+        matrices(np.zeros((2, 3, 3)))
+    with pytest.raises(ti.TaichiRuntimeTypeError, match="dimensions"):
+        vectors(np.zeros(()))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"element_dim": 3},
+        {"element_shape": (1, 2, 3)},
+        {"element_dim": 1, "element_shape": (2, 3)},
+        {"ndim": 1, "field_dim": 2},
+        {"boundary": "mirror"},
+    ],
+)
+def test_contradictory_array_types(options: dict[str, object]) -> None:
+    with pytest.raises(ValueError):
+        ti.types.ndarray(**options)
+
+
 def test_gradients_of_ndarrays() -> None:
     x = ti.ndarray(ti.f64, shape=5, needs_grad=True)
     y = ti.ndarray(ti.f64, shape=5)

@@ -106,7 +106,7 @@ class NdarrayType:
     """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
     open."""
 
-    dtype: TypeLike | None = None
+    dtype: TypeLike | MatrixType | None = None
     ndim: int | None = None
     needs_grad: bool | None = None
     boundary: str = "unsafe"

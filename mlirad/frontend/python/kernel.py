@@ -18,12 +18,11 @@ from mlirad.frontend.python import (  # noqa: F401 - they register the node hand
     loops,
     statements,
 )
-from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.jumps import returns_early
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef, Subscript, extent
-from mlirad.frontend.python.regions import clamped
+from mlirad.frontend.python.places import extent
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.source import FunctionSource
@@ -209,22 +208,3 @@ class _Kernel:
             self.result_count = len(result)
             return list(result)
         return [result]
-
-
-class ArrayArgument(ArrayRef):
-    """An ndarray argument inside a kernel."""
-
-    @property
-    def n(self) -> int:
-        """Rows of an element."""
-        return self.element_shape[0]
-
-
-class ClampedArray(ArrayArgument):
-    """An ndarray argument whose indices are moved to the nearest element."""
-
-    def indices(self, key: Subscript) -> list[ir.Value]:
-        return [
-            clamped(index, ex.as_index(extent))
-            for index, extent in zip(super().indices(key), self.shape)
-        ]

@@ -3,7 +3,7 @@ both."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -70,7 +70,7 @@ class ArrayRef:
         """The `index` values of a subscript. Raises TaichiIndexError for a wrong rank."""
         if self.region is not current().root:
             refuse_use(self.region, ir.Location.unknown(), f"array '{self.name}'")
-        parts = list(_flat(key))
+        parts = list(flat_parts(key))
         if len(parts) == 1 and parts[0] is None:
             parts = []
         if not any(self.offset) and any(isinstance(part, int) and part < 0 for part in parts):
@@ -84,13 +84,20 @@ class ArrayRef:
             parts = [part - start for part, start in zip(parts, self.offset)]
         return [ex.as_index(part) for part in parts]
 
+    def components(self, key: Subscript) -> tuple[ir.Value, ...]:
+        """The `index` values of a subscript into an element. Raises TaichiIndexError for a wrong
+        rank."""
+        keys = check_indices(tuple(flat_parts(key)), self.element_shape)
+        return tuple(ex.as_index(index) for index in keys)
 
-def _flat(key: Subscript) -> Any:
+
+def flat_parts(key: Subscript) -> Iterator[Any]:
+    """What stands in the brackets, vectors and tuples part by part."""
     if isinstance(key, Matrix):
         yield from key.entries
     elif isinstance(key, tuple | list):
         for part in key:
-            yield from _flat(part)
+            yield from flat_parts(part)
     else:
         yield key
 
@@ -207,7 +214,7 @@ class VariablePlace(Place):
         if not self.shape:
             raise TaichiTypeError("a scalar cannot be subscripted")
         shape = Matrix.of_shape(self.shape, [0] * len(self.variable.slots))
-        return VariablePlace(self.variable, shape.flat_index(tuple(_flat(key))))
+        return VariablePlace(self.variable, shape.flat_index(tuple(flat_parts(key))))
 
 
 class ElementPlace(Place):
@@ -282,8 +289,7 @@ class ElementPlace(Place):
     def at(self, key: Subscript) -> Place:
         if self._is_scalar:
             raise TaichiTypeError("a scalar element cannot be subscripted")
-        keys = check_indices(tuple(_flat(key)), self.shape)
-        return ElementPlace(self.array, self.indices, tuple(ex.as_index(index) for index in keys))
+        return ElementPlace(self.array, self.indices, self.array.components(key))
 
 
 class PlaceList(Place):
@@ -318,7 +324,9 @@ class PlaceList(Place):
         return Matrix.of_shape(self.shape, old)
 
     def at(self, key: Subscript) -> Place:
-        numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(tuple(_flat(key)))
+        numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(
+            tuple(flat_parts(key))
+        )
         if not isinstance(numbers, int):
             raise TaichiTypeError("a component is selected by a constant here")
         return self.places[numbers]

@@ -1,0 +1,47 @@
+"""Ndarray arguments inside a kernel, and where their indices may point."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlirad.bindings import ir
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import index_constant
+from mlirad.frontend.python.matrix import check_indices
+from mlirad.frontend.python.places import ArrayRef, Subscript, flat_parts
+from mlirad.frontend.python.regions import clamped
+from mlirad.frontend.python.scalar import Expr
+
+
+class ArrayArgument(ArrayRef):
+    """An ndarray argument inside a kernel."""
+
+    @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]
+
+
+class ClampedArray(ArrayArgument):
+    """An ndarray argument whose indices are moved to the nearest element, and those into an element
+    to the nearest component."""
+
+    def indices(self, key: Subscript) -> list[ir.Value]:
+        return [
+            clamped(index, ex.as_index(extent))
+            for index, extent in zip(super().indices(key), self.shape)
+        ]
+
+    def components(self, key: Subscript) -> tuple[ir.Value, ...]:
+        """Of a matrix, the position in row-major order is moved, as in Taichi."""
+        parts, shape = tuple(flat_parts(key)), self.element_shape
+        if not any(isinstance(part, Expr) for part in parts):
+            return super().components(key)
+        known = check_indices([0 if isinstance(part, Expr) else part for part in parts], shape)
+        where = [part if isinstance(part, Expr) else index for index, part in zip(known, parts)]
+        position = where[0] if len(where) == 1 else where[0] * shape[1] + where[1]
+        near = clamped(ex.as_index(position), index_constant(prod(shape)))
+        if len(where) == 1:
+            return (near,)
+        flat = ex.from_index(near)
+        return ex.as_index(flat // shape[1]), ex.as_index(flat % shape[1])
