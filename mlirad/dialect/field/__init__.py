@@ -40,6 +40,7 @@ from mlirad.dialect.field.texts import (
     SpellOp,
     WordType,
     assert_,
+    escaped,
     is_report,
     print_,
     spell,

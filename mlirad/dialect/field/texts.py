@@ -66,6 +66,11 @@ def is_report(op: Named) -> bool:
     return PrintOp.holds(op) or AssertOp.holds(op)
 
 
+def escaped(text: str) -> str:
+    """A text whose braces are not holes."""
+    return text.replace("{", "\1").replace("}", "\2")
+
+
 def spell(value: ir.Value) -> ir.Value:
     """`field.spell`."""
     return ir.Operation.create(SpellOp.OPERATION_NAME, [WordType.get()], [value]).result

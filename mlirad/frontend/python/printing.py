@@ -9,7 +9,7 @@ from mlirad.dialect import field
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.scalar import Expr, Scalar
-from mlirad.frontend.python.text_format import escaped, flatten
+from mlirad.frontend.python.text_format import flatten
 
 
 def _words(values: list[Expr]) -> list[ir.Value]:
@@ -22,7 +22,9 @@ def _words(values: list[Expr]) -> list[ir.Value]:
 def emit_print(items: Sequence[object], separator: str = " ", end: str = "\n") -> None:
     """Print values as Python does."""
     values: list[Expr] = []
-    text = escaped(separator).join(flatten(item, "", values) for item in items) + escaped(end)
+    text = field.escaped(separator).join(
+        flatten(item, "", values) for item in items
+    ) + field.escaped(end)
     effects.print_(text, _words(values))
 
 

@@ -23,6 +23,8 @@ from mlirad.frontend.python.builder import (
     predicate,
 )
 from mlirad.frontend.python.open_regions import refuse_use
+from mlirad.frontend.python.overflow import report_overflow
+from mlirad.frontend.python.shifts import shifted
 from mlirad.types import DataType, i32, i64, promote, u1
 
 if TYPE_CHECKING:
@@ -160,16 +162,16 @@ class Expr:
         return _elementwise(bitwise("xor"), other, self)
 
     def __lshift__(self, other: Scalar) -> Expr:
-        return _elementwise(bitwise("shl"), self, other)
+        return _elementwise(shift("<<"), self, other)
 
     def __rlshift__(self, other: Scalar) -> Expr:
-        return _elementwise(bitwise("shl"), other, self)
+        return _elementwise(shift("<<"), other, self)
 
     def __rshift__(self, other: Scalar) -> Expr:
-        return _elementwise(bitwise("shr"), self, other)
+        return _elementwise(shift(">>"), self, other)
 
     def __rrshift__(self, other: Scalar) -> Expr:
-        return _elementwise(bitwise("shr"), other, self)
+        return _elementwise(shift(">>"), other, self)
 
     def __eq__(self, other: object) -> Any:
         return _elementwise(comparison("=="), self, other)
@@ -344,6 +346,7 @@ def arithmetic(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
         a, b, dtype = _joined(left, right)
         name = f"arith.{float_name if dtype.is_float else int_name}"
         value = emit(name, mlir_type(dtype), [a.value, b.value])
+        report_overflow(symbol, a.value, b.value, value, dtype)
         if indices is None or dtype.is_float:
             return Expr(value, dtype)
         return Expr(value, dtype, emit(f"arith.{int_name}", index_type(), indices))
@@ -408,30 +411,36 @@ def _product(base: Expr, exponent: int) -> Expr:
 
 
 def bitwise(kind: str) -> Callable[[Scalar, Scalar], Expr]:
-    """`and`, `or`, `xor`, `shl` or `shr` on two integers; shifts keep the type of the left
-    operand."""
+    """`and`, `or` or `xor` on two integers."""
 
     def apply(left: Scalar, right: Scalar) -> Expr:
-        left_type, right_type = dtype_of(left), dtype_of(right)
-        if left_type.is_float or right_type.is_float:
-            raise TaichiTypeError(
-                f"bit operation on {left_type} and {right_type}: integers are needed"
-            )
-        if kind in ("shl", "shr"):
-            a, b, dtype = cast(left, left_type), cast(right, left_type), left_type
-        else:
-            dtype = promote(left_type, right_type)
-            a, b = cast(left, dtype), cast(right, dtype)
-        name = {
-            "and": "andi",
-            "or": "ori",
-            "xor": "xori",
-            "shl": "shli",
-            "shr": "shrsi" if dtype.is_signed else "shrui",
-        }[kind]
-        return Expr(emit(f"arith.{name}", mlir_type(dtype), [a.value, b.value]), dtype)
+        _check_bits(left, right)
+        dtype = promote(dtype_of(left), dtype_of(right))
+        operands = [cast(left, dtype).value, cast(right, dtype).value]
+        return Expr(emit(f"arith.{kind}i", mlir_type(dtype), operands), dtype)
 
     return apply
+
+
+def shift(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
+    """`<<` or `>>` on two integers, in the type of the left one."""
+
+    def apply(left: Scalar, right: Scalar) -> Expr:
+        _check_bits(left, right)
+        dtype = dtype_of(left)
+        a, count = cast(left, dtype).value, cast(right, dtype).value
+        value = shifted(symbol, a, count, dtype)
+        if symbol == "<<":
+            report_overflow(symbol, a, count, value, dtype)
+        return Expr(value, dtype)
+
+    return apply
+
+
+def _check_bits(left: Scalar, right: Scalar) -> None:
+    kinds = dtype_of(left), dtype_of(right)
+    if any(kind.is_float for kind in kinds):
+        raise TaichiTypeError(f"bit operation on {kinds[0]} and {kinds[1]}: integers are needed")
 
 
 def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
@@ -459,10 +468,13 @@ def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
 
 
 def negate(value: Expr) -> Expr:
-    """`-value`."""
+    """`-value`; of an unsigned integer, its complement to 2ⁿ, which is no overflow."""
+    type_ = mlir_type(value.dtype)
     if value.dtype.is_float:
-        return Expr(emit("arith.negf", mlir_type(value.dtype), [value.value]), value.dtype)
-    return arithmetic("-")(0, value)
+        return Expr(emit("arith.negf", type_, [value.value]), value.dtype)
+    if value.dtype.is_signed:
+        return arithmetic("-")(0, value)
+    return Expr(emit("arith.subi", type_, [constant(0, value.dtype), value.value]), value.dtype)
 
 
 def bit_not(value: Expr) -> Expr:

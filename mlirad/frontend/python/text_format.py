@@ -7,6 +7,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlirad.dialect.field import escaped
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.matrix import Matrix
@@ -143,8 +144,3 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
         )
     return escaped(format(item, spec) if spec else str(item))
-
-
-def escaped(text: str) -> str:
-    """A text whose braces are not holes."""
-    return text.replace("{", "\1").replace("}", "\2")
