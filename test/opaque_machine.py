@@ -66,8 +66,8 @@ class OpaqueAllocation(Allocation):
         _inside[self] = inside
         self.address, self.size = _handle(inside.address), inside.size
 
-    def clear(self) -> None:
-        _host(self, "clear").clear()
+    def discard(self, start: int, size: int) -> None:
+        _host(self, "discard").discard(start, size)
 
 
 class OpaqueElements(Elements):
@@ -171,8 +171,8 @@ class OpaqueMemory(Memory):
     def __init__(self) -> None:
         _inside[self] = HostMemory()
 
-    def allocate(self, size: int) -> Allocation:
-        return OpaqueAllocation(_host(self, "allocate").allocate(size))
+    def allocate(self, size: int, *, lazily: bool = False) -> Allocation:
+        return OpaqueAllocation(_host(self, "allocate").allocate(size, lazily=lazily))
 
     def elements(
         self,

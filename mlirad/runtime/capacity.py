@@ -20,21 +20,31 @@ _GROUPS = Path("/sys/fs/cgroup")
 class Capacity:
     """The memory that a program asked for: it may be reserved and never touched, so what counts is
     whether it could be. It is this machine's, or what a device has: the bytes in `total`, and those
-    that are free now."""
+    that are free now. What is committed lazily, as far as there is `address_space`, takes none of
+    them."""
 
     def __init__(
         self,
         total: Callable[[], int] | None = None,
         available: Callable[[], int] | None = None,
         what: str = "this machine's memory",
+        *,
+        address_space: int | None = None,
     ) -> None:
         self._ask, self._ask_available, self._what = total, available, what
         self._taken: dict[Hashable, int] = {}
         self._total = 0
+        self._reserved = (
+            None
+            if address_space is None
+            else Capacity(lambda: address_space, lambda: address_space, "the address space")
+        )
 
-    def take(self, wanted: Mapping[Hashable, int], what: str) -> None:
+    def take(self, wanted: Mapping[Hashable, int], what: str, *, lazily: bool = False) -> None:
         """Count some bytes, each under a key. Raises TaichiMemoryError where all that was asked for
         would never fit."""
+        if lazily and self._reserved is not None:
+            return self._reserved.take(wanted, what)
         with compiling:
             new = {key: size for key, size in wanted.items() if key not in self._taken}
             size = sum(new.values())
@@ -47,6 +57,8 @@ class Capacity:
 
     def give_back(self, key: Hashable) -> None:
         """Count the bytes of a key no more."""
+        if self._reserved is not None:
+            self._reserved.give_back(key)
         self._total -= self._taken.pop(key, 0)
 
     def lend(self, array: Any, what: str) -> None:
@@ -132,4 +144,6 @@ def _number(file: Path) -> int | None:
 
 
 def _shown(size: int) -> str:
+    if size >= 1 << 40:
+        return f"{size / 2**40:.1f} TiB"
     return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{size / 2**20:.1f} MiB"

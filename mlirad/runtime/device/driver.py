@@ -29,6 +29,23 @@ class Driver(ABC):
         """Give back what `allocate` gave, when launches and copies before have ended. Where the
         device is gone, nothing is done, and nothing raised."""
 
+    def reserve(self, size: int) -> int:
+        """The address of `size` bytes that hold 0; a device with an `address_space` commits them as
+        they are written. Raises TaichiMemoryError as `allocate` does, which gives them here."""
+        address = self.allocate(size)
+        self.fill(address, 0, size)
+        return address
+
+    def discard(self, address: int, size: int) -> None:
+        """Set bytes that `reserve` gave to 0 in the order of launches, and give back what was
+        committed."""
+        self.fill(address, 0, size)
+
+    @property
+    def address_space(self) -> int | None:
+        """The bytes that can be reserved; None where what is reserved is allocated."""
+        return None
+
     @abstractmethod
     def page_locked(self, size: int) -> int:
         """The address of `size` bytes of the host that launches reach too, at the same address; not

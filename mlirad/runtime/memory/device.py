@@ -27,10 +27,11 @@ class DeviceMemory(Memory):
         self.driver = driver
         self.transfers = Transfers(driver, services, small)
 
-    def allocate(self, size: int) -> DeviceAllocation:
+    def allocate(self, size: int, *, lazily: bool = False) -> DeviceAllocation:
         """Zeroed bytes."""
-        found = DeviceAllocation(self.transfers, size)
-        found.clear()
+        found = DeviceAllocation(self.transfers, size, lazily=lazily)
+        if not lazily:
+            found.clear()
         return found
 
     def elements(
@@ -85,7 +86,12 @@ class DeviceMemory(Memory):
 
     def capacity(self) -> Capacity:
         """What the device has."""
-        return Capacity(self.driver.total_memory, self.driver.free_memory, "the device's memory")
+        return Capacity(
+            self.driver.total_memory,
+            self.driver.free_memory,
+            "the device's memory",
+            address_space=self.driver.address_space,
+        )
 
 
 class DeviceArena(Arena):

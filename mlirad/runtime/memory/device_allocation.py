@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Callable
 from weakref import finalize
 
 from mlirad.errors import TaichiMemoryError
@@ -14,25 +15,30 @@ _PADDING = 16  # bytes: what updates small elements, updates words
 
 
 class DeviceAllocation(Allocation):
-    """Bytes of a device, which hold anything until they are cleared."""
+    """Bytes of a device, which hold anything until they are cleared; those that are committed
+    `lazily` hold zeros."""
 
-    def __init__(self, transfers: Transfers, size: int) -> None:
-        self.size, self._transfers = size, transfers
+    def __init__(self, transfers: Transfers, size: int, *, lazily: bool = False) -> None:
+        self.size, self._transfers, self._lazily = size, transfers, lazily
         self.nbytes = max(1, -(-size // _PADDING)) * _PADDING
-        self.address = _allocated(transfers, self.nbytes)
+        driver = transfers.driver
+        self.address = _obtained(
+            transfers, driver.reserve if lazily else driver.allocate, self.nbytes
+        )
         finalize(self, transfers.driver.free, self.address).atexit = False
         self.read_ahead = ReadAhead(transfers, self.address, self.nbytes)
 
-    def clear(self) -> None:
-        """Set all bytes to 0."""
-        self._transfers.clear(self.address, self.nbytes)
+    def discard(self, start: int, size: int) -> None:
+        """Set bytes to 0."""
+        clear = self._transfers.discard if self._lazily else self._transfers.clear
+        clear(self.address + start, size)
 
 
-def _allocated(transfers: Transfers, size: int) -> int:
+def _obtained(transfers: Transfers, obtain: Callable[[int], int], size: int) -> int:
     """The address of bytes of a device, if need be of those that nobody can reach any more."""
     try:
-        return transfers.driver.allocate(size)
+        return obtain(size)
     except TaichiMemoryError:
         gc.collect()
         transfers.pool.release()
-        return transfers.driver.allocate(size)
+        return obtain(size)

@@ -22,6 +22,7 @@ from mlirad.runtime.memory.memory import (
     Memory,
     Values,
 )
+from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
 from mlirad.runtime.memory.values import bits, part, same_bits
 
 ALIGNMENT = 64
@@ -47,9 +48,25 @@ class HostAllocation(Allocation):
         self.address = self.data.ctypes.data
         self.size = size
 
-    def clear(self) -> None:
-        """Set all bytes to 0."""
-        self.data.fill(0)
+    def discard(self, start: int, size: int) -> None:
+        """Set bytes to 0."""
+        self.data[start : start + size] = 0
+
+
+class LazyHostAllocation(HostAllocation):
+    """Bytes of which only the pages that were written to take memory, at different places of a page
+    as others are."""
+
+    def __init__(self, size: int) -> None:
+        start = next(self._large) % PLACES * STAGGER
+        self._reserved, self._start = Reserved(size + start), start
+        self.data = self._reserved.data[start:]
+        self.address = self.data.ctypes.data
+        self.size = size
+
+    def discard(self, start: int, size: int) -> None:
+        """Set bytes to 0, and give back pages."""
+        self._reserved.discard(self._start + start, size)
 
 
 class HostElements(Elements):
@@ -203,9 +220,9 @@ class HostArena(Arena):
 class HostMemory(Memory):
     """The memory that Python itself uses."""
 
-    def allocate(self, size: int) -> HostAllocation:
+    def allocate(self, size: int, *, lazily: bool = False) -> HostAllocation:
         """Zeroed bytes."""
-        return HostAllocation(size)
+        return LazyHostAllocation(size) if lazily else HostAllocation(size)
 
     def elements(
         self,
@@ -254,4 +271,4 @@ class HostMemory(Memory):
 
     def capacity(self) -> Capacity:
         """What this process may have."""
-        return Capacity()
+        return Capacity(address_space=ADDRESS_SPACE)

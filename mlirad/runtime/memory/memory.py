@@ -26,8 +26,9 @@ class Memory(ABC):
     """What a machine allocates."""
 
     @abstractmethod
-    def allocate(self, size: int) -> Allocation:
-        """Bytes for a layout tree, or for the checks of a launch: zeros."""
+    def allocate(self, size: int, *, lazily: bool = False) -> Allocation:
+        """Bytes for a layout tree, or for the checks of a launch: zeros. Those of a tree that
+        commits `lazily` take memory as they are written, where the machine can do that."""
 
     @abstractmethod
     def elements(
@@ -94,9 +95,13 @@ class Allocation(ABC):
     address: int  # which launches take
     size: int
 
-    @abstractmethod
     def clear(self) -> None:
         """Set all bytes to 0."""
+        self.discard(0, self.size)
+
+    @abstractmethod
+    def discard(self, start: int, size: int) -> None:
+        """Set bytes to 0; if they are committed lazily, their memory is given back."""
 
 
 class Elements(ABC):

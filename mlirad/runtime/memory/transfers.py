@@ -77,6 +77,11 @@ class Transfers:
         self.driver.fill(address, 0, size)
         self.changes += 1
 
+    def discard(self, address: int, size: int) -> None:
+        """Set reserved bytes to 0."""
+        self.driver.discard(address, size)
+        self.changes += 1
+
     def copy(self, target: Strided, source: Strided) -> None:
         """Set elements to others, which they do not overlap."""
         if not target.nbytes:

@@ -17,6 +17,7 @@ import numpy as np
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.runtime.capacity import available_memory, machine_memory
 from mlirad.runtime.device.driver import Driver
+from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
 from mlirad.runtime.memory.values import Values
 
 ALIGNMENT = 256
@@ -31,8 +32,7 @@ class SimtDriver(Driver):
     def __init__(self, total: int | None = None) -> None:
         self._total = machine_memory() if total is None else total
         self._used = 0
-        self._blocks: dict[int, _Block] = {}
-        self._starts: list[int] = []
+        self._blocks = _Blocks()
         self._locked: dict[int, Values] = {}
         self._freed: deque[_Block] = deque()
         self._turn = RLock()  # a collection of garbage, which frees, comes at any time
@@ -48,22 +48,35 @@ class SimtDriver(Driver):
                     f"of {self._total} are free"
                 )
             block = _Block(size)
-            self._blocks[block.address] = block
-            insort(self._starts, block.address)
             self._used += size
-            return block.address
+            return self._blocks.add(block)
+
+    def reserve(self, size: int) -> int:
+        """Bytes that hold 0 and take no memory."""
+        with self._turn:
+            return self._blocks.add(_Reserved(size))
+
+    def discard(self, address: int, size: int) -> None:
+        """Give pages back to the host."""
+        block = self._check(address, size, "discard")
+        block.discard(address - block.address, size)
+
+    @property
+    def address_space(self) -> int | None:
+        """The host's."""
+        return ADDRESS_SPACE
 
     def free(self, address: int) -> None:
         """Give bytes back, and leave garbage there. Raises TaichiRuntimeError where something wrote
         beyond their ends."""
         with self._turn:
-            block = self._blocks.pop(address, None)
+            block = self._blocks.remove(address)
             if block is None:
                 raise TaichiRuntimeError(f"{address:#x} is freed, and is no allocation")
-            self._starts.remove(address)
-            self._used -= block.size
             damaged = block.is_damaged()
-            block.inside().fill(FREED)
+            block.end()
+            if not isinstance(block, _Reserved):
+                self._used -= block.size
             self._freed.append(block)
             while sum(one.size for one in self._freed) > _FREED_KEPT:
                 self._freed.popleft()
@@ -140,16 +153,15 @@ class SimtDriver(Driver):
 
     def _block(self, address: int) -> _Block | None:
         with self._turn:
-            position = bisect_right(self._starts, address) - 1
-            block = self._blocks[self._starts[position]] if position >= 0 else None
-        return block if block is not None and address < block.address + block.size else None
+            return self._blocks.find(address)
 
-    def _check(self, address: int, size: int, operation: str) -> None:
+    def _check(self, address: int, size: int, operation: str) -> _Block:
         block = self._block(address)
         if block is None or address + size > block.address + block.size:
             raise TaichiRuntimeError(
                 f"{operation} of {size} bytes at {address:#x}: they are not the device's"
             )
+        return block
 
 
 class _Block:
@@ -161,6 +173,14 @@ class _Block:
         self.address, self.size = int(self._room.ctypes.data) + self._start, size
         self.inside().fill(UNWRITTEN)
 
+    def discard(self, start: int, size: int) -> None:
+        """Set bytes to 0."""
+        self.inside()[start : start + size] = 0
+
+    def end(self) -> None:
+        """Leave garbage."""
+        self.inside().fill(FREED)
+
     def inside(self) -> Values:
         """What was asked for."""
         return self._room[self._start : self._start + self.size]
@@ -169,3 +189,53 @@ class _Block:
         """Whether something wrote to the guards."""
         before, behind = self._room[: self._start], self._room[self._start + self.size :]
         return bool((before != _GUARD).any() or (behind != _GUARD).any())
+
+
+class _Reserved(_Block):
+    """Zeros between two guards, committed as they are written to; it stays zeros when it ends."""
+
+    def __init__(self, size: int) -> None:
+        self._pages = Reserved(size + 3 * ALIGNMENT)
+        self._room = self._pages.data
+        self._start = ALIGNMENT + -self._room.ctypes.data % ALIGNMENT
+        self.address, self.size = int(self._room.ctypes.data) + self._start, size
+        self._room[: self._start] = _GUARD
+        self._room[self._start + size :] = _GUARD
+
+    def discard(self, start: int, size: int) -> None:
+        """Give pages back."""
+        self._pages.discard(self._start + start, size)
+
+    def end(self) -> None:
+        """Give all pages back."""
+        self.discard(0, self.size)
+
+
+class _Blocks:
+    """Blocks by their addresses."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, _Block] = {}
+        self._starts: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def add(self, block: _Block) -> int:
+        """Note a block; its address."""
+        self._blocks[block.address] = block
+        insort(self._starts, block.address)
+        return block.address
+
+    def remove(self, address: int) -> _Block | None:
+        """Forget the block that begins at an address, or None."""
+        block = self._blocks.pop(address, None)
+        if block is not None:
+            self._starts.remove(address)
+        return block
+
+    def find(self, address: int) -> _Block | None:
+        """The block that an address lies in."""
+        position = bisect_right(self._starts, address) - 1
+        block = self._blocks[self._starts[position]] if position >= 0 else None
+        return block if block is not None and address < block.address + block.size else None
