@@ -43,8 +43,9 @@ def _elements(memory: Memory, rows: int) -> Elements:
 
 
 def test_what_is_written_takes_memory(memory: Memory) -> None:
-    before = _resident()
     elements = _elements(memory, 1024)
+    elements.put((1000,), 2.0)  # a device compiles what fills
+    before = _resident()
     elements.put((1000,), 3.0)
     elements.put((5, 1), 2.0)
     assert elements.get((1000,)) == [3.0, 3.0] and elements.get((5,)) == [0.0, 2.0]
