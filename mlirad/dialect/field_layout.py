@@ -1,25 +1,35 @@
 """Where fields lie in the memory of their trees.
 
-A field's elements are reached through the blocks above it. How each of them lays out its cells, and
-how a cell is found by an index, depends on its kind: `_BLOCKS` has a function for each, and who
-computes addresses asks `Level.kind`.
+A field's elements are reached through the blocks above it. Blocks of every kind lay out all their
+cells side by side, whether they are active or not: what is not active takes addresses, and no
+memory until it is touched. So an address is an affine function of the digits of an index (as in
+SPGrid: Setaluri, Aanjaneya, Bauer and Sifakis, SIGGRAPH Asia 2014). Which cells are active
+is in other fields, the `activities` of a layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
 
 from mlirad.bindings import ir
-from mlirad.dialect.snode import ELEMENT_SIZES, children_of, integers, roots
+from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers, is_sparse
+from mlirad.dialect.snode import activity_of, extents_of, roots, trees_around
 
 
 class Kind(Enum):
     """The kinds of blocks that have an index."""
 
-    DENSE = "dense"  # cells side by side, all of them there
+    DENSE = "dense"  # all cells are active
+    POINTER = "pointer"  # what lies below an inactive cell is 0
+    BITMASKED = "bitmasked"  # what lies below a cell stays when it is deactivated
+    DYNAMIC = "dynamic"  # the first cells are active, up to a length
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether cells may be inactive."""
+        return self is not Kind.DENSE
 
 
 @dataclass(frozen=True)
@@ -30,6 +40,27 @@ class Level:
     axis: int
     extent: int
     stride: int
+
+
+@dataclass(frozen=True)
+class Digits:
+    """Some digits of an index of a field: `index[axis] // width % extent`."""
+
+    axis: int
+    width: int
+    extent: int
+
+
+@dataclass(frozen=True)
+class Activity:
+    """A sparse block above a field. `field` has an element for each cell of a pointer or bitmasked
+    block, an i8 that is 1 or 0, or for each list of a dynamic block, its length as an i32; its
+    indices are `cells` of the index of the field. `item` is the number in the list."""
+
+    kind: Kind
+    field: str
+    cells: tuple[Digits, ...]
+    item: Digits | None
 
 
 @dataclass(frozen=True)
@@ -44,6 +75,7 @@ class FieldLayout:
     component_shape: tuple[int, ...]
     offset: int
     levels: tuple[Level, ...]
+    activities: tuple[Activity, ...] = ()  # of the sparse blocks above, outermost first
 
     @property
     def index_shape(self) -> tuple[int, ...]:
@@ -96,19 +128,22 @@ def _root(op: ir.Operation, cell: int) -> _Block:
     return _Block(cell, ())
 
 
-def _dense(op: ir.Operation, cell: int) -> _Block:
+def kind_of(op: ir.Operation) -> Kind:
+    """The kind of a block that has an index."""
+    return Kind(op.name.removeprefix("snode."))
+
+
+def _cells(op: ir.Operation, cell: int) -> _Block:
     axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
+    kind = kind_of(op)
     levels = tuple(
-        Level(Kind.DENSE, axis, extents[i], cell * prod(extents[i + 1 :]))
-        for i, axis in enumerate(axes)
+        Level(kind, axis, extents[i], cell * prod(extents[i + 1 :])) for i, axis in enumerate(axes)
     )
     return _Block(cell * prod(extents), levels)
 
 
-_BLOCKS: dict[str, Callable[[ir.Operation, int], _Block]] = {
-    "snode.root": _root,
-    "snode.dense": _dense,
-}
+def _block(op: ir.Operation) -> _Block:
+    return (_root if op.name == "snode.root" else _cells)(op, cell_size(op))
 
 
 def _lay_out(
@@ -119,7 +154,7 @@ def _lay_out(
     if op.name == "snode.place":
         found.append(_placed(op, root, base, levels))
         return _size(op)
-    block = _BLOCKS[op.name](op, cell_size(op))
+    block = _block(op)
     offset = base
     for child in children_of(op):
         offset = _round_up(offset, _alignment(child))
@@ -141,14 +176,42 @@ def _placed(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]) -
         integers(op.attributes["component_shape"]),
         base,
         numbered,
+        _activities(op, used),
     )
+
+
+def _activities(place: ir.Operation, used: list[int]) -> tuple[Activity, ...]:
+    """The sparse blocks above a field whose indices are those axes."""
+    blocks = [op for op in trees_around(place) if op.name != "snode.root"]
+    found = []
+    for position, block in enumerate(blocks):
+        if is_sparse(block):
+            is_list = kind_of(block) is Kind.DYNAMIC
+            below, above = blocks[:position], blocks[position + is_list :]
+            cells = [
+                Digits(
+                    used.index(axis), _width([*below, block][: position + is_list], axis), extent
+                )
+                for axis, extent in sorted(extents_of(above).items())
+            ]
+            item = None
+            if is_list:
+                ((axis, extent),) = extents_of([block]).items()
+                item = Digits(used.index(axis), _width(below, axis), extent)
+            found.append(Activity(kind_of(block), activity_of(block), tuple(cells), item))
+    return tuple(reversed(found))
+
+
+def _width(blocks: list[ir.Operation], axis: int) -> int:
+    """How many cells blocks have along an axis."""
+    return extents_of(blocks).get(axis, 1)
 
 
 def _size(op: ir.Operation) -> int:
     if op.name == "snode.place":
         size = ELEMENT_SIZES[str(ir.TypeAttr(op.attributes["element"]).value)]
         return size * prod(integers(op.attributes["component_shape"]))
-    return _BLOCKS[op.name](op, cell_size(op)).size
+    return _block(op).size
 
 
 def cell_size(op: ir.Operation) -> int:

@@ -10,12 +10,18 @@
 The children of one block lie next to each other in each of its cells. A field's index runs over the
 axes of the blocks above it, outermost block most significant; its components are contiguous in the
 cell.
+
+Cells of a `pointer`, `bitmasked` or `dynamic` block may be active or not, but all have their place
+in memory, as those of a dense one. Which are, is in a field of its own in a tree of its own, the
+block's `activity`: a byte for each cell of a pointer or bitmasked block, of a dynamic one a length
+for each list.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlirad.bindings import ext, ir
+from mlirad.dialect.layout_rules import children_of, integers, problem_of
 from mlirad.dialect.view import View
 
 
@@ -45,6 +51,52 @@ class DenseOp(View, dialect=Snode, name="dense", traits=[ir.NoTerminatorTrait]):
         return _accept(self.operation)
 
 
+class PointerOp(View, dialect=Snode, name="pointer", traits=[ir.NoTerminatorTrait]):
+    """A block whose cells are active or not; what lies below one that is not is 0.
+
+    `"snode.pointer"() ({ ... }) {axes = [0], extents = [16], activity = @p} : () -> ()`
+    """
+
+    axes: ir.ArrayAttr
+    extents: ir.ArrayAttr
+    activity: ir.FlatSymbolRefAttr
+    body: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
+
+
+class BitmaskedOp(View, dialect=Snode, name="bitmasked", traits=[ir.NoTerminatorTrait]):
+    """A block whose cells are active or not, and keep what lies below them.
+
+    `"snode.bitmasked"() ({ ... }) {axes = [0], extents = [16], activity = @b} : () -> ()`
+    """
+
+    axes: ir.ArrayAttr
+    extents: ir.ArrayAttr
+    activity: ir.FlatSymbolRefAttr
+    body: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
+
+
+class DynamicOp(View, dialect=Snode, name="dynamic", traits=[ir.NoTerminatorTrait]):
+    """A list along one axis, in each cell around it, of so many items at most: those in front of
+    its length are active.
+
+    `"snode.dynamic"() ({ ... }) {axes = [0], extents = [16], activity = @d} : () -> ()`
+    """
+
+    axes: ir.ArrayAttr
+    extents: ir.ArrayAttr
+    activity: ir.FlatSymbolRefAttr
+    body: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        return _accept(self.operation)
+
+
 class PlaceOp(View, dialect=Snode, name="place"):
     """A field; `adjoint` and `duals`, where present, name the fields of its derivatives (a dual for
     each tangent).
@@ -60,77 +112,11 @@ class PlaceOp(View, dialect=Snode, name="place"):
         return _accept(self.operation)
 
 
-_INNER_BLOCKS = ("snode.dense",)  # which have an index
-_BLOCKS = ("snode.root", *_INNER_BLOCKS)
-
-
 def _accept(op: ir.Operation) -> bool:
     problem = problem_of(op)
     if problem is not None:
         op.location.emit_error(problem)
     return problem is None
-
-
-def problem_of(op: ir.Operation) -> str | None:
-    """What is wrong with an op of a layout tree, the ops inside it aside; None for nothing."""
-    if op.name != "snode.root" and (op.parent is None or op.parent.name not in _BLOCKS):
-        return f"'{op.name}' stands outside a layout tree"
-    if op.name == "snode.place":
-        return _problem_of_place(op)
-    if op.name != "snode.root" and (problem := _problem_of_axes(op)) is not None:
-        return problem
-    if len(op.regions[0].blocks) != 1:
-        return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
-    foreign = [
-        child.name for child in children_of(op) if child.name not in (*_INNER_BLOCKS, "snode.place")
-    ]
-    return f"'{foreign[0]}' cannot stand in a layout tree" if foreign else None
-
-
-def _problem_of_axes(op: ir.Operation) -> str | None:
-    if not (_are_integers(op.attributes["axes"]) and _are_integers(op.attributes["extents"])):
-        return "axes and extents of a dense block are not all integers"
-    axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
-    if len(axes) != len(extents) or not axes:
-        return f"a dense block has {len(axes)} axes and {len(extents)} extents, expected as many"
-    if len(set(axes)) != len(axes) or min(axes) < 0:
-        return f"axes {list(axes)} of a dense block are not distinct and non-negative"
-    if min(extents) <= 0:
-        return f"extents {list(extents)} of a dense block are not positive"
-    return None
-
-
-def _problem_of_place(op: ir.Operation) -> str | None:
-    element = str(ir.TypeAttr(op.attributes["element"]).value)
-    if element not in ELEMENT_SIZES:
-        return f"a field of {element}, expected one of {', '.join(ELEMENT_SIZES)}"
-    shape = op.attributes["component_shape"]
-    if not _are_integers(shape) or min(integers(shape), default=1) <= 0:
-        return f"component shape {shape} is not of positive integers"
-    if "adjoint" in op.attributes and not isinstance(
-        op.attributes["adjoint"], ir.FlatSymbolRefAttr
-    ):
-        return f"the adjoint {op.attributes['adjoint']} is not the name of a field"
-    duals = op.attributes.get("duals")
-    if duals is None:
-        return None
-    if not isinstance(duals, ir.ArrayAttr) or not all(
-        isinstance(name, ir.FlatSymbolRefAttr) for name in duals
-    ):
-        return f"the duals {duals} are not names of fields"
-    return None
-
-
-def _are_integers(attribute: ir.Attribute) -> bool:
-    return all(isinstance(item, ir.IntegerAttr) for item in ir.ArrayAttr(attribute))
-
-
-def integers(attribute: ir.Attribute) -> tuple[int, ...]:
-    """The integers of an array attribute."""
-    return tuple(ir.IntegerAttr(item).value for item in ir.ArrayAttr(attribute))
-
-
-ELEMENT_SIZES = {"f64": 8, "i64": 8, "f32": 4, "i32": 4, "f16": 2, "i16": 2, "i8": 1, "i1": 1}
 
 
 def root(name: str, children: Sequence[ir.Operation]) -> ir.Operation:
@@ -147,6 +133,23 @@ def dense(
     """A `snode.dense`, for a block to be put around it."""
     attributes = {"axes": _integer_array(axes), "extents": _integer_array(extents)}
     made = ir.Operation.create("snode.dense", attributes=attributes, regions=1, ip=False)
+    return _around(made, children)
+
+
+def sparse(
+    name: str,
+    axes: Sequence[int],
+    extents: Sequence[int],
+    activity: str,
+    children: Sequence[ir.Operation],
+) -> ir.Operation:
+    """A block of an op's name whose activity is in a field, for a block to be put around it."""
+    attributes = {
+        "axes": _integer_array(axes),
+        "extents": _integer_array(extents),
+        "activity": ir.FlatSymbolRefAttr.get(activity),
+    }
+    made = ir.Operation.create(name, attributes=attributes, regions=1, ip=False)
     return _around(made, children)
 
 
@@ -187,9 +190,9 @@ def _integer_array(values: Sequence[int]) -> ir.Attribute:
     return ir.ArrayAttr.get([ir.IntegerAttr.get(type_, value) for value in values])
 
 
-def children_of(block: ir.Operation) -> list[ir.Operation]:
-    """The blocks and places directly in a root or a block."""
-    return [child.operation for child in block.regions[0].blocks[0].operations]
+def activity_of(block: ir.Operation) -> str:
+    """The field of the activity of a block."""
+    return ir.FlatSymbolRefAttr(block.attributes["activity"]).value
 
 
 def duals_of(place: ir.Operation) -> tuple[str, ...]:
@@ -235,14 +238,19 @@ def trees_around(place: ir.Operation) -> Iterator[ir.Operation]:
         yield op
 
 
+def extents_of(blocks: Iterable[ir.Operation]) -> dict[int, int]:
+    """How many cells nested blocks have along each of their axes."""
+    extents: dict[int, int] = {}
+    for block in blocks:
+        axes = integers(block.attributes["axes"])
+        for axis, extent in zip(axes, integers(block.attributes["extents"])):
+            extents[axis] = extents.get(axis, 1) * extent
+    return extents
+
+
 def element_and_shape(place: ir.Operation) -> tuple[str, tuple[int, ...]]:
     """Element type, and index axes, then component axes, of a field of a well-formed tree."""
-    extents: dict[int, int] = {}
-    for block in trees_around(place):
-        if block.name != "snode.root":
-            axes = integers(block.attributes["axes"])
-            for axis, extent in zip(axes, integers(block.attributes["extents"])):
-                extents[axis] = extents.get(axis, 1) * extent
+    extents = extents_of(block for block in trees_around(place) if block.name != "snode.root")
     components = integers(place.attributes["component_shape"])
     element = str(ir.TypeAttr(place.attributes["element"]).value)
     return element, (*(extents[axis] for axis in sorted(extents)), *components)

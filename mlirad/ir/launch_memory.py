@@ -12,7 +12,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_type
-from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.location import source_location
 from mlirad.ir.signature import marked_as_result, marked_as_scratch

@@ -186,10 +186,21 @@ def declare_trees(program: Program, symbols: Sequence[str]) -> None:
     """Add the layout trees of some fields, and of their derivatives, at the insertion point."""
     names = [
         name
-        for symbol in symbols
+        for symbol in _with_companions(program, symbols)
         for name in (symbol, program.derivatives.adjoints.get(symbol))
         if name is not None
     ]
     names += [dual for name in names for dual in program.derivatives.duals.get(name, ())]
     for declare in dict.fromkeys(program.trees.declarations[name] for name in names):
         declare()
+
+
+def _with_companions(program: Program, symbols: Sequence[str]) -> list[str]:
+    """Some fields, with the activities of their trees, and whose activities they are."""
+    found = dict.fromkeys(symbols)
+    waiting = list(found)
+    while waiting:
+        new = [n for n in program.trees.companions.get(waiting.pop(), []) if n not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return list(found)

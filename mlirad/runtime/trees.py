@@ -17,6 +17,8 @@ class Trees:
         self.count = 0
         # makes the tree at the insertion point, by name of the field
         self.declarations: dict[str, Callable[[], object]] = {}
+        # fields that are declared where one of a name is: those of activities, and whose they are
+        self.companions: dict[str, list[str]] = {}
         self.pending: list[Callable[[], None]] = []
         self._names: dict[str, int] = {}
 

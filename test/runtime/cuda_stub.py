@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.runtime.cuda.constants import (
     CU_MEMORYTYPE_DEVICE,
     CUdevice_attribute,

@@ -5,10 +5,10 @@ from typing import Any
 
 from mlirad.bindings import ext, ir
 from mlirad.dialect.field.arrays import Field, array_of, check_array, element_type
+from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
     element_and_shape,
     place_of,
-    problem_of,
     tree_operations,
     trees_around,
 )

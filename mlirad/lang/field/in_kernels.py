@@ -32,6 +32,10 @@ def array_ref(field: Named) -> ArrayRef:
         memory = field.located()
     except TaichiRuntimeError as error:
         raise TaichiCompilationError(str(error)) from error
+    if memory.layout.activities:
+        raise TaichiCompilationError(
+            f"field '{field.symbol}' lies in a sparse layout, which kernels cannot use yet"
+        )
     if field.symbol not in builder.arrays:
         layout = memory.layout
         type_ = array_type(fb.mlir_type(field.dtype), layout.shape)

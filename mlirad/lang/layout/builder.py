@@ -54,4 +54,7 @@ class Trees:
                     one.memory = None
                     one.destroyed = True
                     self._root.program.forget(one.symbol)
+        for block in self._root.sparse_blocks():
+            if block.activity is not None:
+                self._root.program.forget(block.activity)
         self._root = None

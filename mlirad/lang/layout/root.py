@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import snode
+from mlirad.lang.layout.activity import give_activity
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.field import allocate
@@ -66,7 +67,24 @@ class Root(SNode):
         memory = allocate(declare, dtypes, self.program.executor.memory)
         for field in found:
             field.attach(memory[field.symbol], declare)
+        if isinstance(tree, SNode):
+            self._note_activities(tree, found, is_new=kind is None)
         return True
+
+    def _note_activities(self, tree: SNode, found: Sequence[Leaf], *, is_new: bool) -> None:
+        """Have the activities of a tree declared wherever its fields are, and the fields where the
+        activities are."""
+        names = []
+        for block in tree.sparse_blocks():
+            if is_new:
+                give_activity(block)
+            if block.activity is not None and block.activity in self.program.fields:
+                names.append(block.activity)
+        for field in found:
+            self.program.trees.companions[field.symbol] = names
+        if is_new:
+            for name in names:
+                self.program.trees.companions[name] = [found[0].symbol]
 
 
 def _leaves(node: SNode | Leaf) -> Iterator[Leaf]:

@@ -8,6 +8,7 @@ from typing import Self
 
 from mlirad.bindings import ir
 from mlirad.dialect import snode
+from mlirad.dialect.field_layout import Kind
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
@@ -28,39 +29,58 @@ class SNode:
         parent: SNode | None,
         axes_: tuple[int, ...],
         extents: tuple[int, ...],
+        kind: Kind = Kind.DENSE,
     ) -> None:
         self.program, self.parent_node, self.axes, self.extents = program, parent, axes_, extents
+        self.kind = kind
+        # the field of which cells are active
+        self.activity = program.trees.unique_name(f"${kind.value}") if kind.is_sparse else None
         self.children: list[SNode | Leaf] = []
 
-    @in_turn
     def dense(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
         """A dense block over some axes. `dimensions` is one extent for all of them, or one for
         each."""
+        return self._block(Kind.DENSE, axes_, dimensions)
+
+    def pointer(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
+        """A block whose cells are inactive, and 0, until they are written to."""
+        return self._block(Kind.POINTER, axes_, dimensions)
+
+    def bitmasked(self, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
+        """A block whose cells are inactive until they are written to; a cell that is deactivated
+        keeps what it holds."""
+        return self._block(Kind.BITMASKED, axes_, dimensions)
+
+    def dynamic(
+        self, axis: Axes | Sequence[Axes], dimension: Shape, chunk_size: int | None = None
+    ) -> SNode:
+        """A list along one axis of at most `dimension` items, in each cell. `chunk_size` has no
+        effect: memory is taken page by page."""
+        return self._block(Kind.DYNAMIC, axis, dimension)
+
+    @in_turn
+    def _block(self, kind: Kind, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
         numbers = (
             axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
         )
+        if kind is Kind.DYNAMIC and len(numbers) != 1:
+            raise TaichiRuntimeError(f"a dynamic block has one axis, not {len(numbers)}")
         sizes = sizes_of(dimensions)
         if len(sizes) == 1:
             sizes = sizes * len(numbers)
         if len(sizes) != len(numbers):
             raise TaichiRuntimeError(f"{len(sizes)} dimensions for {len(numbers)} axes")
-        child = SNode(self.program, self, numbers, sizes)
+        child = SNode(self.program, self, numbers, sizes, kind)
         self.children.append(child)
         self.root.schedule()
         return child
 
     def declaration(self, children: Sequence[ir.Operation]) -> ir.Operation:
         """The op of this block, around those of its children."""
-        return snode.dense(self.axes, self.extents, children)
-
-    def pointer(self, *_: object) -> SNode:
-        raise TaichiRuntimeError("sparse layouts (pointer) are not supported yet")
-
-    def bitmasked(self, *_: object) -> SNode:
-        raise TaichiRuntimeError("sparse layouts (bitmasked) are not supported yet")
-
-    def dynamic(self, *_: object) -> SNode:
-        raise TaichiRuntimeError("sparse layouts (dynamic) are not supported yet")
+        if self.activity is None:
+            return snode.dense(self.axes, self.extents, children)
+        name = f"snode.{self.kind.value}"
+        return snode.sparse(name, self.axes, self.extents, self.activity, children)
 
     @in_turn
     def place(self, *fields: Leaf | Sequence[Leaf], offset: Offset = None) -> SNode:
@@ -88,6 +108,14 @@ class SNode:
                 yield from child.fields()
             else:
                 yield child
+
+    def sparse_blocks(self) -> Iterator[SNode]:
+        """This block and those below that have an activity, outermost first."""
+        if self.activity is not None:
+            yield self
+        for child in self.children:
+            if isinstance(child, SNode):
+                yield from child.sparse_blocks()
 
     def parent(self, n: int = 1) -> SNode | None:
         """The block `n` levels up, or None above the root."""

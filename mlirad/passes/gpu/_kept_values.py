@@ -8,7 +8,7 @@ from math import prod
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.structured import Parallel

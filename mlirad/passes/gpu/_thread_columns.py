@@ -10,7 +10,7 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.dialect.grad import AllocOp, stack_element
-from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
 from mlirad.ir.walk import constant_integer

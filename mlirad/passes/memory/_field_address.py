@@ -1,11 +1,11 @@
-"""Where the elements of a field lie, for `lower-field-to-memref`: asked of each block above it, by
-its kind."""
+"""Where the elements of a field lie, for `lower-field-to-memref`: there is a digit of an index for
+each block above it, of whatever kind."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
 
 from mlirad.bindings import ir
-from mlirad.dialect.field_layout import FieldLayout, Kind, Level
+from mlirad.dialect.field_layout import FieldLayout, Level
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, strided_type
 
@@ -24,10 +24,7 @@ def element_indices(layout: FieldLayout, indices: Sequence[ir.Value]) -> list[ir
     found: list[ir.Value] = []
     for axis in range(layout.rank):
         levels = layout.of_axis(axis)
-        found += [
-            _CELLS[level.kind](level, cell)
-            for level, cell in zip(levels, _digits(indices[axis], levels))
-        ]
+        found += _digits(indices[axis], levels)
     return [*found, *indices[layout.rank :]]
 
 
@@ -39,11 +36,3 @@ def _digits(index: ir.Value, levels: Sequence[Level]) -> list[ir.Value]:
         digits.append(b.div(index, width))
         index = b.make("arith.remui", b.index_type(), [index, width])
     return [*digits, index]
-
-
-def _dense(_: Level, number: ir.Value) -> ir.Value:
-    """A cell lies where it is counted."""
-    return number
-
-
-_CELLS: dict[Kind, Callable[[Level, ir.Value], ir.Value]] = {Kind.DENSE: _dense}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from math import prod
 
 from mlirad.bindings import ir
-from mlirad.dialect.snode import ELEMENT_SIZES
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type

@@ -1,0 +1,46 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
+
+// CHECK: "snode.dynamic"() ({
+// CHECK: {activity = @a, axes = [0], extents = [4]}
+"snode.root"() ({
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [4], activity = @a} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// -----
+
+"snode.root"() ({
+  // expected-error @+1 {{extents [0] of a dynamic block are not positive}}
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [0], activity = @a} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// -----
+
+"snode.root"() ({
+  // expected-error @+1 {{the activity @a::@b is not the name of a field}}
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [4], activity = @a::@b} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// -----
+
+"snode.root"() ({
+  // expected-error @+1 {{attribute "activity" is expected but not provided}}
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [4]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// -----
+
+"snode.root"() ({
+  // expected-error @+1 {{a dynamic block has 2 axes, expected one}}
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [4, 4], activity = @a} : () -> ()
+}) {sym_name = "S0"} : () -> ()
