@@ -200,6 +200,9 @@ class Recompute:
             self.block(after, level, inner)
             b.yield_([inner[one.following] for one in kept])
         self.final[node] = dict(zip([one.argument for one in kept], op.results))
+        if redone and any(inner in self.needed.redone for inner in before.nodes):
+            self.undo.mark_last(node)
+            self.block(before, level, {**env, **self.final[node]})
 
 
 def parallel_like(node: Node, env: Environment) -> Parallel:

@@ -103,6 +103,7 @@ def _last_condition(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjo
     found: Adjoints = {}
     for one in node.flow.passed:
         sweep.seed(found, [one.given], [parts[one.result]])
+    sweep.undo.undo_last(node)
     _recompute(sweep, before, scope)
     sweep.block(before, scope, found)
     return found

@@ -35,6 +35,7 @@ class Undo:
         self.logs: dict[Array, tuple[ir.Value, ir.Value]] = {}  # log and array, by array
         self.old: dict[Node, ir.Value] = {}
         self.before: dict[Node, Marks] = {}
+        self.last: dict[Node, Marks] = {}  # before the condition that ended a `while`
         self.stacks: dict[Node, list[ir.Value]] = {}
 
     def open(self, block: BlockNode, env: Environment) -> None:
@@ -80,6 +81,14 @@ class Undo:
     def marks(self) -> Marks:
         """Where the logs stand."""
         return [grad.mark(log) for log, _ in self.logs.values()]
+
+    def mark_last(self, loop: Node) -> None:
+        """Note where the logs stand before the last evaluation of a condition."""
+        self.last[loop] = self.marks()
+
+    def undo_last(self, loop: Node) -> None:
+        """Unwind what the last evaluation of a condition wrote, if it writes at all."""
+        self.undo_to(self.last.get(loop, []))
 
     def undo_to(self, marks: Sequence[ir.Value]) -> None:
         """Unwind the logs."""

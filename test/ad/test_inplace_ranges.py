@@ -112,3 +112,22 @@ def test_loops_that_run_not_at_all() -> None:
             x[i] = 0.0
 
     check(lambda: (step(0), n.fill(1), step(0), n.fill(0), step(2), total(x, loss)), [x], loss)
+
+
+def test_conditions_that_write() -> None:
+    """The evaluation that ends a loop changes memory, too, which the rest of the program reads."""
+    x, loss, n, k = variable(N), scalar(), integers(3, 1, 4, 0, 2), integers(0, 1, 2, 3, 4)
+
+    @ti.kernel
+    def step():
+        for i in x:
+            while ti.atomic_sub(n[i], 1) > 0:
+                x[i] = ti.sin(x[i]) + 0.3 * n[i]
+            x[i] *= x[i] * n[i] * 0.5
+            for j in range(2):
+                while ti.atomic_add(k[i], j + 1) < 5:
+                    x[i] = x[i] * 0.5 + ti.sin(x[i]) * k[i] * 0.1
+                x[i] += x[i] * x[i] * k[i] * 0.1
+                k[i] -= 4
+
+    check(lambda: (step(), n.fill(2), step(), total(x, loss)), [x], loss)
