@@ -43,6 +43,10 @@ class Region:
         """Leave out what lies in a box."""
         self.boxes = [own for own in self.boxes if not _lies_in(own, box)]
 
+    def holds(self, box: Box) -> bool:
+        """Whether a box lies in one of the boxes."""
+        return any(_lies_in(box, own) for own in self.boxes)
+
     def meets(self, box: Box) -> bool:
         """Whether the union may share an element with a box."""
         return any(meet(own, box) for own in self.boxes)

@@ -66,6 +66,14 @@ class Footprints:
     flows: Flows  # between arrays, and to results
 
 
+@dataclass(frozen=True)
+class Accesses:
+    """All that a kernel does to fields and array arguments."""
+
+    read: tuple[Footprint, ...]
+    written: tuple[Footprint, ...]
+
+
 def _box(axes: Axes) -> Callable[[Sequence[Any]], Box]:
     """A box for the arguments of a launch. A tape asks at every launch: what is the same for all is
     computed now."""
@@ -151,16 +159,7 @@ def _union(left: Axes, right: Axes) -> Axes | None:
 def read_footprints(module: ir.Module, name: str) -> Footprints:
     """The footprints and verdicts noted on a kernel by `mark-footprints` and
     `check-access-rules`."""
-    found: dict[str, list[Footprint]] = {"needed": [], "active": [], "written": []}
-    attributes = module.operation.attributes
-    for note in (
-        ir.ArrayAttr(attributes["field.footprints"]) if "field.footprints" in attributes else []
-    ):
-        entry = ir.DictAttr(note)
-        array = _array(entry["array"])
-        place = _place(entry["place"])
-        one = Footprint(array, place, read_box(entry["box"]))
-        found[ir.StringAttr(entry["access"]).value].append(one)
+    found = _by_access(module, "field.footprints", ("needed", "active", "written"))
     redone: dict[str | int, str] = {}
     for op in module.body.operations:
         if (
@@ -170,13 +169,24 @@ def read_footprints(module: ir.Module, name: str) -> Footprints:
             arrays = map(_array, ir.ArrayAttr(op.attributes["grad.redone"]))
             verdicts = map(ir.StringAttr, ir.ArrayAttr(op.attributes["grad.verdicts"]))
             redone = {array: verdict.value for array, verdict in zip(arrays, verdicts)}
-    return Footprints(
-        _merged(found["needed"]),
-        _merged(found["active"]),
-        _merged(found["written"]),
-        redone,
-        read_flows(module),
-    )
+    needed, active, written = map(_merged, found)
+    return Footprints(needed, active, written, redone, read_flows(module))
+
+
+def read_accesses(module: ir.Module) -> Accesses:
+    """The accesses noted by `mark-accesses`."""
+    return Accesses(*map(_merged, _by_access(module, "field.accesses", ("read", "written"))))
+
+
+def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[Footprint]]:
+    """The footprints in an attribute of a module, by the kind of access."""
+    found: dict[str, list[Footprint]] = {kind: [] for kind in kinds}
+    attributes = module.operation.attributes
+    for note in ir.ArrayAttr(attributes[name]) if name in attributes else []:
+        entry = ir.DictAttr(note)
+        one = Footprint(_array(entry["array"]), _place(entry["place"]), read_box(entry["box"]))
+        found[ir.StringAttr(entry["access"]).value].append(one)
+    return list(found.values())
 
 
 def read_flows(module: ir.Module) -> Flows:

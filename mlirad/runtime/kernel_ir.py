@@ -117,11 +117,11 @@ class KernelIR:
             self._marked = module
         return self._marked
 
-    def with_flows(self) -> ir.Module:
-        """The module with its flows alone, which there are also where there is no reverse."""
+    def with_notes(self, mark: str) -> ir.Module:
+        """The module with the notes of one pass, which there are also where there is no reverse."""
         with context(), self.kernel.module.operation.location:
             module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, f"builtin.module({NORMALISE},mark-flows)")
+            run_pipeline(module.operation, f"builtin.module({NORMALISE},{mark})")
         return module
 
     def pieces(self) -> list[KernelModule]:

@@ -7,7 +7,14 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
-from mlirad.runtime.footprints import Flows, Footprints, read_flows, read_footprints
+from mlirad.runtime.footprints import (
+    Accesses,
+    Flows,
+    Footprints,
+    read_accesses,
+    read_flows,
+    read_footprints,
+)
 from mlirad.runtime.kernel_ir import KernelIR
 
 
@@ -19,6 +26,7 @@ class Notes:
         self._stages = stages
         self._footprints: Footprints | None = None
         self._flows: Flows | None = None
+        self._accesses: Accesses | None = None
         self._written_arrays: dict[int, SourceLocation | None] | None = None
 
     def footprints(self) -> Footprints:
@@ -43,8 +51,18 @@ class Notes:
     @in_turn
     def _find_flows(self) -> Flows:
         if self._flows is None:
-            self._flows = read_flows(self._stages.with_flows())
+            self._flows = read_flows(self._stages.with_notes("mark-flows"))
         return self._flows
+
+    def accesses(self) -> Accesses:
+        """All that a launch reads and writes, also where there is no reverse."""
+        return self._accesses if self._accesses is not None else self._find_accesses()
+
+    @in_turn
+    def _find_accesses(self) -> Accesses:
+        if self._accesses is None:
+            self._accesses = read_accesses(self._stages.with_notes("mark-accesses"))
+        return self._accesses
 
     def written_arrays(self) -> dict[int, SourceLocation | None]:
         """The array arguments that a launch writes to, by their position among these, and where."""

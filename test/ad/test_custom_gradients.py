@@ -318,3 +318,284 @@ def test_functions_in_kernels_are_refused() -> None:
         ti.ad.grad_for(square)(lambda a: None)
     with pytest.raises(ti.TaichiRuntimeError, match="def_vjp"):
         ti.ad.no_grad(square)
+
+
+def test_kernels_without_a_gradient() -> None:
+    x, loss = variable(4), scalar()
+    start = x.to_numpy()
+    image = np.zeros(4)
+
+    @ti.ad.no_grad
+    @ti.kernel
+    def show(out: ti.types.ndarray(), gain: ti.f64) -> ti.f64:
+        for i in x:
+            out[i] = gain * x[i]
+        return x[3]
+
+    @ti.kernel
+    def square():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    class Model:
+        factor = 2.0
+
+        @ti.ad.no_grad
+        @ti.kernel
+        def spoil(self):
+            for i in x:
+                x[i] *= self.factor
+
+    show(image, gain=1.0)
+    np.testing.assert_array_equal(image, start)
+    model = Model()
+    with ti.ad.Tape(loss) as tape:
+        square()
+        assert show(image, 3.0) == start[3]
+        model.spoil()
+        square()
+        assert [name.__name__ for name, _ in tape.calls] == ["square", "show", "spoil", "square"]
+    np.testing.assert_array_equal(image, 3.0 * start)
+    assert x.to_numpy() == pytest.approx(2 * start)
+    assert x.grad.to_numpy() == pytest.approx(2 * start + 4 * start)
+    assert show.grad(image, 3.0) is None
+
+
+class Steps:
+    """`state[t + 1]` from `state[t]` through scratch that every step overwrites, with a gradient
+    that computes the scratch anew."""
+
+    def __init__(self, steps: int, n: int) -> None:
+        self.state, self.loss = variable(steps + 1, n), scalar()
+        self.scratch = ti.field(ti.f64, n, needs_grad=True)
+        self.steps, self.runs = steps, 0
+        state, scratch, loss = self.state, self.scratch, self.loss
+
+        @ti.kernel
+        def clear():
+            for i in scratch:
+                scratch[i] = 0.0
+                scratch.grad[i] = 0.0
+
+        @ti.kernel
+        def gather(t: ti.i32):
+            for i in range(n):
+                scratch[i] += ti.sin(state[t, i]) * state[t, (i + 1) % n]
+
+        @ti.kernel
+        def move(t: ti.i32):
+            for i in range(n):
+                state[t + 1, i] = state[t, i] + scratch[i] ** 2
+
+        @ti.kernel
+        def end():
+            for i in range(n):
+                loss[None] += state[steps, i] ** 2
+
+        def step(t: int) -> None:
+            self.runs += 1
+            clear()
+            gather(t)
+            move(t)
+
+        self.plain, self.end, self.call = step, end, ti.ad.grad_replaced(step)
+
+        @ti.ad.grad_for(self.call)
+        def step_gradient(t: int) -> None:
+            clear()
+            gather(t)
+            move.grad(t)
+            gather.grad(t)
+
+    def gradient(self, step: Any) -> tuple[Any, int]:
+        """The gradient of the first state, and the bytes that the tape kept."""
+        with ti.ad.Tape(self.loss) as tape:
+            for t in range(self.steps):
+                step(t)
+            self.end()
+        return self.state.grad.to_numpy()[0], tape.explain().bytes
+
+
+def test_scratch_of_calls_is_not_kept() -> None:
+    m = Steps(6, 8)
+    expected, kept = m.gradient(m.plain)
+    assert kept >= 5 * 8 * 8
+    found, kept = m.gradient(m.call)
+    assert kept == 0
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_a_call_keeps_what_it_overwrites_and_no_more() -> None:
+    x, other, loss = variable(64), variable(64), scalar()
+    start = x.to_numpy()
+
+    @ti.kernel
+    def read():
+        for i in x:
+            loss[None] += x[i] ** 2 * other[i] ** 2
+
+    @ti.kernel
+    def scale(first: ti.i32, last: ti.i32):
+        for i in range(first, last):
+            x[i] *= 3.0
+
+    @ti.ad.no_grad
+    def change() -> None:
+        scale(8, 16)
+        scale(8, 16)
+        scale(12, 24)
+        x[30] = 1.0
+
+    with ti.ad.Tape(loss) as tape:
+        read()
+        change()
+    assert x.grad.to_numpy() == pytest.approx(2 * start * other.to_numpy() ** 2)
+    assert other.grad.to_numpy() == pytest.approx(2 * start**2 * other.to_numpy())
+    left = start.copy()
+    left[8:16] *= 9.0
+    left[12:24] *= 3.0
+    left[30] = 1.0
+    assert x.to_numpy() == pytest.approx(left)
+    assert tape.explain().bytes == 8 * (8 + 12 + 1)
+
+
+@pytest.mark.parametrize("how", ["launch", "write", "element", "copy", "call"])
+def test_what_a_call_only_read_is_as_it_was(how: str) -> None:
+    x, y, other, loss = variable(4), variable(4), variable(4), scalar()
+    start = x.to_numpy()
+
+    @ti.kernel
+    def exponential():
+        for i in x:
+            y[i] = ti.exp(x[i])
+
+    @ti.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    @ti.kernel
+    def spoil():
+        for i in x:
+            x[i] = 7.0
+
+    @ti.ad.grad_replaced
+    def forward() -> None:
+        exponential()
+
+    ti.ad.grad_for(forward)(lambda: exponential.grad())
+
+    @ti.ad.grad_replaced
+    def spoil_by_call() -> None:
+        spoil()
+
+    ti.ad.grad_for(spoil_by_call)(lambda: spoil.grad())
+    change = {
+        "launch": spoil,
+        "call": spoil_by_call,
+        "write": lambda: x.fill(7.0),
+        "element": lambda: x.__setitem__(2, 7.0),
+        "copy": lambda: x.copy_from(other),
+    }[how]
+    with ti.ad.Tape(loss):
+        forward()
+        total()
+        change()
+    assert x.grad.to_numpy() == pytest.approx(np.exp(start))
+
+
+def test_what_a_call_wrote_is_kept_from_launches() -> None:
+    x, y, loss = variable(4), variable(4), scalar()
+    start = x.to_numpy()
+
+    @ti.kernel
+    def exponential():
+        for i in x:
+            y[i] = ti.exp(x[i])
+
+    @ti.kernel
+    def gradient():
+        for i in x:
+            x.grad[i] += y[i] * y.grad[i]
+            y.grad[i] = 0.0
+
+    @ti.kernel
+    def double():
+        for i in y:
+            y[i] *= 2.0
+
+    @ti.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    @ti.ad.grad_replaced
+    def forward() -> None:
+        exponential()
+
+    ti.ad.grad_for(forward)(lambda: gradient())
+    with ti.ad.Tape(loss):
+        forward()
+        double()
+        total()
+    assert x.grad.to_numpy() == pytest.approx(2 * np.exp(start))
+    assert y.to_numpy() == pytest.approx(2 * np.exp(start))
+
+
+def test_copies_and_kernels_without_a_derivative_in_calls() -> None:
+    x, saved, order, loss = variable(4), variable(4), ti.field(ti.i32, 4), scalar()
+    start, other = x.to_numpy(), saved.to_numpy()
+
+    @ti.kernel
+    def read():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def race():
+        for i in range(4):
+            x[order[i]] = ti.atomic_mul(saved[0], x[order[(i + 1) % 4]])
+
+    @ti.ad.no_grad
+    def change() -> None:
+        race()
+        x.copy_from(saved)
+
+    with ti.ad.Tape(loss):
+        read()
+        change()
+        read()
+    after = x.to_numpy()
+    assert after[1:] == pytest.approx(other[1:])
+    assert x.grad.to_numpy() == pytest.approx(2 * start + 2 * after)
+
+
+def test_a_call_that_fails_loses_nothing() -> None:
+    x, loss = variable(4), scalar()
+    start = x.to_numpy()
+
+    @ti.kernel
+    def square():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def spoil():
+        for i in x:
+            x[i] = 7.0
+
+    @ti.ad.grad_replaced
+    def fail() -> None:
+        spoil()
+        raise KeyError("mine")
+
+    @ti.ad.grad_for(fail)
+    def unused() -> None:
+        raise AssertionError("it was not done")
+
+    with ti.ad.Tape(loss):
+        square()
+        with pytest.raises(KeyError, match="mine"):
+            fail()
+    assert x.grad.to_numpy() == pytest.approx(2 * start)
+    assert np.all(x.to_numpy() == 7.0)

@@ -102,10 +102,14 @@ class LaunchAlone(Action):
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Launch it."""
         values, buffers = _checked(self.variant.kernel.name, arguments)
-        tape.ledger.versions.note_buffers(buffers)
         self.variant.launch(PRIMAL, values, buffers)
 
-    record = replay
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
+        """Launch it in a call that a tape records."""
+        assert tape.call is not None
+        values, buffers = _checked(self.variant.kernel.name, arguments)
+        tape.call.launch(self.variant, values, buffers)
+        self.variant.launch(PRIMAL, values, buffers)
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,9 @@ class CallAgain(Action):
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Do what it did, and record the call."""
-        tape.replaced(
-            self.function, lambda *args, **keywords: self.replay(tape, arguments), *arguments[:2]
-        )
+
+        def again(*args: object, **keywords: object) -> None:
+            for action, inner in arguments[2]:
+                action.record(tape, inner)
+
+        tape.replaced(self.function, again, *arguments[:2])

@@ -129,8 +129,9 @@ class StepRecorder(Recorder):
         if self.is_replacing:
             shared = self.arrays.shared(buffers)
             self.touched.note_launch(kernel, variant, values, shared)
+            if self.taped:
+                return self.tape.launch(kernel, variant, values, buffers)
             self.step.launch_alone(variant, values, shared)
-            self.ledger.versions.note_buffers(buffers)
             return variant.launch(PRIMAL, values, buffers)
         found = None
         if buffers:
@@ -196,7 +197,7 @@ class StepRecorder(Recorder):
         self.finish_write()
         place = caller()
         self.touched.note_target(target, "Python", place, is_written=True)
-        if self.taped and not self.is_replacing:
+        if self.taped:
             self.tape.host_write(target, index)
             return
         if not self.is_replacing and self.tape.is_recording:
@@ -213,7 +214,7 @@ class StepRecorder(Recorder):
         place = caller()
         self.touched.note_target(target, "copy_from", place, is_written=True)
         self.touched.note_target(source, "copy_from", place, is_written=False)
-        if self.taped and not self.is_replacing:
+        if self.taped:
             self.tape.host_copy(target, source)
             return
         if target.dtype.is_float and not self.is_replacing:

@@ -25,8 +25,9 @@ def grad_replaced(function: Callable[..., Any]) -> Any:
     launches.
 
     In reverse the tape calls the function that `ti.ad.grad_for` gave for it, with the same
-    arguments and with memory as the call left it (as later launches left it under `rules="refuse"`,
-    which keeps nothing); what that function writes is its own affair. Within a tape, a call of a
+    arguments. Memory that the call only read is as it was then; what the call wrote may have been
+    overwritten by other such calls (under `rules="refuse"` everything by later launches), and what
+    that function writes is its own affair. Within a tape, a call of a
     function that was given no gradient raises TaichiRuntimeError. Raises TaichiRuntimeError for a
     kernel and for a `@ti.func`.
     """
@@ -80,10 +81,13 @@ def grad_for(primal: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def no_grad(function: Callable[..., Any]) -> Any:
-    """Decorate a Python function that launches kernels: no derivative passes through its calls.
+    """Decorate a Python function that launches kernels, or a kernel: no derivative passes through
+    its calls.
 
-    Raises TaichiRuntimeError for a kernel and for a `@ti.func`.
+    Raises TaichiRuntimeError for a `@ti.func`.
     """
+    if isinstance(function, Kernel):
+        return KernelWithoutGradient(function)
     decorated = grad_replaced(function)
     decorated.grad = nothing
     return decorated
@@ -91,3 +95,25 @@ def no_grad(function: Callable[..., Any]) -> Any:
 
 def nothing(*args: object, **keywords: object) -> None:
     """The gradient of a function that has none."""
+
+
+class KernelWithoutGradient:
+    """A kernel through which no derivative passes."""
+
+    autodiff_mode = AutodiffMode.NONE
+    grad = staticmethod(nothing)
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.__name__, self.__doc__, self.__wrapped__ = kernel.__name__, kernel.__doc__, kernel
+
+    def __get__(self, owner: object, kind: object = None) -> KernelWithoutGradient:
+        """That of an object, where it is a method."""
+        kernel = self.__wrapped__
+        return self if owner is None else KernelWithoutGradient(kernel.__get__(owner, kind))
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Launch it."""
+        recorder = program().threads.recorder
+        if recorder is None:
+            return self.__wrapped__(*args, **keywords)
+        return recorder.replaced(self, self.__wrapped__, args, keywords)

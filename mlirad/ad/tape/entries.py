@@ -195,6 +195,7 @@ class Replaced(Entry):
     args: tuple[Any, ...]
     keywords: dict[str, Any]
     saved: list[Version]
+    is_done: bool = False  # else an exception ended it
 
     def flows(self) -> tuple[Flow, ...]:
         """What passes through its own gradient is not known."""
@@ -202,7 +203,7 @@ class Replaced(Entry):
 
     def reverse(self) -> None:
         """Call the gradient that was given for it."""
-        if self.function.grad is not None:
+        if self.is_done and self.function.grad is not None:
             self.function.grad(*self.args, **self.keywords)
 
     def calls_gradient(self) -> bool:

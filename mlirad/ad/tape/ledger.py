@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.arrays import Arrays
+from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Entry, HostWrite
+from mlirad.ad.tape.entries import Entry, HostWrite, Replaced
 from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.versions import Version, Versions
+from mlirad.ad.tape.versions import Versions
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -79,23 +79,24 @@ class Ledger:
 
     # Calls of functions with a gradient of their own.
 
-    def before_call(self, place: str, *, is_recording: bool) -> list[Version]:
-        """Keep all that earlier reverses need."""
-        unseen = self.arrays.unseen
+    @contextmanager
+    def calling(self, entry: Replaced, place: str, *, is_recording: bool) -> Iterator[Call]:
+        """Follow what it overwrites of what earlier reverses need, and note what its gradient may
+        read."""
+        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved)
         if is_recording:
             unseen.check_given()
-        self.entries += unseen.look_at_all(self.versions)
-        return self.versions.before_call(place)
-
-    def after_call(
-        self, function: GivenGradient, kept: Sequence[Version], place: str, *, is_recording: bool
-    ) -> list[Version]:
-        """What of that the call has changed."""
-        unseen, has_gradient = self.arrays.unseen, function.grad is not nothing
-        unseen.take_all()
-        if is_recording and self.rules != "refuse" and has_gradient:
-            unseen.hold_given(function.__name__)
-        return self.versions.after_call(kept, place, has_gradient)
+        self.entries += [*unseen.look_at_all(self.versions), entry]
+        try:
+            yield call
+            entry.is_done = True
+        finally:
+            entry.saved[:0] = unseen.take_all(self.versions)
+        # else what it reads is not known, so every later write would be refused
+        if self.rules != "refuse" and entry.calls_gradient():
+            if is_recording:
+                unseen.hold_given(entry.function.__name__)
+            call.expect_gradient()
 
     # Fields in which derivatives arrive, and which have no gradient, get a hidden one.
 

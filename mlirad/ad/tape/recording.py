@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.entries import (
     HostCopy,
     HostWrite,
@@ -43,6 +44,7 @@ class Recording(Recorder):
         self.ledger = Ledger(program, rules, order)
         self.program, self.order, self.is_recording = program, order, False
         self.validation, self.keeps_written = validation, keeps_written
+        self.call: Call | None = None  # of a function with a gradient of its own, that is running
         self.closed_at = -1  # the program's count of changes when the recording ended
 
     def begin(self) -> None:
@@ -80,14 +82,13 @@ class Recording(Recorder):
         """
         self.finish_write()
         ledger = self.ledger
-        if self.is_replacing:
+        if self.call is not None:
             self.order.prepare_launches([variant])
             ledger.claims.use_variant(variant)
-            ledger.versions.note_buffers(buffers)
+            self.call.launch(variant, values, buffers)
             found = self.run(variant, values, buffers)
             ledger.arrays.unseen.seen_by_call(buffers, kernel.__name__)
             return found
-        found = None
         if buffers:
             ledger.claims.use_arrays(
                 [buffer.owner for buffer in buffers if isinstance(buffer.owner, Ndarray)]
@@ -97,9 +98,7 @@ class Recording(Recorder):
         if len(pieces) > 1:
             for piece in pieces:  # what has no reverse is refused before anything runs
                 piece.codes.derivative(self.order.reverse_mode)
-        for piece in pieces:
-            found = self.record(kernel, piece, values, buffers)
-        return found
+        return [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
 
     def record(
         self,
@@ -178,21 +177,20 @@ class Recording(Recorder):
                 "ti.ad.grad_for gives its gradient"
             )
         self.finish_write()
-        ledger, place, is_recording = self.ledger, caller(), self.is_recording
-        kept = ledger.before_call(place, is_recording=is_recording)
-        self.is_replacing = True
-        try:
-            result = primal(*args, **keywords)
-        finally:
-            self.is_replacing = False
-        saved = ledger.after_call(function, kept, place, is_recording=is_recording)
-        ledger.entries.append(Replaced(function, primal, args, keywords, saved))
-        return result
+        entry = Replaced(function, primal, args, keywords, [])
+        with self.ledger.calling(entry, caller(), is_recording=self.is_recording) as self.call:
+            self.is_replacing = True
+            try:
+                return primal(*args, **keywords)
+            finally:
+                self.is_replacing, self.call = False, None
 
     # What Python does.
 
     def host_read(self, target: Target) -> None:
         """Python reads a field or an ndarray."""
+        if self.call is not None:
+            self.call.read_from_python(target)
         warn_of_carried_read(self.ledger, target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
@@ -201,12 +199,13 @@ class Recording(Recorder):
         self.finish_write()
         ledger = self.ledger
         hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
-        if self.is_replacing:
-            self.order.host_write(target, index, hidden)
-            return
         key, elements, adjoint = memory_of(target)
         adjoint = hidden.elements if hidden is not None else adjoint
         box, touched, place = box_of(elements, index), touched_box(target, index), caller()
+        if self.call is not None:
+            self.call.write(key, elements, touched, place)
+            self.order.host_write(target, index, hidden)
+            return
         if self.is_recording:  # else a step of a checkpointed loop is done again
             warn_of_write(ledger, target, touched, place)
         saved = ledger.versions.before_write(key, elements, touched, place)
@@ -217,7 +216,9 @@ class Recording(Recorder):
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
         goes."""
-        if self.is_replacing:
+        if self.call is not None:
+            self.call.read_from_python(source)
+            self.host_write(target, None)
             return
         ledger, place = self.ledger, caller()
         carries = ledger.note_copy(target, source, place)

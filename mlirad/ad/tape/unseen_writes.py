@@ -86,11 +86,19 @@ class UnseenWrites:
         """What Python wrote to all arrays of which something is held."""
         return [entry for one in self._watched() for entry in self.look_at(one, versions)]
 
-    def take_all(self) -> None:
-        """Hold all arrays as they are now: what wrote to them has a gradient of its own."""
+    def take_all(self, versions: Versions) -> list[Version]:
+        """Hold all arrays as they are now: what wrote to them has a gradient of its own; what
+        earlier reverses need of what was there before."""
+        saved: list[Version] = []
         for one in self._watched():
-            assert one.mirror is not None
-            one.mirror.take(one.whole)
+            mirror = one.mirror
+            assert mirror is not None
+            key, elements, place = mirror.own.address, mirror.own.elements, caller()
+            saved += versions.before_change(
+                key, elements, one.whole, mirror.differs, one.describe(), place
+            )
+            mirror.take(one.whole)
+        return saved
 
     def take(
         self,

@@ -114,8 +114,9 @@ class Versions:
     ) -> None:
         self.program, self.rules, self.beside = program, rules, beside
         self.needed: dict[Key, dict[str, Region]] = {}
+        # what functions with a gradient of their own left, which their calls may overwrite
+        self.left: dict[Key, dict[str, Region]] = {}
         self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
-        self.arrays: dict[Key, Elements] = {}  # array arguments of launches inside a call
         self._arena = program.executor.memory.arena(program.capacity)
 
     def before_launch(
@@ -126,18 +127,18 @@ class Versions:
         Raises TaichiRuntimeError instead where the tape's rules refuse that.
         """
         footprints = variant.notes.footprints()
-        if not self.needed and not footprints.redone:
+        if not self.needed and not self.left and not footprints.redone:
             return []
         written: dict[Key, tuple[Footprint, str, Elements, Region]] = {}
         for footprint in footprints.written:
             redone = footprint.array in footprints.redone
-            key = self._key(footprint, variant, buffers)
-            if not redone and key not in self.needed:
+            key = self.key_of(footprint, variant, buffers)
+            if not redone and key not in self.needed and key not in self.left:
                 continue
             box = footprint.box(values)
             reader = footprint.place if redone else self._reader(key, box)
             if reader is not None:
-                elements = self._elements(footprint, variant, buffers)
+                elements = self.elements_of(footprint, variant, buffers)
                 written.setdefault(key, (footprint, reader, elements, Region()))[3].add(box)
         saved = []
         for key, (footprint, reader, elements, region) in written.items():
@@ -160,26 +161,30 @@ class Versions:
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
         on."""
-        for region in self.needed.get(key, {}).values():
-            region.drop(box)
+        for regions in (self.needed.get(key, {}), self.left.get(key, {})):
+            for region in regions.values():
+                region.drop(box)
 
     def after_launch(
         self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
     ) -> None:
         """Note what the reverse of a launch will read."""
         for footprint in variant.notes.footprints().needed:
-            key = self._key(footprint, variant, buffers)
+            key = self.key_of(footprint, variant, buffers)
             places = self.needed.get(key)
             if places is None:
                 places = self.needed[key] = {}
-                self.elements[key] = self._elements(footprint, variant, buffers)
+                self.elements[key] = self.elements_of(footprint, variant, buffers)
             if footprint.place not in places:
                 places[footprint.place] = Region()
             places[footprint.place].add(footprint.box(values))
 
-    def before_write(self, key: Key, elements: Elements, box: Box, place: str) -> list[Version]:
-        """Copy what a write from Python overwrites of what earlier reverses need."""
-        reader = self._reader(key, box)
+    def before_write(
+        self, key: Key, elements: Elements, box: Box, place: str, *, by_call: bool = False
+    ) -> list[Version]:
+        """Copy what a write from Python, or by the call of a function with a gradient of its own,
+        overwrites of what earlier reverses need."""
+        reader = self._reader(key, box, by_call=by_call)
         if reader is None:
             return []
         self._allow(key, reader, place, "")
@@ -216,54 +221,26 @@ class Versions:
         self._satisfy(key, _without_ends(needed, elements))
         return [self._version(elements, needed, key, read, f"Python before {place}", False)]
 
-    def before_call(self, place: str) -> list[Version]:
-        """Copy all that earlier reverses need, before a call that may write anything."""
-        self.arrays = {}
-        return [
-            self._version(
-                self.elements[key],
-                hull([box for region in regions.values() for box in region.boxes]),
-                key,
-                next(iter(regions)),
-                place,
-                False,
-            )
-            for key, regions in self.needed.items()
-        ]
-
-    def note_buffers(self, buffers: Sequence[ArrayBuffer]) -> None:
-        """Note the array arguments of a launch inside a call."""
-        self.arrays.update({buffer.address: buffer.elements() for buffer in buffers})
-
-    def after_call(self, kept: Sequence[Version], place: str, is_needed: bool) -> list[Version]:
-        """What a call changed of the copies; its own gradient, where it has one, may read all that
-        there is now."""
-        changed = [version for version in kept if version.copy.differs()]
-        for version in changed:
-            self._allow(version.key, version.read, place, "")
-        if (
-            is_needed and self.rules != "refuse"
-        ):  # what it reads is not known, so every later write would be refused
-            found: dict[Key, Elements] = {
-                name: memory.elements for name, memory in self.program.primals().items()
-            }
-            found.update(self.arrays)
-            for key, elements in found.items():
-                self.need(key, elements, place)
-        return changed
-
     def need(self, key: Key, elements: Elements, place: str) -> None:
         """Note that a reverse will read all of an array."""
-        self.elements[key] = elements
         layout = self.program.fields[key].layout if isinstance(key, str) else elements
-        rank = len(layout.shape)
-        self.needed.setdefault(key, {}).setdefault(place, Region()).add(((None, None),) * rank)
+        self.expect(key, elements, ((None, None),) * len(layout.shape), place, True)
 
-    def _reader(self, key: Key, box: Box) -> str | None:
+    def expect(self, key: Key, elements: Elements, box: Box, place: str, is_kept: bool) -> None:
+        """Note that what was done at a place may have a reverse that reads a box of an array;
+        `is_kept` from calls of functions with a gradient of their own too."""
+        self.elements[key] = elements
+        regions = self.needed if is_kept else self.left
+        regions.setdefault(key, {}).setdefault(place, Region()).add(box)
+
+    def _reader(self, key: Key, box: Box, *, by_call: bool = False) -> str | None:
         """The place of a read that an earlier reverse does again in a box, or None."""
-        return next(
-            (place for place, region in self.needed.get(key, {}).items() if region.meets(box)), None
-        )
+        tables = (self.needed,) if by_call else (self.needed, self.left)
+        for table in tables:
+            for place, region in table.get(key, {}).items():
+                if region.meets(box):
+                    return place
+        return None
 
     def _allow(self, key: Key, read: str, written: str, why: str) -> None:
         if self.rules == "refuse":
@@ -273,14 +250,16 @@ class Versions:
                 f'{written}; rules="save" would keep it'
             )
 
-    def _key(self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]) -> Key:
+    def key_of(self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]) -> Key:
+        """What stands for the array of an access."""
         if isinstance(footprint.array, str):
             return footprint.array
         return buffer_of(footprint.array, variant, buffers).address
 
-    def _elements(
+    def elements_of(
         self, footprint: Footprint, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> Elements:
+        """Those of the array of an access."""
         if isinstance(footprint.array, str):
             return self.program.fields[footprint.array].elements
         return buffer_of(footprint.array, variant, buffers).elements()

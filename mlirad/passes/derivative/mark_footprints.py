@@ -7,15 +7,14 @@ derivative), the place in the source, and `box`, for each axis the low and the h
 arguments of each launch (docs/gradients.md, 5).
 """
 
+from mlirad.analysis.access_notes import access_note, is_local
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.collisions import Collisions
-from mlirad.analysis.footprint import box_attribute, footprint, named_array
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
 from mlirad.bindings import ir
-from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
+from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_write
 from mlirad.ir.graph import Graph, Node
-from mlirad.ir.location import place_attribute, source_location
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.walk import functions
 
@@ -37,22 +36,22 @@ def _notes(module: ir.Operation, function: ir.Operation) -> list[ir.Attribute]:
     values = {value for value, _ in needed.keys} | Collisions(graph, activity).read(needed)
     notes: dict[str, ir.Attribute] = {}
     for node in graph.nodes():
-        if not node.is_access or node.array in activity.local or _is_local(graph, node):
+        if not node.is_access or node.array in activity.local or is_local(graph, node):
             continue
         if (is_load(node) and node.results[0] in values) or (
             node in needed.work and _is_choice(node)
         ):
-            note = _note(graph, node, "needed")
+            note = access_note(graph, node, "needed")
             notes.setdefault(str(note), note)
         if (
             is_load(node)
             and isinstance(node.array, ir.BlockArgument)
             and node.results[0] in activity.active
         ):
-            note = _note(graph, node, "active")
+            note = access_note(graph, node, "active")
             notes.setdefault(str(note), note)
         if is_write(node):
-            note = _note(graph, node, "written")
+            note = access_note(graph, node, "written")
             notes.setdefault(str(note), note)
     return list(notes.values())
 
@@ -63,20 +62,4 @@ def _is_choice(node: Node) -> bool:
     return is_atomic(node) and AtomicOp(node.op).kind.value in (
         "min",
         "max",
-    )
-
-
-def _is_local(graph: Graph, node: Node) -> bool:
-    value = graph.values[node.array_value]
-    return not isinstance(value, ir.BlockArgument) and AllocaOp.holds(value.owner.operation)
-
-
-def _note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
-    return ir.DictAttr.get(
-        {
-            "array": named_array(node.array),
-            "access": ir.StringAttr.get(kind),
-            "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
-            "place": place_attribute(source_location(node.op.location)),
-        }
     )

@@ -1,0 +1,76 @@
+"""A call of a function with a gradient of its own: what it overwrites of what reverses read, and
+what it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.ad.tape.entries import memory_of, touched_box
+from mlirad.ad.tape.versions import Key, Version, Versions
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.recorder import Target
+from mlirad.runtime.boxes import Box, Region
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.variant import Variant
+
+
+class Call:
+    """Follows launches, and what Python reads and writes, while such a function runs.
+
+    The elements that it overwrites and earlier reverses read become `saved`, the last first.
+    """
+
+    def __init__(self, versions: Versions, place: str, saved: list[Version]) -> None:
+        self.saved = saved
+        self._versions, self._place = versions, place
+        self._elements: dict[Key, Elements] = {}
+        self._read: dict[Key, Region] = {}  # before the call wrote there
+        self._written: dict[Key, Region] = {}
+
+    def launch(
+        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> None:
+        """A kernel is about to be launched."""
+        versions, accesses = self._versions, variant.notes.accesses()
+        for footprint in accesses.read:
+            key = versions.key_of(footprint, variant, buffers)
+            elements = versions.elements_of(footprint, variant, buffers)
+            self.read(key, elements, footprint.box(values))
+        for footprint in accesses.written:
+            key = versions.key_of(footprint, variant, buffers)
+            elements = versions.elements_of(footprint, variant, buffers)
+            self.write(key, elements, footprint.box(values), footprint.place)
+
+    def read_from_python(self, target: Target) -> None:
+        """Python is about to read a field or an ndarray."""
+        key, elements, _ = memory_of(target)
+        self.read(key, elements, touched_box(target, None))
+
+    def read(self, key: Key, elements: Elements, box: Box) -> None:
+        """A box of an array is about to be read."""
+        if key not in self._written or not self._written[key].holds(box):
+            self._note(self._read, key, elements, box)
+
+    def write(self, key: Key, elements: Elements, box: Box, place: str) -> None:
+        """A box of an array is about to be written at a place of the program."""
+        if key not in self._written or not self._written[key].holds(box):
+            found = self._versions.before_write(key, elements, box, place, by_call=True)
+            self.saved[:0] = found
+            self._note(self._written, key, elements, box)
+
+    def _note(self, regions: dict[Key, Region], key: Key, elements: Elements, box: Box) -> None:
+        self._elements[key] = elements
+        regions.setdefault(key, Region()).add(box)
+
+    def expect_gradient(self) -> None:
+        """The gradient that was given for the function will read what the call has touched: as it
+        was, where the call itself left it alone."""
+        for key, region in self._read.items():
+            written = self._written.get(key)
+            for box in region.boxes:
+                is_kept = written is None or not written.meets(box)
+                self._versions.expect(key, self._elements[key], box, self._place, is_kept)
+        for key, region in self._written.items():
+            for box in region.boxes:
+                self._versions.expect(key, self._elements[key], box, self._place, False)
