@@ -44,10 +44,12 @@ from mlirad.lang import types_namespace as types
 from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field
+from mlirad.lang.field.struct_field import StructField
 from mlirad.lang.kernel import data_oriented, func, kernel
 from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
 from mlirad.lang.layout.axes import axes
 from mlirad.lang.layout.builder import FieldsBuilder
+from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.layout.tree import SNode
 from mlirad.lang.math import functions as math
 from mlirad.lang.math.decompositions import eig, polar_decompose, solve, svd, sym_eig
@@ -72,7 +74,8 @@ from mlirad.lang.start import (
     vulkan,
     x64,
 )
-from mlirad.lang.taichi_names import Layout, extension
+from mlirad.lang.struct import Struct, dataclass
+from mlirad.lang.taichi_names import extension
 from mlirad.lang.taichi_names import register as _register
 from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 

@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
 @dataclass(frozen=True)
-class ScalarArgument:
-    """A scalar passed at launch."""
+class ValueArgument:
+    """A value passed at launch, scalar by scalar."""
 
-    dtype: DataType
-
-
-@dataclass(frozen=True)
-class MatrixArgument:
-    """A vector or matrix passed at launch, entry by entry."""
-
-    dtype: DataType
-    shape: tuple[int, ...]
+    form: Form
+    dtypes: tuple[DataType, ...]
 
 
 @dataclass(frozen=True)
@@ -52,4 +46,4 @@ class SameArgument:
     name: str
 
 
-Argument = SameArgument | ScalarArgument | MatrixArgument | NdarrayArgument | ConstantArgument
+Argument = SameArgument | ValueArgument | NdarrayArgument | ConstantArgument

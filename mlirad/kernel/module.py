@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mlirad.bindings import ir
 from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
@@ -17,7 +18,6 @@ class KernelModule:
     name: str
     uses_seed: bool
     results: tuple[DataType, ...]
-    result_shape: tuple[int, ...] | None
-    result_count: int | None = None
+    result_form: Form | None
     arrays: tuple[NdarrayArgument, ...] = ()
     fields: tuple[str, ...] = ()

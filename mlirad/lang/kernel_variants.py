@@ -13,9 +13,10 @@ from mlirad.frontend.python.kernel import build_kernel
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
-from mlirad.lang.arguments.numbers import convert_scalar, matrix_entries, scalar_dtype
+from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_dtype
 from mlirad.lang.arguments.overlaps import same_arrays
-from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR
+from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
+from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.watched import Read, watch
@@ -66,7 +67,9 @@ class KernelVariants:
             if p.kind == SCALAR:
                 values.append(convert_scalar(v, scalar_dtype(p, config), p.name))
             elif p.kind == MATRIX:
-                values += matrix_entries(v, p, scalar_dtype(p, config))
+                values += entries_of(v, p.annotation.shape, scalar_dtype(p, config), p.name)
+            elif p.kind == STRUCT:
+                values += struct_entries(v, p.annotation, config, p.name)
             elif p.kind == NDARRAY and p.name not in same:
                 values.append(None)
         return variant, values, [buffer for name, buffer in arrays.items() if name not in same]

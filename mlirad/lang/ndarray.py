@@ -8,8 +8,9 @@ from weakref import finalize
 
 import numpy as np
 
-from mlirad.errors import TaichiIndexError, TaichiRuntimeError
+from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.host_array import HostArray, Values, array_of
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.keywords import refuse_unknown
@@ -170,6 +171,11 @@ def ndarray(
     not have.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
+    if isinstance(dtype, StructType):
+        raise TaichiTypeError(
+            f"{dtype} is not supported as ndarray element type: a field of it is, or an ndarray "
+            "for each member"
+        )
     if isinstance(dtype, MatrixType):
         return make(dtype.shape, dtype.dtype, shape, needs_grad)
     return make((), dtype, shape, needs_grad)

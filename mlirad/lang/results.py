@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.leaves import built
+from mlirad.kernel.form import ScalarForm
 from mlirad.kernel.module import KernelModule
 
 
 def shaped(kernel: KernelModule, found: tuple[Any, ...] | None) -> Any:
-    """The results of a launch, as the kernel's function gives them: a number, a tuple, a matrix or
-    nothing."""
+    """The results of a launch, as the kernel's function gives them: a number, a tuple, a matrix,
+    a struct or nothing."""
     if not found:
         return None
-    if kernel.result_shape is not None:
-        return Matrix.of_shape(kernel.result_shape, list(found))
-    return found if kernel.result_count is not None else found[0]
+    form = kernel.result_form
+    if form is None or type(form) is ScalarForm:
+        return found[0]
+    return built(form, iter(found))

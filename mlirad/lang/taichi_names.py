@@ -14,6 +14,7 @@ from mlirad import errors
 from mlirad.frontend.python import functions
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
+from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.math import functions as mathematics
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
@@ -27,13 +28,6 @@ extension = Enum(
 
 _REAL = [*(t for t in ALL if t.is_float), float]
 _INTEGER = [*(t for t in ALL if t.is_integer), int, bool]
-
-
-class Layout(Enum):
-    """How the components of a matrix field lie: together, or each component on its own."""
-
-    AOS = 0
-    SOA = 1
 
 
 class _Runtime:
@@ -100,7 +94,11 @@ def register(package: str) -> None:
             "get_runtime": _get_runtime,
             "ti_float": _to_default_float,
         },
-        "lang.enums": {"AutodiffMode": AutodiffMode, "SNodeGradType": SNodeGradType},
+        "lang.enums": {
+            "AutodiffMode": AutodiffMode,
+            "Layout": Layout,
+            "SNodeGradType": SNodeGradType,
+        },
         "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
         "lang.util": {"has_pytorch": _has("torch"), "has_paddle": lambda: False},
         "lang.exception": {
@@ -129,4 +127,4 @@ def register(package: str) -> None:
     sys.modules[f"{package}.math"] = mathematics
 
 
-__all__ = ["Layout", "extension", "register"]
+__all__ = ["extension", "register"]

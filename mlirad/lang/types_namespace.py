@@ -6,6 +6,7 @@ from typing import Any
 
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import ndarray as ln
+from mlirad.lang import struct as ls
 from mlirad.lang.field import declaration as lf
 from mlirad.lang.matrix import Matrix, Vector, set_makers
 from mlirad.types import ALL, DataType, TypeLike, resolve
@@ -92,6 +93,7 @@ def is_real(dtype: TypeLike) -> bool:
 
 
 template = Template
+struct = ls.struct
 globals().update({scalar.name: scalar for scalar in ALL})
 set_makers(lf.matrix_field, ln.make)
-__all__ = ["Vector", "matrix", "ndarray", "template", "vector"]
+__all__ = ["Vector", "matrix", "ndarray", "struct", "template", "vector"]

@@ -86,7 +86,7 @@ class TableEntry:
         with context():
             module = ir.Module.parse(text)
         self.variant = Variant(
-            KernelModule(module, "entry", False, (), None, None, tuple(arrays)), program(), ()
+            KernelModule(module, "entry", False, (), None, tuple(arrays)), program(), ()
         )
 
     def values(self, points: list[np.ndarray]) -> np.ndarray:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from mlirad.frontend.python.annotations import is_template
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import Place
 
 Resolver = Callable[[str], Any]
 Function = Callable[..., object]
@@ -30,6 +32,9 @@ def _resolved(node: ast.expr, resolve: Resolver) -> Any:
         return resolve(node.id)
     if isinstance(node, ast.Attribute):
         base = _resolved(node.value, resolve)
+        if isinstance(base, Place):
+            found = base.named(node.attr)
+            return _ANYTHING if found is None else found
         return _ANYTHING if base is _ANYTHING else getattr(base, node.attr, _ANYTHING)
     return _ANYTHING
 
@@ -70,9 +75,11 @@ def _written_arguments(
     `visiting` holds the functions that are being looked into; where it is None, none is, and each
     may write.
     """
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "fill":
+        return [_base(call.func)]
     callee = _resolved(call.func, resolve)
     if callee is _ANYTHING:
-        return [_base(argument) for argument in call.args]
+        return [_base(argument) for argument in call.args] + _unknown_receiver(call, visiting)
     if getattr(callee, "__name__", "").startswith("atomic_"):
         return [_base(call.args[0])] if call.args else []
     function = getattr(callee, "function", None)
@@ -83,6 +90,9 @@ def _written_arguments(
     ):
         return []
     parameters = _template_parameters(function)
+    receiver = _receiver(call, callee)
+    if receiver:  # which a method of a struct gets by reference
+        parameters[0] = function.__code__.co_varnames[0]
     if not any(parameters):
         return []
     if visiting is None:
@@ -92,8 +102,15 @@ def _written_arguments(
     source = callee.source
     body = source.node.body
     written = assigned_names(body, known_names(source.names, body), visiting | {function})
-    if getattr(callee, "owner", None) is not None:
+    changed = [receiver] if receiver and parameters[0] in written else []
+    if receiver or getattr(callee, "owner", None) is not None:
         parameters = parameters[1:]
+    return changed + _written_by_position(call, parameters, written)
+
+
+def _written_by_position(
+    call: ast.Call, parameters: Sequence[str | None], written: set[str]
+) -> list[str]:
     by_position = [
         _base(argument) for name, argument in zip(parameters, call.args) if name in written
     ]
@@ -102,6 +119,21 @@ def _written_arguments(
         for keyword in call.keywords
         if keyword.arg in written and keyword.arg in parameters
     ]
+
+
+def _unknown_receiver(call: ast.Call, visiting: frozenset[Function] | None) -> list[str]:
+    """The name in front of a method of what is not known yet: a struct's may change it, and a
+    struct has memory anyhow."""
+    func = call.func
+    if visiting is None or not isinstance(func, ast.Attribute) or hasattr(Matrix, func.attr):
+        return []
+    return [_base(func.value)]
+
+
+def _receiver(call: ast.Call, callee: Any) -> str:
+    """The name that a method of a struct is called on; empty for other functions."""
+    is_method = getattr(callee, "is_in_class", False) and getattr(callee, "owner", None) is None
+    return _base(call.func) if is_method and isinstance(call.func, ast.Attribute) else ""
 
 
 def _base(node: ast.expr) -> str:

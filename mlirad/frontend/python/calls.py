@@ -27,6 +27,8 @@ from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.specials import Special, print_special
 from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.struct import Struct
+from mlirad.frontend.python.struct_places import local
 from mlirad.frontend.python.text_format import format_braces
 from mlirad.frontend.python.translator import Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, make_slot
@@ -106,7 +108,8 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
         t.frames.pop()
         t.in_parallel = outer
         del t.builder.stopped[stopped:]
-    result = frame.result.load() if isinstance(frame.result, Variable) else frame.result
+    is_kept = isinstance(frame.result, Variable | Place)
+    result = frame.result.load() if is_kept else frame.result
     if result is None and function.annotation("return") is not None:
         raise TaichiSyntaxError(
             "Function has a return type but does not have a return statement: "
@@ -128,6 +131,8 @@ def _frame(t: Translator, function: Function, bindings: Bindings) -> Frame:
 
 
 def _by_value(frame: Frame, name: str, value: object) -> Any:
+    if isinstance(value, Struct):
+        return local(value)
     if name in frame.source.mutable:
         if isinstance(value, list):
             return Variable(Matrix(value))

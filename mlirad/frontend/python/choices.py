@@ -10,10 +10,12 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.leaves import kind_of, like, scalars_of
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.open_regions import Region
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.translator import Translator, handles
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.ir.walk import owner_operation
@@ -106,16 +108,33 @@ def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) 
 
     op = if_op(condition.value, branch(then), branch(otherwise))
     values = [Matrix(v) if isinstance(v, list | tuple) else v for v in values]
-    shapes = {v.shape for v in values if isinstance(v, Matrix)}
-    if len(shapes) > 1:
-        raise TaichiTypeError(
-            f"the branches of a conditional expression have shapes {' and '.join(map(str, shapes))}"
-        )
-    count = max(len(v.entries) if isinstance(v, Matrix) else 1 for v in values)
-    lists = [v.entries if isinstance(v, Matrix) else [v] * count for v in values]
+    model = _model(values)
+    lists = [_like_model(value, model) for value in values]
     with branches[0].reopened(), branches[1].reopened():
         results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
-    return Matrix.of_shape(shapes.pop(), results) if shapes else results[0]
+    return like(model, results)
+
+
+def _model(values: Sequence[object]) -> Any:
+    """The one of two branches' values whose structure the result has: a scalar stands for all
+    entries of a vector."""
+    whole = [value for value in values if not ex.is_scalar(value)]
+    kinds = {kind_of(value) for value in (values if _is_struct(whole) else whole)}
+    if len(kinds) > 1:
+        raise TaichiTypeError(
+            f"the branches of a conditional expression are {' and '.join(sorted(kinds))}"
+        )
+    return whole[0] if whole else values[0]
+
+
+def _is_struct(values: Sequence[object]) -> bool:
+    return any(isinstance(value, Struct) for value in values)
+
+
+def _like_model(value: object, model: object) -> list[Scalar]:
+    what = "a branch of a conditional expression"
+    wanted = scalars_of(model, what)
+    return [value] * len(wanted) if ex.is_scalar(value) else scalars_of(value, what)
 
 
 def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> Expr:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.struct import Struct
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Translator
 from mlirad.types import u1
 
 
 def convert_result(t: Translator, declared: Any, value: object) -> Any:
-    """A returned value in the declared type. Raises TaichiSyntaxError where its shape differs."""
+    """A value in the declared type. Raises TaichiSyntaxError where its shape differs."""
+    if isinstance(declared, StructType):
+        reason = declared.mismatch(value)
+        if reason is not None:
+            raise TaichiSyntaxError(f"a {declared} is needed here: {reason}")
+        return declared.cast(cast(Struct, value))
     if isinstance(declared, MatrixType):
         result = Matrix(value) if isinstance(value, list | tuple) else value
         if not isinstance(result, Matrix) or len(result.entries) != declared.n * declared.m:

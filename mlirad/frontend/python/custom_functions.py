@@ -16,8 +16,9 @@ from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import kind_of, leaves, like, widest
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.parameters import Binding, Bindings
-from mlirad.frontend.python.places import ArrayRef, Place
+from mlirad.frontend.python.places import Array, Place
 from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.struct import Struct, members_of
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, i64
@@ -283,7 +284,7 @@ def _unlisted(arguments: _Arguments) -> str:
 def _check_argument(function: Function, name: str, given: Binding) -> None:
     """Raise TaichiTypeError for an argument that is neither a value nor known while compiling."""
     value = given.value
-    if isinstance(value, ArrayRef):
+    if isinstance(value, Array):
         reason = "is an array: pass the elements that it reads"
     elif given.by_reference and (isinstance(value, Variable | Place) or _is_at_run_time(value)):
         reason = (
@@ -303,6 +304,8 @@ def _is_at_run_time(value: object) -> bool:
     """Whether a value is an operand: an Expr, or any float."""
     if isinstance(value, Matrix):
         return any(_is_at_run_time(entry) for entry in value.entries)
+    if isinstance(value, Struct):
+        return any(_is_at_run_time(member) for member in members_of(value).values())
     return isinstance(value, Expr | float) or (
         ex.is_scalar(value) and not isinstance(value, int) and ex.dtype_of(value).is_float
     )

@@ -13,6 +13,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place, ValuePlace, array_ref
 from mlirad.frontend.python.python_objects import is_of_program
 from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.text_format import FormattedText, format_percent
 from mlirad.frontend.python.translator import Translator, handles
 
@@ -125,6 +126,8 @@ def _compare(t: Translator, node: ast.Compare) -> Any:
 
 
 def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
+    if isinstance(left, Struct) or isinstance(right, Struct):
+        raise TaichiTypeError("structs are not compared as a whole: compare their members")
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(left, Expr) or not isinstance(right, list | tuple | dict | set | range | str):
             raise TaichiSyntaxError(

@@ -10,6 +10,7 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType, evaluate_annotations
 from mlirad.frontend.python.source import FunctionSource, read_source
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.types import DataType
 
 
@@ -32,6 +33,12 @@ class Function:
         if self._source is None:
             self._source = read_source(self.function)
         return self._source
+
+    @property
+    def is_in_class(self) -> bool:
+        """Whether it stands in the body of a class."""
+        around = self.function.__qualname__.split(".")[:-1]
+        return bool(around) and around[-1] != "<locals>"
 
     def __get__(self, owner: object, kind: type | None = None) -> Function:
         if owner is None:
@@ -97,7 +104,11 @@ class Function:
         kind = getattr(declared, "__args__", None) or (
             tuple(declared) if isinstance(declared, list) else declared
         )
-        is_type = isinstance(kind, tuple | MatrixType | DataType) or kind in (int, float, bool)
+        is_type = isinstance(kind, tuple | MatrixType | StructType | DataType) or kind in (
+            int,
+            float,
+            bool,
+        )
         return kind if is_type else None
 
     def __call__(self, *args: object, **kwargs: object) -> Any:

@@ -21,12 +21,14 @@ from mlirad.frontend.python import (  # noqa: F401 - they register the node hand
 from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.jumps import returns_early
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import extent
+from mlirad.frontend.python.leaves import built, form_of, leaves
+from mlirad.frontend.python.places import Place, extent
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.source import FunctionSource
 from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.struct import Struct
+from mlirad.frontend.python.struct_places import local
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
 from mlirad.ir.signature import Attributes, argument_label
@@ -34,10 +36,10 @@ from mlirad.ir.walk import owner_operation
 from mlirad.kernel.arguments import (
     Argument,
     ConstantArgument,
-    MatrixArgument,
     NdarrayArgument,
     SameArgument,
 )
+from mlirad.kernel.form import Form
 from mlirad.kernel.module import KernelModule
 from mlirad.types import DataType, i64
 
@@ -77,8 +79,7 @@ def build_kernel(
         node.name,
         builder.launch_seed is not None,
         tuple(kernel.results),
-        kernel.result_shape,
-        kernel.result_count,
+        kernel.result_form,
         arrays,
         tuple(builder.arrays),
     )
@@ -113,8 +114,7 @@ class _Kernel:
             return_type,
         )
         self.results: list[DataType] = []
-        self.result_shape: tuple[int, ...] | None = None
-        self.result_count: int | None = None
+        self.result_form: Form | None = None
 
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
@@ -178,22 +178,17 @@ class _Kernel:
             extents = tuple(extent(array, axis) for axis in range(argument.ndim))
             kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
             return kind(array, argument.dtype, extents, argument.element_shape, (), name)
-        shape: tuple[int, ...] | None = None
-        count = 1
-        if isinstance(argument, MatrixArgument):
-            shape = argument.shape
-            count = shape[0] * (shape[1] if len(shape) > 1 else 1)
         values = [
-            Expr(entry.add_argument(mlir_type(argument.dtype), location), argument.dtype)
-            for _ in range(count)
+            Expr(entry.add_argument(mlir_type(dtype), location), dtype) for dtype in argument.dtypes
         ]
-        marks += [{} for _ in range(count)]
-        value = values[0] if shape is None else Matrix.of_shape(shape, list(values))
-        return Variable(value) if name in frame.source.mutable else value
+        marks += [{} for _ in values]
+        value = built(argument.form, iter(values))
+        is_variable = name in frame.source.mutable or isinstance(value, Struct)
+        return local(value) if is_variable else value
 
     def _result_values(self, frame: Frame) -> list[Expr]:
         result = frame.result
-        if isinstance(result, Variable):
+        if isinstance(result, Variable | Place):
             result = result.load()
         if result is None:
             if self.return_type is not None:
@@ -201,10 +196,5 @@ class _Kernel:
                     "Kernel has a return type but does not have a return statement"
                 )
             return []
-        if isinstance(result, Matrix):
-            self.result_shape = result.shape
-            return list(result.entries)
-        if isinstance(result, tuple):
-            self.result_count = len(result)
-            return list(result)
-        return [result]
+        self.result_form = form_of(result)
+        return leaves(result, "the result of a kernel")

@@ -1,29 +1,39 @@
-"""Values of kernels as trees: scalars, vectors and matrices, and tuples of them."""
+"""Values of kernels as trees: scalars, vectors and matrices, structs, and tuples of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import prod
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.frontend.python.struct import Struct, members_of, methods_of, struct_of
+from mlirad.kernel.form import Form, MatrixForm, ScalarForm, StructForm, TupleForm
 from mlirad.types import DataType
 
 
-def leaves(value: object, what: str) -> list[Expr]:
+def scalars_of(value: object, what: str) -> list[Scalar]:
     """The scalars of a value, in order. Raises TaichiTypeError, which begins with `what`, where it
     holds others."""
     if isinstance(value, Matrix):
-        return [ex.expression(entry) for entry in value.entries]
+        return list(value.entries)
+    if isinstance(value, Struct):
+        return [leaf for part in members_of(value).values() for leaf in scalars_of(part, what)]
     if isinstance(value, tuple):
-        return [leaf for part in value for leaf in leaves(part, what)]
+        return [leaf for part in value for leaf in scalars_of(part, what)]
     if not ex.is_scalar(value):
         raise TaichiTypeError(
-            f"{what} is {kind_of(value)}: scalars, vectors and matrices have derivatives"
+            f"{what} is {kind_of(value)}: it can be made of scalars, vectors, matrices and structs"
         )
-    return [ex.expression(value)]
+    return [value]
+
+
+def leaves(value: object, what: str) -> list[Expr]:
+    """The same, as operands."""
+    return [ex.expression(scalar) for scalar in scalars_of(value, what)]
 
 
 def float_leaves(value: object, what: str) -> list[Expr]:
@@ -35,16 +45,32 @@ def float_leaves(value: object, what: str) -> list[Expr]:
     return found
 
 
+def form_of(value: object) -> Form:
+    """How scalars make up a value."""
+    if isinstance(value, Matrix):
+        return MatrixForm(value.shape)
+    if isinstance(value, Struct):
+        members = [(name, form_of(part)) for name, part in members_of(value).items()]
+        return StructForm(tuple(members), methods_of(value))
+    if isinstance(value, tuple):
+        return TupleForm(tuple([form_of(part) for part in value]))
+    return ScalarForm()
+
+
 def like(value: object, scalars: Iterable[Scalar]) -> Any:
     """A value of the structure of another, with other scalars."""
-    return _built(value, iter(scalars))
+    return built(form_of(value), iter(scalars))
 
 
-def _built(value: object, scalars: Iterator[Scalar]) -> Any:
-    if isinstance(value, Matrix):
-        return value.like([next(scalars) for _ in value.entries])
-    if isinstance(value, tuple):
-        return tuple([_built(part, scalars) for part in value])
+def built(form: Form, scalars: Iterator[Scalar]) -> Any:
+    """A value of some scalars."""
+    if isinstance(form, MatrixForm):
+        return Matrix.of_shape(form.shape, [next(scalars) for _ in range(prod(form.shape))])
+    if isinstance(form, StructForm):
+        members = {name: built(part, scalars) for name, part in form.members}
+        return struct_of(members, form.methods)
+    if isinstance(form, TupleForm):
+        return tuple([built(part, scalars) for part in form.parts])
     return next(scalars)
 
 
@@ -52,6 +78,9 @@ def kind_of(value: object) -> str:
     """What a value is, for messages; equal for values of one structure."""
     if isinstance(value, Matrix):
         return f"a {'vector' if value.ndim == 1 else 'matrix'} of shape {value.shape}"
+    if isinstance(value, Struct):
+        members = [f"{name}: {kind_of(part)}" for name, part in members_of(value).items()]
+        return f"a struct of {', '.join(members)}"
     if isinstance(value, tuple):
         return f"a tuple of {', '.join(kind_of(part) for part in value)}"
     if value is None:

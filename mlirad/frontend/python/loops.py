@@ -16,11 +16,12 @@ from mlirad.frontend.python.comprehensions import bind_target
 from mlirad.frontend.python.domains import Bounds, Grouped, NdRange, Range
 from mlirad.frontend.python.jumps import has_jump, leaves_loop
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef, Place, array_ref
+from mlirad.frontend.python.places import Place, array_ref
 from mlirad.frontend.python.regions import for_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.struct_places import StructPlace, local, may_be_shared, place_of
 from mlirad.frontend.python.translator import Static, Translator, handles
 from mlirad.frontend.python.variables import (
     SharedVariable,
@@ -67,8 +68,9 @@ def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], A
         return [(domain.lower, domain.upper)], [i64 if wide else t.builder.default_ip], domain.step
     if isinstance(domain, NdRange):
         return domain.bounds, [i32] * len(domain.bounds), 1
-    array = array_ref(domain)
-    if isinstance(array, ArrayRef):
+    arrays = array_ref(domain)
+    if arrays is not None:
+        array = arrays.leaves()[0]
         offset = array.offset or (0,) * len(array.shape)
         return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
     if isinstance(domain, Expr):
@@ -166,23 +168,21 @@ def _parallel(
     parallel_op(lower, upper, body, attributes)
     for scope, name, variable, cell in shared:
         scope[name] = variable
-        variable.store(cell.load())
+        place_of(variable).store(cell.load())
 
 
 def _share_outer_variables(
     t: Translator, node: ast.For
-) -> list[tuple[dict[str, Any], str, Variable, Variable]]:
+) -> list[tuple[dict[str, Any], str, Variable | StructPlace, Variable | StructPlace]]:
     """Locals from outside that iterations update become shared cells; the others are read once,
     before the loop."""
     updated = assigned_names(node.body, known_names(t.frame, node.body))
-    shared: list[tuple[dict[str, Any], str, Variable, Variable]] = []
+    shared: list[tuple[dict[str, Any], str, Variable | StructPlace, Variable | StructPlace]] = []
     for frame in t.frames:
         for scope in frame.scopes:
             for name, variable in list(scope.items()):
-                if not isinstance(variable, Variable) or isinstance(variable, SharedVariable):
-                    continue
-                if frame is t.frame and name in updated:
-                    cell: Variable = SharedVariable(variable.load())
+                if frame is t.frame and name in updated and may_be_shared(variable):
+                    cell = local(variable.load(), SharedVariable)
                     shared.append((scope, name, variable, cell))
                     scope[name] = cell
     return shared

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from mlirad.errors import TaichiCompilationError
+from mlirad.errors import TaichiCompilationError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix_operators import Elementwise, Operand, Rows
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import TypeLike
@@ -76,7 +77,9 @@ class Algebra(Elementwise):
         return fn.min(self)
 
     def fill(self, value: Scalar) -> None:
-        """Set every entry."""
+        """Set every entry. Raises TaichiTypeError for what is no variable in a kernel."""
+        if in_kernel():
+            raise TaichiTypeError("a vector or matrix that is no variable cannot be filled")
         self.entries = [value] * len(self.entries)
 
     def trace(self) -> Any:

@@ -10,9 +10,11 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType, is_template
-from mlirad.frontend.python.conversions import convert
+from mlirad.frontend.python.conversions import convert, convert_result
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.places import array_ref
+from mlirad.frontend.python.struct import Struct
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Translator
 from mlirad.types import DataType
 
@@ -44,7 +46,9 @@ def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindin
     names = [argument.arg for argument in arguments.args]
     bound: Bindings = {}
     if function.owner is not None:
-        bound[names.pop(0)] = Binding(function.owner, by_reference=True)
+        bound[names.pop(0)] = Binding(
+            function.owner, by_reference=not isinstance(function.owner, Struct)
+        )
     for name, given in list(_given(t, function, names, node)):
         if name in bound:
             raise TaichiSyntaxError(
@@ -101,6 +105,8 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
     value = t.visit_value(given) if isinstance(given, ast.AST) else given
     if array_ref(value) is not None:
         return Binding(value, by_reference=True)
+    if isinstance(declared, StructType):
+        return Binding(convert_result(t, declared, value))
     if isinstance(declared, MatrixType):
         return Binding(declared(value))
     if isinstance(declared, DataType) or declared in (int, float, bool):

@@ -3,6 +3,7 @@ both."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -34,8 +35,26 @@ from mlirad.types import DataType
 Subscript = Scalar | Matrix | list | tuple | None  # what stands in the brackets
 
 
+class Array(ABC):
+    """What is subscripted to get at elements: one array, or those of a struct's members."""
+
+    name: str
+
+    @abstractmethod
+    def element(self, key: Subscript) -> Place:
+        """The place that a subscript names."""
+
+    @abstractmethod
+    def fill(self, value: Value) -> None:
+        """Store a value into every element."""
+
+    @abstractmethod
+    def leaves(self) -> Sequence[ArrayRef]:
+        """The arrays in memory that hold the elements."""
+
+
 @dataclass
-class ArrayRef:
+class ArrayRef(Array):
     """An array as a kernel sees it: index axes first, then the components of its elements."""
 
     value: ir.Value
@@ -48,13 +67,13 @@ class ArrayRef:
     region: Region = field(default_factory=lambda: current().root)
 
     def element(self, key: Subscript) -> ElementPlace:
-        """The place that a subscript names."""
         fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
         return ElementPlace(self, self.indices(key), fixed)
 
-    def fill(self, value: Value) -> None:
-        """Store a value into every element."""
+    def leaves(self) -> Sequence[ArrayRef]:
+        return [self]
 
+    def fill(self, value: Value) -> None:
         def nest(axis: int, indices: list[Expr]) -> None:
             if axis == len(self.shape):
                 self.element(indices).store(value)
@@ -102,10 +121,10 @@ def flat_parts(key: Subscript) -> Iterator[Any]:
         yield key
 
 
-def array_ref(value: object) -> ArrayRef | None:
+def array_ref(value: object) -> Array | None:
     """The array behind a field, an ndarray argument or a gradient of one; None for anything
     else."""
-    if isinstance(value, ArrayRef):
+    if isinstance(value, Array):
         return value
     make = getattr(type(value), "__kernel_ref__", None)
     return None if make is None else make(value)
@@ -117,7 +136,7 @@ class Place:
     def load(self) -> Any:
         raise NotImplementedError
 
-    def store(self, value: Value) -> None:
+    def store(self, value: Any) -> None:
         raise NotImplementedError
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
@@ -147,8 +166,14 @@ class Place:
             places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice))
         )
 
-    def components(self, name: str) -> Place | None:
-        """The place of a swizzle like `xy`, or None."""
+    def named(self, name: str) -> Any:
+        """The place of a member, or a method as it is declared, or None."""
+        return None
+
+    def components(self, name: str) -> Any:
+        """The place of a swizzle like `xy`, or of a member, or a method, or None."""
+        if name == "fill" and self.shape:
+            return self.store
         positions = swizzle(name)
         if positions is None or len(self.shape) != 1:
             return None

@@ -264,6 +264,8 @@ def _elementwise(function: Callable[[Scalar, Scalar], Expr], left: object, right
 def cast(value: Scalar, dtype: DataType) -> Expr:
     """Convert a scalar to a type, as C does; to `u1`, whether it is not zero."""
     if not isinstance(value, Expr):
+        if not is_scalar(value):
+            raise TaichiTypeError(f"a {type(value).__name__} cannot be converted to {dtype}")
         if isinstance(value, int) and dtype.is_integer and not -(1 << 63) <= value < 1 << 64:
             raise TaichiTypeError(
                 f"Constant {value} has exceeded the range of specified dtype: {dtype}"

@@ -12,7 +12,7 @@ from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeE
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python.domains import Grouped, NdRange
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef, array_ref
+from mlirad.frontend.python.places import array_ref
 from mlirad.frontend.python.printing import emit_print
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Static, Translator
@@ -121,7 +121,7 @@ def _hint(name: str, effect: str) -> Special:
     def translate(t: Translator, node: ast.Call) -> None:
         for argument in node.args:
             value = t.visit(argument)
-            if not isinstance(value, ArrayRef) and array_ref(value) is None:
+            if array_ref(value) is None:
                 raise TaichiSyntaxError(f"ti.{name} takes fields")
 
     translate.__doc__ = (
@@ -172,11 +172,11 @@ def stop_grad(t: Translator, node: ast.Call) -> None:
     """
     value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
     array = array_ref(value)
-    if array is None or array.component is not None:
+    if array is None or any(leaf.component is not None for leaf in array.leaves()):
         raise TaichiCompilationError(
             "ti.stop_grad takes one field, not an element or another value"
         )
-    t.builder.stopped.append(array.value)
+    t.builder.stopped.extend([leaf.value for leaf in array.leaves()])
 
 
 @special(python=print)

@@ -11,12 +11,15 @@ from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.conversions import convert_result
 from mlirad.frontend.python.expressions import BINARY
 from mlirad.frontend.python.jumps import may_leave
+from mlirad.frontend.python.leaves import like, scalars_of
 from mlirad.frontend.python.matrix import Matrix, Value
-from mlirad.frontend.python.places import Place, VariablePlace
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.printing import emit_assert
 from mlirad.frontend.python.regions import if_op
-from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame, StaticBreak, StaticContinue
+from mlirad.frontend.python.struct import Struct
+from mlirad.frontend.python.struct_places import dtypes_of, local, place_of
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Static, Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, zero
 
@@ -57,8 +60,8 @@ def _live_flag(t: Translator) -> Flag | None:
     return frame.live
 
 
-def _is_plain_value(value: object) -> TypeIs[Value]:
-    return ex.is_scalar(value) or isinstance(value, Matrix)
+def _is_plain_value(value: object) -> TypeIs[Value | Struct]:
+    return ex.is_scalar(value) or isinstance(value, Matrix | Struct)
 
 
 def assign(t: Translator, target: ast.expr, value: Any) -> None:
@@ -98,12 +101,10 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
         )
     elif not _is_plain_value(value):
         frame.define_object(name, value)
-    elif name in frame.source.mutable:
-        frame.define(name, Variable(value))
+    elif name in frame.source.mutable or isinstance(value, Struct):
+        frame.define(name, local(value))
     else:
-        frame.define(
-            name, frozen(value) if isinstance(value, Expr | Matrix) else ex.expression(value)
-        )
+        frame.define(name, ex.expression(value) if ex.is_scalar(value) else frozen(value))
 
 
 @handles(ast.Assign)
@@ -125,9 +126,17 @@ def _ann_assign(t: Translator, node: ast.AnnAssign) -> None:
         )
     value = t.visit_value(node.value)
     if _is_plain_value(value):
-        dtype = t.visit_value(node.annotation)
-        value = value.cast(dtype) if isinstance(value, Matrix) else ex.cast(value, t.resolve(dtype))
+        value = _declared(t, t.visit_value(node.annotation), value)
     assign(t, node.target, value)
+
+
+def _declared(t: Translator, kind: Any, value: Value | Struct) -> Any:
+    """A value in the type that a variable is declared with."""
+    if isinstance(kind, StructType):
+        return convert_result(t, kind, value)
+    if isinstance(value, Struct):
+        raise TaichiTypeError("a struct cannot become a scalar or a vector")
+    return value.cast(kind) if isinstance(value, Matrix) else ex.cast(value, t.resolve(kind))
 
 
 @handles(ast.AugAssign)
@@ -299,31 +308,24 @@ def _typed_result(t: Translator, value: object) -> Any:
     return convert_result(t, declared, value)
 
 
-def _entries(value: Value) -> list[Any]:
-    return value.entries if isinstance(value, Matrix) else [value]
-
-
 def store_result(t: Translator, frame: Frame, value: object) -> None:
     """Keep the value of a `return` that is not the last statement."""
     if value is None:
         return
     if not _is_plain_value(value):
         raise TaichiCompilationError(
-            "a conditional return can only give scalars, vectors and matrices"
+            "a conditional return can only give scalars, vectors, matrices and structs"
         )
+    scalars = scalars_of(value, "the result")
     if frame.result is None:
         with frame.entry_anchor.inserting():
-            if isinstance(value, Matrix):
-                initial: Any = value.like([zero(ex.dtype_of(entry)) for entry in value.entries])
-            else:
-                initial = zero(ex.dtype_of(value))
-            frame.result = Variable(initial)
+            frame.result = local(like(value, [zero(ex.dtype_of(s)) for s in scalars]))
     if any(
         dtype.is_integer and ex.dtype_of(entry).is_float
-        for dtype, entry in zip(frame.result.dtypes, _entries(value))
+        for dtype, entry in zip(dtypes_of(frame.result), scalars)
     ):
         raise TaichiTypeError(
             f"'{frame.name}' returns a float here and an integer in another return: a result has "
             "one type, which an annotation gives (-> float), or the first return"
         )
-    VariablePlace(frame.result).store(value)
+    place_of(frame.result).store(value)

@@ -12,6 +12,7 @@ from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.struct import Struct, members_of
 
 _SPEC = re.compile(r"[-+ #0]*\d*(?:\.\d+)?(l{0,2})([a-zA-Z]?)")
 _PERCENT = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")
@@ -36,7 +37,7 @@ class FormattedText:
 def _is_late(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(_is_late(item) for item in value)
-    return isinstance(value, Expr | Matrix | FormattedText)
+    return isinstance(value, Expr | Matrix | Struct | FormattedText)
 
 
 def format_braces(
@@ -126,6 +127,12 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             + ", ".join(flatten(row, spec, values, mark_floats) for row in item.rows_list())
             + "]"
         )
+    if isinstance(item, Struct):
+        members = [
+            f"'{name}': {flatten(value, spec, values, mark_floats)}"
+            for name, value in members_of(item).items()
+        ]
+        return escaped("{") + ", ".join(members) + escaped("}")
     if isinstance(item, list | tuple):
         return "[" + ", ".join(flatten(part, spec, values, mark_floats) for part in item) + "]"
     if isinstance(item, FormattedText):

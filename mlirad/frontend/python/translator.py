@@ -17,6 +17,7 @@ from mlirad.frontend.python.places import Place, VariablePlace
 from mlirad.frontend.python.python_objects import MadeObjects
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Frame
+from mlirad.frontend.python.struct import Struct, with_members
 from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType, TypeLike, resolve
 
@@ -136,7 +137,9 @@ class Translator:
 
 
 def frozen(value: object) -> Any:
-    """A value that later assignments cannot change: matrices are copied."""
+    """A value that later assignments cannot change: matrices and structs are copied."""
+    if isinstance(value, Struct):
+        return with_members(value, frozen)
     if isinstance(value, Matrix):
         return value.like(
             [entry if isinstance(entry, Expr) else ex.expression(entry) for entry in value.entries]

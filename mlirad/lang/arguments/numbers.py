@@ -17,12 +17,13 @@ from mlirad.types import DataType, resolve
 
 def scalar_dtype(param: Parameter, config: Config) -> DataType:
     """The type a scalar parameter is passed as."""
-    annotation = (
-        param.annotation.dtype if isinstance(param.annotation, MatrixType) else param.annotation
-    )
-    return resolve(
-        float if annotation is None else annotation, config.default_fp, config.default_ip
-    )
+    return scalar_type(param.annotation, config)
+
+
+def scalar_type(declared: Any, config: Config) -> DataType:
+    """The type of a scalar, or of the entries of a vector or matrix, of a declared type."""
+    dtype = declared.dtype if isinstance(declared, MatrixType) else declared
+    return resolve(float if dtype is None else dtype, config.default_fp, config.default_ip)
 
 
 def plain_range(dtype: DataType) -> tuple[type, float, float]:
@@ -55,14 +56,13 @@ def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
     )
 
 
-def matrix_entries(value: object, param: Parameter, dtype: DataType) -> list[Any]:
+def entries_of(value: object, shape: tuple[int, ...], dtype: DataType, name: str) -> list[Any]:
     """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
     rows = value.rows_list() if isinstance(value, Matrix) else value
     # else wide integers become floats
     array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)
-    if array.shape != param.annotation.shape:
+    if array.shape != shape:
         raise TaichiRuntimeTypeError(
-            f"Argument {param.name}: shape {array.shape} for a value of shape "
-            f"{param.annotation.shape}"
+            f"Argument {name}: shape {array.shape} for a value of shape {shape}"
         )
-    return [convert_scalar(entry, dtype, param.name) for entry in array.reshape(-1).tolist()]
+    return [convert_scalar(entry, dtype, name) for entry in array.reshape(-1).tolist()]

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
+from mlirad.frontend.python.struct_type import StructType
 from mlirad.types import DataType
 
 
@@ -17,11 +18,12 @@ class ParameterKind(Enum):
 
     SCALAR = "scalar"
     MATRIX = "matrix"
+    STRUCT = "struct"
     NDARRAY = "ndarray"
     TEMPLATE = "template"
 
 
-SCALAR, MATRIX = ParameterKind.SCALAR, ParameterKind.MATRIX
+SCALAR, MATRIX, STRUCT = ParameterKind.SCALAR, ParameterKind.MATRIX, ParameterKind.STRUCT
 NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
 
 
@@ -50,6 +52,8 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
         )
     if isinstance(annotation, MatrixType):
         return Parameter(name, MATRIX, annotation)
+    if isinstance(annotation, StructType):
+        return Parameter(name, STRUCT, annotation)
     if isinstance(annotation, DataType) or annotation in (int, float, bool):
         return Parameter(name, SCALAR, annotation)
     if annotation is None:

@@ -83,7 +83,9 @@ class SNode:
         return snode.sparse(name, self.axes, self.extents, self.activity, children)
 
     @in_turn
-    def place(self, *fields: Leaf | Sequence[Leaf], offset: Offset = None) -> SNode:
+    def place(
+        self, *fields: Leaf | LeafGroup | Sequence[Leaf | LeafGroup], offset: Offset = None
+    ) -> SNode:
         """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
         for field in [one for given in fields for one in _listed(given)]:
             field.put_into(self, offset)
@@ -247,5 +249,17 @@ def offset_in(node: SNode, offset: int | Sequence[int]) -> tuple[int, ...]:
     return start
 
 
-def _listed(given: Leaf | Sequence[Leaf]) -> Sequence[Leaf]:
-    return given if isinstance(given, Sequence) else [given]
+class LeafGroup(ABC):
+    """Fields that are placed together."""
+
+    @abstractmethod
+    def __leaves__(self) -> list[Leaf]:
+        """The fields, in order."""
+
+
+def _listed(given: Leaf | LeafGroup | Sequence[Leaf | LeafGroup]) -> list[Leaf]:
+    if isinstance(given, LeafGroup):
+        return given.__leaves__()
+    return (
+        [one for part in given for one in _listed(part)] if isinstance(given, Sequence) else [given]
+    )

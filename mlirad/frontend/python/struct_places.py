@@ -1,0 +1,135 @@
+"""Structs that lie somewhere: in local variables, and in elements of several arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.errors import TaichiTypeError, did_you_mean
+from mlirad.frontend.python.annotations import is_template
+from mlirad.frontend.python.function import Function
+from mlirad.frontend.python.matrix import Matrix, Value
+from mlirad.frontend.python.places import Array, ArrayRef, Place, Subscript, VariablePlace
+from mlirad.frontend.python.struct import (
+    Struct,
+    members_of,
+    methods_of,
+    same_members,
+    struct_of,
+)
+from mlirad.frontend.python.variables import Combine, SharedVariable, Variable
+from mlirad.types import DataType
+
+
+class StructPlace(Place):
+    """The places of a struct's members."""
+
+    def __init__(self, members: Mapping[str, Place], methods: Mapping[str, Any]) -> None:
+        self.members, self.methods = members, methods
+
+    def load(self) -> Struct:
+        values = {name: place.load() for name, place in self.members.items()}
+        return struct_of(values, self.methods)
+
+    def store(self, value: Any) -> None:
+        found = same_members(value, self.members)
+        for name, place in self.members.items():
+            member = found[name]
+            place.store(Matrix(member) if isinstance(member, list | tuple) else member)
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        raise TaichiTypeError("a struct is not updated as a whole: update its members")
+
+    def at(self, key: Subscript | str) -> Place:
+        if not isinstance(key, str):
+            raise TaichiTypeError(
+                "a struct is subscripted by the name of a member: a field of structs takes all its "
+                "indices at once, s[i, j]"
+            )
+        if key not in self.members:
+            raise TaichiTypeError(
+                f"a struct has no member '{key}'{did_you_mean(key, self.members)}"
+            )
+        return self.members[key]
+
+    def named(self, name: str) -> Any:
+        return self.members[name] if name in self.members else self.methods.get(name)
+
+    def components(self, name: str) -> Any:
+        method = self.named(name)
+        if method is None or isinstance(method, Place):
+            return method
+        return method.__get__(self if changes_self(method) else self.load())
+
+
+def changes_self(method: object) -> bool:
+    """Whether a method gets its struct by reference: a `@ti.func` that stands in a class, or says
+    `ti.template()`."""
+    if not isinstance(method, Function):
+        return False
+    first = method.source.node.args.args[:1]
+    return method.is_in_class or any(is_template(method.annotation(a.arg)) for a in first)
+
+
+def local(value: Any, kind: type[Variable] = Variable) -> Variable | StructPlace:
+    """A mutable local of a value's structure, with that value."""
+    if not isinstance(value, Struct):
+        return kind(value)
+    members: dict[str, Place] = {}
+    for name, member in members_of(value).items():
+        made = local(member, kind)
+        members[name] = VariablePlace(made) if isinstance(made, Variable) else made
+    return StructPlace(members, methods_of(value))
+
+
+def place_of(made: Variable | StructPlace) -> Place:
+    """A local as a place."""
+    return VariablePlace(made) if isinstance(made, Variable) else made
+
+
+def variables_of(made: Variable | Place) -> list[Variable] | None:
+    """The variables that a local consists of; None for what is none."""
+    if isinstance(made, Variable):
+        return [made]
+    if isinstance(made, VariablePlace):
+        return [made.variable] if made.position is None else None
+    if not isinstance(made, StructPlace):
+        return None
+    parts = [variables_of(place) for place in made.members.values()]
+    return None if None in parts else [one for part in parts for one in part or ()]
+
+
+def dtypes_of(made: Variable | StructPlace) -> list[DataType]:
+    """The types of the scalars of a local."""
+    return [dtype for variable in variables_of(made) or () for dtype in variable.dtypes]
+
+
+def may_be_shared(binding: object) -> bool:
+    """Whether a name stands for a local that iterations of a loop do not share yet."""
+    if not isinstance(binding, Variable | StructPlace):
+        return False
+    parts = variables_of(binding)
+    return parts is not None and not any(isinstance(part, SharedVariable) for part in parts)
+
+
+@dataclass
+class StructArray(Array):
+    """Arrays of one shape whose elements at an index make up a struct."""
+
+    members: dict[str, Array]
+    methods: Mapping[str, Any]
+    name: str
+
+    def element(self, key: Subscript) -> StructPlace:
+        parts = {name: array.element(key) for name, array in self.members.items()}
+        return StructPlace(parts, self.methods)
+
+    def fill(self, value: Any) -> None:
+        """Store a number, or a struct, into every element."""
+        found = same_members(value, self.members) if isinstance(value, Struct | Mapping) else None
+        for name, array in self.members.items():
+            array.fill(value if found is None else found[name])
+
+    def leaves(self) -> Sequence[ArrayRef]:
+        return [leaf for array in self.members.values() for leaf in array.leaves()]

@@ -1,0 +1,64 @@
+"""Structs as arguments of a launch: scalar by scalar, in the order of their members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.struct import Struct, members_of
+from mlirad.frontend.python.struct_type import StructType
+from mlirad.kernel.arguments import ValueArgument
+from mlirad.kernel.form import Form, MatrixForm, ScalarForm, StructForm
+from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_type
+from mlirad.runtime.config import Config
+from mlirad.types import DataType
+
+
+def struct_argument(declared: StructType, config: Config) -> ValueArgument:
+    """How the frontend sees a struct argument."""
+    return ValueArgument(_form(declared), tuple(_dtypes(declared, config)))
+
+
+def _form(kind: Any) -> Form:
+    if isinstance(kind, StructType):
+        members = [(name, _form(member)) for name, member in kind.members.items()]
+        return StructForm(tuple(members), kind.methods)
+    return MatrixForm(kind.shape) if isinstance(kind, MatrixType) else ScalarForm()
+
+
+def _dtypes(kind: Any, config: Config) -> list[DataType]:
+    if isinstance(kind, StructType):
+        return [dtype for member in kind.members.values() for dtype in _dtypes(member, config)]
+    count = kind.n * kind.m if isinstance(kind, MatrixType) else 1
+    return [scalar_type(kind, config)] * count
+
+
+def struct_entries(value: object, declared: StructType, config: Config, name: str) -> list[Any]:
+    """The scalars of a struct argument. Raises TaichiRuntimeTypeError for one of other members."""
+    if not isinstance(value, Struct | Mapping):
+        raise _refused(value, declared, name)
+    found = members_of(value) if isinstance(value, Struct) else value
+    if found.keys() != declared.members.keys():
+        raise _refused(value, declared, name)
+    entries: list[Any] = []
+    for member, kind in declared.members.items():
+        entries += _entries(found[member], kind, config, f"{name}.{member}")
+    return entries
+
+
+def _entries(value: object, kind: Any, config: Config, name: str) -> list[Any]:
+    if isinstance(kind, StructType):
+        return struct_entries(value, kind, config, name)
+    dtype = scalar_type(kind, config)
+    if isinstance(kind, MatrixType):
+        return entries_of(value, kind.shape, dtype, name)
+    return [convert_scalar(value, dtype, name)]
+
+
+def _refused(value: object, declared: StructType, name: str) -> TaichiRuntimeTypeError:
+    return TaichiRuntimeTypeError(
+        f"Argument {name}: {type(value)} cannot be converted into required type {declared}"
+        + (f", it is {value!r}" if isinstance(value, Struct) else "")
+    )

@@ -1,0 +1,269 @@
+"""Fields of structs: a field for each member, at one index a struct."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from typing import Any, NoReturn
+
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import (
+    TaichiCompilationError,
+    TaichiRuntimeError,
+    TaichiSyntaxError,
+    did_you_mean,
+)
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.struct import Struct, refuse_names_twice, same_members, struct_of
+from mlirad.frontend.python.struct_places import StructArray
+from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.field.declaration import create
+from mlirad.lang.keywords import refuse_unknown
+from mlirad.lang.layout.axes import Axes, Shape, sizes_of
+from mlirad.lang.layout.member_order import Layout
+from mlirad.lang.layout.placed import PlacedField
+from mlirad.lang.layout.root import Root
+from mlirad.lang.layout.tree import Leaf, LeafGroup, Offset, SNode
+from mlirad.lang.variable_names import variable_name
+from mlirad.runtime.program import program
+from mlirad.types import DataType
+
+
+class StructField(LeafGroup):
+    """Structs over index axes: `f.a` is the field of a member, `f[i].a` a member of an element.
+
+    Names of members go before those of this class.
+    """
+
+    def __init__(
+        self,
+        field_dict: Mapping[str, Any],
+        struct_methods: Mapping[str, Any] | None = None,
+        name: str = "",
+    ) -> None:
+        refuse_names_twice(field_dict, struct_methods or {})
+        self.__dict__.update(
+            _members=dict(field_dict),
+            _name=name,
+            _derived={},
+            struct_methods=dict(struct_methods or {}),
+        )
+        _refuse_fields_twice(self)
+
+    def __getattribute__(self, name: str) -> Any:
+        own = object.__getattribute__(self, "__dict__")
+        if name in own.get("_members", ()):
+            return own["_members"][name]
+        return object.__getattribute__(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("grad", "dual"):
+            return _derivative(self, name)
+        known = self.__dict__.get("_members", {})
+        raise AttributeError(f"this field of structs has no '{name}'{did_you_mean(name, known)}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(
+            f"a field of structs keeps its fields, '{name}' too: elements are assigned to"
+        )
+
+    def __leaves__(self) -> list[Leaf]:
+        return [leaf for member in _fields(self).values() for leaf in _leaves_of(member)]
+
+    def __kernel_ref__(self) -> StructArray:
+        """The arrays of the members inside a kernel."""
+        arrays = {name: field.__kernel_ref__() for name, field in _fields(self).items()}
+        return StructArray(arrays, self.__dict__["struct_methods"], self.__dict__["_name"])
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the members."""
+        return list(_fields(self))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        return _first(self).shape
+
+    @property
+    def dtype(self) -> DataType:
+        """The type of the first scalar."""
+        return _first(self).dtype
+
+    @property
+    def snode(self) -> PlacedField:
+        """The first member as a leaf of its layout tree."""
+        return _first(self).snode
+
+    def parent(self, n: int = 1) -> PlacedField | SNode | None:
+        """The block `n` levels up."""
+        return _first(self).parent(n)
+
+    def get_member_field(self, key: str) -> Any:
+        """The field of a member."""
+        return _fields(self)[key]
+
+    def __getitem__(self, key: object) -> Struct:
+        return struct_of(_Element(_fields(self), key), self.__dict__["struct_methods"])
+
+    def __setitem__(self, key: object, value: object) -> None:
+        for name, member in same_members(value, _fields(self)).items():
+            _fields(self)[name][key] = member
+
+    def fill(self, value: Any) -> None:
+        """Set every element: all its numbers, or to a struct."""
+        found = same_members(value, _fields(self)) if not ex.is_scalar(value) else None
+        for name, field in _fields(self).items():
+            field.fill(value if found is None else found[name])
+
+    def copy_from(self, other: StructField) -> None:
+        """Set all elements from a field of the same shape and members."""
+        if not isinstance(other, StructField):
+            raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
+        for name, field in same_members(_fields(other), _fields(self)).items():
+            _fields(self)[name].copy_from(field)
+
+    def to_numpy(self) -> dict[str, Any]:
+        """Copies of the members, by name."""
+        return {name: field.to_numpy() for name, field in _fields(self).items()}
+
+    def from_numpy(self, arrays: Mapping[str, Any]) -> None:
+        """Set all members from arrays by name."""
+        for name, array in same_members(arrays, _fields(self)).items():
+            _fields(self)[name].from_numpy(array)
+
+    def to_torch(self, device: object = None) -> dict[str, Any]:
+        """Copies of the members as torch tensors, by name."""
+        return {name: field.to_torch(device) for name, field in _fields(self).items()}
+
+    def from_torch(self, tensors: Mapping[str, Any]) -> None:
+        """Set all members from torch tensors by name."""
+        for name, tensor in same_members(tensors, _fields(self)).items():
+            _fields(self)[name].from_torch(tensor)
+
+    def __len__(self) -> int:
+        return len(_first(self))
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a field is neither true nor false: an element may be")
+
+    def __iter__(self) -> NoReturn:
+        raise NotImplementedError(
+            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+        )
+
+    def __repr__(self) -> str:
+        members = ", ".join(map(repr, _fields(self).values()))
+        return f"<ti.StructField '{self.__dict__['_name']}' {members}>"
+
+
+class _Element(MutableMapping[str, Any]):
+    """The members of an element, read and written where they lie."""
+
+    def __init__(self, fields: Mapping[str, Any], key: object) -> None:
+        self.fields, self.key = fields, key
+
+    def __getitem__(self, name: str) -> Any:
+        return self.fields[name][self.key]
+
+    def __setitem__(self, name: str, value: object) -> None:
+        self.fields[name][self.key] = value
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("a struct keeps its members")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.fields
+
+
+def _fields(field: StructField) -> dict[str, Any]:
+    """The fields of the members."""
+    members: dict[str, Any] = object.__getattribute__(field, "__dict__")["_members"]
+    return members
+
+
+def _leaves_of(member: Leaf | StructField) -> list[Leaf]:
+    return [member] if isinstance(member, Leaf) else member.__leaves__()
+
+
+def _first(field: StructField) -> Any:
+    """The first field in memory."""
+    leaves = field.__leaves__()
+    if not leaves:
+        raise TaichiRuntimeError("a field of structs without members has no place")
+    return leaves[0]
+
+
+def _derivative(field: StructField, kind: str) -> StructField | None:
+    """The field of adjoints or tangents of the members that are floats; None where there are
+    none."""
+    own = object.__getattribute__(field, "__dict__")
+    if kind not in own["_derived"]:
+        found = {name: getattr(member, kind) for name, member in _fields(field).items()}
+        members = {name: one for name, one in found.items() if one is not None}
+        name = f"{own['_name']}.{kind}"
+        own["_derived"][kind] = (
+            StructField(members, own["struct_methods"], name) if members else None
+        )
+    return own["_derived"][kind]
+
+
+def _refuse_fields_twice(field: StructField) -> None:
+    seen: set[Leaf] = set()
+    for leaf in field.__leaves__():
+        if leaf in seen:
+            raise TaichiCompilationError(f"field '{leaf.symbol}' is two members of one struct")
+        seen.add(leaf)
+
+
+def declare(
+    declared: StructType,
+    shape: Shape | None = None,
+    name: str = "",
+    offset: Offset = None,
+    needs_grad: bool = False,
+    needs_dual: bool = False,
+    layout: Layout = Layout.AOS,
+    **unknown: object,
+) -> StructField:
+    """A field of structs, placed in a tree of its own where it has a shape; with `Layout.SOA`, in
+    one for each member.
+
+    Raises TaichiTypeError for keywords that it does not have.
+    """
+    refuse_unknown("a field of structs", unknown, declare)
+    if shape is None and offset is not None:
+        raise TaichiSyntaxError("shape cannot be None when offset is being set")
+    field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
+    if shape is not None:
+        _place(field, sizes_of(shape), offset, layout)
+    return field
+
+
+def _members(declared: StructType, name: str, needs_grad: bool, needs_dual: bool) -> StructField:
+    fields: dict[str, Any] = {}
+    for member, kind in declared.members.items():
+        own = f"{name}.{member}"
+        if isinstance(kind, StructType):
+            fields[member] = _members(kind, own, needs_grad, needs_dual)
+        else:
+            dtype, element = (
+                (kind.dtype, kind.shape) if isinstance(kind, MatrixType) else (kind, ())
+            )
+            fields[member] = create(dtype, element, None, needs_grad, needs_dual, own, None, None)
+    return StructField(fields, declared.methods, name)
+
+
+@in_turn
+def _place(field: StructField, sizes: tuple[int, ...], offset: Offset, layout: Layout) -> None:
+    parts = list(_fields(field).values()) if layout is Layout.SOA else [field]
+    for part in parts:
+        root: Root = program().trees.root
+        node = root.dense(Axes(tuple(range(len(sizes)))), sizes) if sizes else root
+        node.place(part, offset=offset)

@@ -1,0 +1,117 @@
+"""`ti.Struct`, `ti.types.struct` and `@ti.dataclass`."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
+from mlirad.frontend.python import struct as fs
+from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.field.struct_field import StructField, declare
+
+
+class Struct(fs.Struct):
+    """Values by name; `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`."""
+
+    @classmethod
+    def field(
+        cls, members: Mapping[str, Any], methods: Mapping[str, Any] | None = None, **options: Any
+    ) -> StructField:
+        """A field of structs."""
+        return declare(_Type(**members, **{fs.METHODS: methods or {}}), **options)
+
+
+class _Type(StructType):
+    """A struct type that can make fields."""
+
+    def value_class(self) -> type[fs.Struct]:
+        return Struct
+
+    def field(self, **options: Any) -> StructField:
+        """A field of this type."""
+        return declare(self, **options)
+
+
+def struct(**members: Any) -> StructType:
+    """The type of structs with some members; `__struct_methods` is a dictionary of functions."""
+    return _Type(**members)
+
+
+def dataclass(cls: type) -> StructType:
+    """The type of structs with the members that a class annotates, and its methods.
+
+    Members and methods of the classes that it inherits from come first. Raises TaichiSyntaxError
+    for a member with a default value, TaichiCompilationError for one that is declared twice.
+    """
+    _refuse_twice(cls)
+    members: dict[str, Any] = {}
+    for kind in reversed(cls.__mro__):
+        for name, declared in inspect.get_annotations(kind).items():
+            if hasattr(kind, name):
+                raise TaichiSyntaxError("Default value in @dataclass is not supported.")
+            if name in members:
+                raise TaichiCompilationError(
+                    f"member '{name}' of '{cls.__name__}' is declared in a class that it inherits "
+                    "from, too"
+                )
+            members[name] = _evaluated(declared, kind)
+    made = _Type(**members, **{fs.METHODS: _methods(cls)})
+    made.declared_by = cls
+    return made
+
+
+def _methods(cls: type) -> dict[str, Any]:
+    names = [name for name in dir(cls) if not name.startswith("__")]
+    found = {name: inspect.getattr_static(cls, name) for name in names}
+    return {name: method for name, method in found.items() if callable(getattr(cls, name))}
+
+
+def _evaluated(declared: Any, cls: type) -> Any:
+    """What an annotation that is text names where the class stands."""
+    if not isinstance(declared, str):
+        return declared
+    frame = sys._getframe(2)
+    names = {**vars(sys.modules[cls.__module__]), **frame.f_locals}
+    try:
+        return eval(declared, names)
+    except NameError as error:
+        raise TaichiCompilationError(f"{error}, in the declaration of '{cls.__name__}'") from None
+
+
+def _refuse_twice(cls: type) -> None:
+    """Raise TaichiCompilationError where the body of a class declares a name twice, which Python
+    does not see."""
+    try:
+        lines, start = inspect.getsourcelines(cls)
+        file = inspect.getsourcefile(cls) or "<unknown>"
+        node = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return  # there is no text
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    seen: dict[str, ast.stmt] = {}
+    for name, statement in _declared(node):
+        if name in seen:
+            first, again = (
+                SourceLocation(file, start - 1 + s.lineno, s.col_offset + 1 + indent)
+                for s in (seen[name], statement)
+            )
+            raise TaichiCompilationError(
+                f"member '{name}' of '{cls.__name__}' is declared twice",
+                again,
+                related=[(first, "declared here before")],
+            )
+        seen[name] = statement
+
+
+def _declared(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
+    """The names that a class's body declares as members or methods."""
+    for statement in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            yield statement.target.id, statement
+        elif isinstance(statement, ast.FunctionDef):
+            yield statement.name, statement
