@@ -14,6 +14,7 @@ from mlirad.errors import (
     TaichiSyntaxError,
     TaichiTypeError,
 )
+from mlirad.frontend.python.annotations import Reference as ref
 from mlirad.frontend.python.elementary import *
 from mlirad.frontend.python.functions import (
     abs,
@@ -45,7 +46,7 @@ from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field
 from mlirad.lang.field.struct_field import StructField
-from mlirad.lang.kernel import data_oriented, func, kernel
+from mlirad.lang.kernel import data_oriented, func, kernel, real_func
 from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
 from mlirad.lang.layout.axes import axes
 from mlirad.lang.layout.builder import FieldsBuilder

@@ -266,6 +266,18 @@ def func(function: Callable[..., Any]) -> Function:
     return Function(function)
 
 
+def real_func(function: Callable[..., Any]) -> Function:
+    """Mark a function for use in kernels that declares the types of its parameters and its result,
+    and may call itself. Its loops run in order.
+
+    Raises TaichiSyntaxError where a parameter has no type.
+    """
+    evaluate_annotations(function, sys._getframe(1))
+    made = Function(function, is_real=True)
+    made.check_declared()
+    return made
+
+
 def data_oriented(cls: type) -> type:
     """Mark a class whose methods may be kernels; `self` is a compile-time value in them."""
     return cls

@@ -12,6 +12,7 @@ from mlirad.dialect.field.launch import ChunkOp, FetchOp, RandomOp, chunk, fetch
 from mlirad.dialect.field.memory import (
     ARRAY_OPERAND,
     ATOMIC_KINDS,
+    RECURSION,
     AllocaOp,
     AtomicOp,
     DimOp,

@@ -15,6 +15,7 @@ from mlirad.dialect.snode import (
 from mlirad.dialect.view import Named, View
 
 ATOMIC_KINDS = ("add", "mul", "min", "max", "minu", "maxu", "and", "or", "xor", "exchange")
+RECURSION = "field.recursion"  # on memory for the calls of a function: which one calls itself
 _FLOAT_KINDS = ("add", "mul", "min", "max", "exchange")
 
 

@@ -23,6 +23,13 @@ class Template:
         self.element_type, self.dim = element_type, dim
 
 
+@dataclass(frozen=True)
+class Reference:
+    """`ti.ref(dtype)`: a parameter of a function that stands for the variable it is given."""
+
+    dtype: TypeLike | MatrixType
+
+
 class MatrixType:
     """The type of an n×m matrix, or of a vector (`ndim` 1). Calling it makes a value of the type.
 
@@ -115,6 +122,11 @@ class NdarrayType:
 def is_template(annotation: object) -> bool:
     """Whether an annotation is `ti.template` or `ti.template()`."""
     return annotation is Template or isinstance(annotation, Template)
+
+
+def is_by_reference(annotation: object) -> bool:
+    """Whether a parameter stands for what it is given, and can write to it."""
+    return is_template(annotation) or isinstance(annotation, Reference)
 
 
 def evaluate_annotations(function: Callable[..., object], frame: FrameType | None) -> None:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from mlirad.frontend.python.annotations import is_template
+from mlirad.frontend.python.annotations import is_by_reference
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place
 
@@ -61,7 +61,7 @@ def _template_parameters(function: Function) -> list[str | None]:
     """Parameter names in order, None for those passed by value."""
     code, annotations = function.__code__, function.__annotations__
     return [
-        name if is_template(annotations.get(name)) else None
+        name if is_by_reference(annotations.get(name)) else None
         for name in code.co_varnames[: code.co_argcount]
     ]
 
@@ -69,8 +69,8 @@ def _template_parameters(function: Function) -> list[str | None]:
 def _written_arguments(
     call: ast.Call, resolve: Resolver, visiting: frozenset[Function] | None
 ) -> list[str]:
-    """The local names that a call may write: the target of an atomic, arguments of template
-    parameters.
+    """The local names that a call may write: the target of an atomic, arguments of parameters by
+    reference.
 
     `visiting` holds the functions that are being looked into; where it is None, none is, and each
     may write.

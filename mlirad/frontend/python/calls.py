@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor
@@ -23,6 +23,7 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.parameters import Bindings, bind_parameters
 from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.python_objects import call_python
+from mlirad.frontend.python.recursion import call_recursive, calls_itself
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.specials import Special, print_special
@@ -88,6 +89,8 @@ def _arguments(t: Translator, node: ast.Call) -> tuple[list[Any], dict[str, Any]
 
 def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     """Translate a function for some arguments; `node` is where it is called."""
+    if function.is_real and calls_itself(function):
+        return _recursive(t, function, bindings, node)
     if function.vjp is None and function.jvp is None:
         return _translate_body(t, function, bindings, node)
     return call_custom(
@@ -95,14 +98,29 @@ def call_bound(t: Translator, function: Function, bindings: Bindings, node: ast.
     )
 
 
+def _recursive(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
+    if function.vjp is not None or function.jvp is not None:
+        raise TaichiSyntaxError(
+            f"'{function.__name__}' calls itself, and has derivatives of its own: no function can "
+            "have both"
+        )
+    with _noting_the_call(function, t.place_of(node)):
+        return call_recursive(t, function, bindings)
+
+
 def _translate_body(t: Translator, function: Function, bindings: Bindings, node: ast.Call) -> Any:
     body = function.source.node.body
-    frame = _frame(t, function, bindings)
+    if function.is_real and function.annotation("return") is None and _gives(body):
+        raise TaichiSyntaxError(
+            f"A real function with a return value must be annotated: '{function.__name__}'"
+        )
+    frame, place = _frame(t, function, bindings), t.place_of(node)
     t.frames.append(frame)
-    outer, t.in_parallel = t.in_parallel, frame.live is not None or t.in_parallel
+    in_order = function.is_real or frame.live is not None
+    outer, t.in_parallel = t.in_parallel, in_order or t.in_parallel
     stopped = len(t.builder.stopped)
     try:
-        with _noting_the_call(t, function, node):
+        with _noting_the_call(function, place):
             visit_block(t, body)
     finally:
         t.frames.pop()
@@ -116,6 +134,12 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
             f"'{function.__name__}'"
         )
     return result
+
+
+def _gives(body: list[ast.stmt]) -> bool:
+    """Whether a function's body holds a `return` with a value."""
+    returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
+    return any(node.value is not None for node in returns)
 
 
 def _frame(t: Translator, function: Function, bindings: Bindings) -> Frame:
@@ -142,9 +166,8 @@ def _by_value(frame: Frame, name: str, value: object) -> Any:
 
 
 @contextmanager
-def _noting_the_call(t: Translator, function: Function, node: ast.Call) -> Iterator[None]:
+def _noting_the_call(function: Function, place: SourceLocation) -> Iterator[None]:
     """Note in errors from inside a function where it was called."""
-    place = t.frames[-2].source.place_of(node)
     try:
         yield
     except TaichiCompilationError as error:

@@ -16,11 +16,18 @@ from mlirad.types import DataType
 
 class Function:
     """A `@ti.func`: inlined where it is called from a kernel; in Python scope the function
-    itself."""
+    itself.
 
-    def __init__(self, function: Callable[..., Any], owner: object = None) -> None:
+    A `@ti.real_func` (`is_real`) declares the types of its parameters and of its result, runs its
+    loops in order, and may call itself.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], owner: object = None, *, is_real: bool = False
+    ) -> None:
         self.function = function
         self.owner = owner
+        self.is_real = is_real
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
         self._source: FunctionSource | None = None
@@ -43,7 +50,7 @@ class Function:
     def __get__(self, owner: object, kind: type | None = None) -> Function:
         if owner is None:
             return self
-        bound = Function(self.function, owner)
+        bound = Function(self.function, owner, is_real=self.is_real)
         bound._source, bound.vjp, bound.jvp = self.source, self.vjp, self.jvp
         return bound
 
@@ -97,6 +104,16 @@ class Function:
                 f"Invalid type annotation (argument {name}) of '{self.__name__}': {declared}"
             )
         return declared
+
+    def check_declared(self) -> None:
+        """Raise TaichiSyntaxError where a parameter has no type."""
+        for position, name in enumerate(inspect.signature(self.function).parameters):
+            is_self = position == 0 and name == "self"
+            if not is_self and name not in self.function.__annotations__:
+                raise TaichiSyntaxError(
+                    f"Taichi real functions parameters must be type annotated: parameter '{name}' "
+                    f"of '{self.__name__}'"
+                )
 
     def result_type(self) -> Any:
         """The type that results are converted to, or None."""

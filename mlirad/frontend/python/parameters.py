@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
-from mlirad.frontend.python.annotations import MatrixType, is_template
+from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Reference, is_template
 from mlirad.frontend.python.conversions import convert, convert_result
 from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.places import array_ref
+from mlirad.frontend.python.leaves import kind_of
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import ArrayRef, Place, array_ref
+from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Translator
-from mlirad.types import DataType
+from mlirad.types import DataType, resolve
 
 MAX_INLINE_DEPTH = 64
 
@@ -36,31 +40,37 @@ def bind_parameters(t: Translator, function: Function, node: ast.Call) -> Bindin
     """The arguments of a call by parameter name."""
     if len(t.frames) > MAX_INLINE_DEPTH:
         raise TaichiCompilationError(
-            f"'{function.__name__}' calls itself: recursion is not supported"
+            f"'{function.__name__}' calls itself: recursion is not supported, but in the text of a "
+            "@ti.real_func"
         )
     arguments = function.source.node.args
     if arguments.vararg or arguments.kwarg:
         raise TaichiSyntaxError(
             f"'{function.__name__}' takes *args or **kwargs, which a @ti.func cannot"
         )
-    names = [argument.arg for argument in arguments.args]
+    names = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
     bound: Bindings = {}
     if function.owner is not None:
         bound[names.pop(0)] = Binding(
             function.owner, by_reference=not isinstance(function.owner, Struct)
         )
-    for name, given in list(_given(t, function, names, node)):
+    by_keyword = [argument.arg for argument in arguments.kwonlyargs]
+    for name, given in list(_given(t, function, names, by_keyword, node)):
         if name in bound:
             raise TaichiSyntaxError(
                 f"Multiple values for argument '{name}' of '{function.__name__}'"
             )
         bound[name] = _bound(t, function, name, given)
-    _add_defaults(function, names, bound)
+    _add_defaults(t, function, [*names, *by_keyword], bound)
     return bound
 
 
 def _given(
-    t: Translator, function: Function, names: list[str], node: ast.Call
+    t: Translator,
+    function: Function,
+    names: list[str],
+    by_keyword: list[str],
+    node: ast.Call,
 ) -> Iterator[tuple[str, Any]]:
     """What a call gives to which parameter: nodes, and values that come out of a starred one."""
     position = 0
@@ -75,26 +85,33 @@ def _given(
                 )
             yield names[position], item
             position += 1
+    only_positional = {argument.arg for argument in function.source.node.args.posonlyargs}
     for keyword in node.keywords:
-        if keyword.arg not in names:
-            raise TaichiSyntaxError(
-                f"Unexpected argument '{keyword.arg}' for '{function.__name__}'"
-            )
-        yield keyword.arg, keyword.value
+        spread = (
+            t.visit_value(keyword.value) if keyword.arg is None else {keyword.arg: keyword.value}
+        )
+        for name, item in spread.items():
+            if name in only_positional or name not in (*names, *by_keyword):
+                raise TaichiSyntaxError(f"Unexpected argument '{name}' for '{function.__name__}'")
+            yield name, item
 
 
-def _add_defaults(function: Function, names: list[str], bound: Bindings) -> None:
+def _add_defaults(t: Translator, function: Function, names: list[str], bound: Bindings) -> None:
     """Bind the parameters that a call leaves out. Raises TaichiSyntaxError where one has no
     default."""
-    defaults = function.function.__defaults__ or ()
-    known = dict(zip(reversed(names), reversed(defaults)))
+    declared = inspect.signature(function.function).parameters
+    known = {
+        name: parameter.default
+        for name, parameter in declared.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
     for name in names:
         if name not in bound:
             if name not in known:
                 raise TaichiSyntaxError(
                     f"Parameter `{name}` missing in a call of '{function.__name__}'"
                 )
-            bound[name] = Binding(known[name])
+            bound[name] = _bound(t, function, name, known[name])
 
 
 def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
@@ -102,8 +119,13 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
     declared = function.annotation(name)
     if is_template(declared):
         return Binding(t.visit(given) if isinstance(given, ast.AST) else given, by_reference=True)
+    if isinstance(declared, Reference):
+        return Binding(_variable(t, declared, name, given), by_reference=True)
     value = t.visit_value(given) if isinstance(given, ast.AST) else given
-    if array_ref(value) is not None:
+    array = array_ref(value)
+    if isinstance(declared, NdarrayType):
+        _check_array(declared, name, array)
+    if array is not None:
         return Binding(value, by_reference=True)
     if isinstance(declared, StructType):
         return Binding(convert_result(t, declared, value))
@@ -117,3 +139,38 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
             )
         return Binding(convert(t, declared, [value]))
     return Binding(value)
+
+
+def _variable(t: Translator, declared: Reference, name: str, given: Any) -> Place:
+    """What a parameter by reference stands for: a variable or an element of the declared type."""
+    place = t.visit_place(given) if isinstance(given, ast.AST) else None
+    if place is None:
+        raise TaichiTypeError(f"parameter '{name}' is a reference: it takes a variable")
+    value, wanted = place.load(), declared.dtype
+    if isinstance(wanted, MatrixType):
+        fits = isinstance(value, Matrix) and wanted.admits(value.shape)
+    else:
+        fits = isinstance(value, Expr) and value.dtype == t.resolve(wanted)
+    if not fits:
+        shown = value.dtype if isinstance(value, Expr) else kind_of(value)
+        raise TaichiTypeError(f"parameter '{name}' is a reference to {wanted}, but got {shown}")
+    return place
+
+
+def _check_array(declared: NdarrayType, name: str, array: object) -> None:
+    """Raise TaichiTypeError for what is no array of the kernel, or another than declared."""
+    if not isinstance(array, ArrayRef):
+        raise TaichiTypeError(f"Expected ndarray in the kernel argument for argument {name}")
+    wanted, refused = declared.dtype, f"Invalid value for argument {name} - "
+    if declared.ndim not in (None, len(array.shape)):
+        raise TaichiTypeError(f"{refused}required ndim={declared.ndim}, got {len(array.shape)}")
+    if isinstance(wanted, MatrixType):
+        fits = wanted.admits(array.element_shape)
+        wanted = wanted.dtype
+    else:
+        fits = wanted is None or not array.element_shape
+    if not fits or (wanted is not None and resolve(wanted) != array.dtype):
+        raise TaichiTypeError(
+            f"{refused}required element type: {declared.dtype}, but elements of shape "
+            f"{array.element_shape} of {array.dtype} are provided"
+        )

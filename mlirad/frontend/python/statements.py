@@ -17,6 +17,7 @@ from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.printing import emit_assert
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scopes import Flag, Frame, StaticBreak, StaticContinue
+from mlirad.frontend.python.stack import new_variable
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.struct_places import dtypes_of, local, place_of
 from mlirad.frontend.python.struct_type import StructType
@@ -102,7 +103,7 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif not _is_plain_value(value):
         frame.define_object(name, value)
     elif name in frame.source.mutable or isinstance(value, Struct):
-        frame.define(name, local(value))
+        frame.define(name, new_variable(frame, value))
     else:
         frame.define(name, ex.expression(value) if ex.is_scalar(value) else frozen(value))
 
@@ -223,6 +224,8 @@ def _if(t: Translator, node: ast.If) -> None:
 @handles(ast.Assert)
 def _assert(t: Translator, node: ast.Assert) -> None:
     if not t.builder.debug:
+        if any(isinstance(part, ast.Call) for part in ast.walk(node.test)):
+            t.visit_value(node.test)  # for what the call does besides
         return
     condition = ex.truth(t.visit_value(node.test))
     message = "assertion failed" if node.msg is None else t.visit_value(node.msg)

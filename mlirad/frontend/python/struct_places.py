@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,7 @@ def changes_self(method: object) -> bool:
     return method.is_in_class or any(is_template(method.annotation(a.arg)) for a in first)
 
 
-def local(value: Any, kind: type[Variable] = Variable) -> Variable | StructPlace:
+def local(value: Any, kind: Callable[[Any], Variable] = Variable) -> Variable | StructPlace:
     """A mutable local of a value's structure, with that value."""
     if not isinstance(value, Struct):
         return kind(value)

@@ -10,7 +10,9 @@ NORMALISE = (
     "func.func(mem2reg),canonicalize,cse,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
     "mark-rounding,mark-poles"
 )
-_ACCESSES = "check-races,check-access-rules,mark-collisions,mark-footprints,mark-flows"
+_ACCESSES = (
+    "check-recursion,check-races,check-access-rules,mark-collisions,mark-footprints,mark-flows"
+)
 _REVERSE = "differentiate-reverse{option},canonicalize,cse"
 _COLLISIONS = (
     "{verdicts}insert-collision-checks{{tangents={tangents}}},canonicalize,cse,"
@@ -49,7 +51,7 @@ def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) ->
     bounds = [_CHECK_BOUNDS] * check_bounds
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
     stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]
-    marked = ["mark-collisions{tangents=true}"] * (not mode.is_constant)
+    marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
         stages.append(Stage("derived", ",".join([*marked, *forward, stored])))
     return stages
@@ -58,5 +60,7 @@ def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) ->
 def _collisions(mode: Mode) -> list[Stage]:
     """The check that iterations do not meet: for the reverse of a kernel, or for its tangents."""
     verdicts = "" if mode.tangents else "check-access-rules,"
-    check = _COLLISIONS.format(verdicts=verdicts, tangents=str(mode.tangents > 0).lower())
+    check = "check-recursion," + _COLLISIONS.format(
+        verdicts=verdicts, tangents=str(mode.tangents > 0).lower()
+    )
     return [Stage("normal", NORMALISE), Stage("derived", check)]

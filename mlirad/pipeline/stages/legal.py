@@ -8,13 +8,17 @@ from mlirad.bindings import ir
 from mlirad.ir.walk import operations
 
 _PLAIN = {"builtin", "func", "arith", "math", "scf"}
-_VARIABLES = {"memref.alloca", "memref.load", "memref.store"}  # of the frontend, for mem2reg
+_VARIABLES = {
+    "memref.alloca",
+    "memref.load",
+    "memref.store",
+}  # of the frontend: for mem2reg, and the stacks of recursions
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
 
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
-    "normal": _PLAIN | {"snode", "field"} | _CUSTOM,
-    "marked": _PLAIN | {"snode", "field"} | _CUSTOM,
+    "normal": _PLAIN | {"snode", "field"} | _CUSTOM | _VARIABLES,
+    "marked": _PLAIN | {"snode", "field"} | _CUSTOM | _VARIABLES,
     "derived": _PLAIN | {"snode", "field", "memref", "llvm"} | _CUSTOM,
 }
 _GPU = {

@@ -1,0 +1,45 @@
+"""Reject derivatives of kernels that call functions which call themselves.
+
+The variables of such a function are on a stack in memory (`frontend/python/recursion.py`), through
+which derivatives are not followed. A kernel that writes no floats has none.
+"""
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import RECURSION, element_type, is_read, is_write, split_access
+from mlirad.errors import TaichiCompilationError
+from mlirad.ir.build import is_float
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.walk import functions, operations
+
+REQUIRES = KERNELS
+
+
+def check_recursion(module: ir.Operation) -> None:
+    """Refuse to differentiate functions that hold the stack of a recursion and write floats."""
+    for function in functions(module):
+        found = list(operations(function))
+        stacks = [op for op in found if RECURSION in op.attributes]
+        if stacks and _has_derivatives(found):
+            name = ir.StringAttr(stacks[0].attributes[RECURSION]).value
+            raise TaichiCompilationError(
+                f"'{name}' calls itself, which cannot be differentiated: write it as a loop, or "
+                "keep the kernel out of the derivative (ti.ad.no_grad, a launch outside of the "
+                "tape)",
+                source_location(stacks[0].location),
+            )
+
+
+def _has_derivatives(found: list[ir.Operation]) -> bool:
+    """Whether floats are written, or leave as a result though some are read."""
+    if any(is_write(op) and _is_of_floats(op) for op in found):
+        return True
+    results = any(
+        is_float(value.type) for op in found if op.name == "func.return" for value in op.operands
+    )
+    return results and any(is_read(op) and _is_of_floats(op) for op in found)
+
+
+def _is_of_floats(op: ir.Operation) -> bool:
+    array, _ = split_access(op)
+    return is_float(element_type(array.type))
