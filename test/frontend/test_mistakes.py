@@ -537,7 +537,16 @@ class TestOuterNames:
                 rate += program
             return rate + sum([2.0 * here for here in (0.5, 1.0)])
 
+        @ti.kernel
+        def in_a_loop() -> float:
+            for _ in range(3):
+                rate = ti.Vector([2.0, 1.0])
+                total[None] += rate.dot(rate)
+            return total[None]
+
+        total = ti.field(ti.f64, ())
         assert run(3) == 8.0
+        assert in_a_loop() == 15.0
 
     def test_an_attribute_that_changed_warns_at_the_next_launch(self) -> None:
         @ti.data_oriented

@@ -103,7 +103,9 @@ class Frame:
         return None
 
     def __contains__(self, name: str) -> bool:
-        return any(name in scope for scope in self.scopes) or name in self.source.names
+        if any(name in scope for scope in self.scopes):
+            return True
+        return name in self.source.names and name not in self.source.stored
 
     def __getitem__(self, name: str) -> Any:
         return self.lookup(name)

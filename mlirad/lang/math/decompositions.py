@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError
@@ -11,16 +12,20 @@ from mlirad.frontend.python import matrix as fm
 from mlirad.frontend.python.specials import static, static_assert
 from mlirad.lang.kernel import func
 from mlirad.lang.math.decomposition_rules import (
+    EPSILON,
     polar_adjoint,
     polar_tangent,
     svd_adjoint,
     svd_tangent,
 )
 from mlirad.lang.matrix import Matrix, Vector
-from mlirad.types import TypeLike
+from mlirad.types import TypeLike, i16, i32, i64
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
 SWEEPS = 8
+_INTEGERS = {16: i16, 32: i32, 64: i64}
+_MANTISSAS = {16: 10, 32: 23, 64: 52}  # their widths in bits
+_BIASES = {16: 15, 32: 127, 64: 1023}  # of exponents
 
 
 def _typed(matrix: fm.Matrix, dt: TypeLike | None) -> Any:
@@ -28,6 +33,21 @@ def _typed(matrix: fm.Matrix, dt: TypeLike | None) -> Any:
     if dt is not None:
         return matrix.cast(dt)
     return matrix * 1.0
+
+
+def _magnitude(M: fm.Matrix) -> tuple[Any, Any]:
+    """The power of two at the largest entry, and its reciprocal: what is computed of `M` times the
+    second neither overflows nor vanishes, and rounds as without it."""
+    bits = M[0, 0].dtype.bits
+    mantissa, bias = _MANTISSAS[bits], _BIASES[bits]
+    largest = reduce(fn.max, [fn.abs(entry) for entry in M.entries])
+    exponent = fn.bit_cast(largest, _INTEGERS[bits]) >> mantissa
+    exponent = fn.min(fn.max(exponent, 1), 2 * bias - 1)
+    power, reciprocal = (
+        fn.bit_cast(fn.cast(e << mantissa, _INTEGERS[bits]), M[0, 0].dtype)
+        for e in (exponent, 2 * bias - exponent)
+    )
+    return power, reciprocal
 
 
 def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
@@ -62,8 +82,10 @@ def eig(A, dt=None):  # type: ignore[no-untyped-def]
     of a 2×2 matrix."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
     M = _typed(A, dt)
-    half = (M[0, 0] + M[1, 1]) * 0.5
-    gap = half * half - (M[0, 0] * M[1, 1] - M[0, 1] * M[1, 0])
+    power, reciprocal = _magnitude(M)
+    M = M * reciprocal
+    half, apart = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
+    gap = apart * apart + M[0, 1] * M[1, 0]
     root = fn.sqrt(fn.abs(gap))
     real, imaginary = fn.select(gap >= 0, root, 0.0), fn.select(gap >= 0, 0.0, root)
     values = Matrix([[half + real, imaginary], [half - real, -imaginary]])
@@ -77,14 +99,15 @@ def eig(A, dt=None):  # type: ignore[no-untyped-def]
                 vectors[k, j] = larger[k]
     elif M[1, 1] > M[0, 0]:
         vectors = Matrix([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]) * fn.one(half)
-    return values, vectors
+    return values * power, vectors
 
 
 def _sym_eig2(M: fm.Matrix) -> Any:
     mean, half = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
     off = M[0, 1]
     square = half * half + off * off
-    round_ = square == 0
+    least = mean * EPSILON[mean.dtype.bits]
+    round_ = square <= least * least  # any rotation will do, and only 1 costs no rounding
     root = fn.select(round_, 0.0, fn.sqrt(fn.select(round_, 1.0, square)))
     swap = half < 0
     x = fn.select(round_, 1.0, fn.select(swap, off, half + root))
@@ -129,9 +152,13 @@ def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     static_assert(
         A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
     )
+    M = _typed(A, dt)
+    power, reciprocal = _magnitude(M)
     if static(A.n == 2):
-        return _sym_eig2(_typed(A, dt))
-    return _sym_eig3(_typed(A, dt))
+        values, vectors = _sym_eig2(M * reciprocal)
+        return values * power, vectors
+    values, vectors = _sym_eig3(M * reciprocal)
+    return values * power, vectors
 
 
 def _rotation_and_stretch(M: fm.Matrix) -> Any:
@@ -146,15 +173,24 @@ def _rotation_and_stretch(M: fm.Matrix) -> Any:
 
 @func
 def _polar2(M):  # type: ignore[no-untyped-def]
-    return _rotation_and_stretch(M)
+    power, reciprocal = _magnitude(M)
+    R, S = _rotation_and_stretch(M * reciprocal)
+    return R, S * power
 
 
 @func
 def _svd2(M):  # type: ignore[no-untyped-def]
-    R, S = _rotation_and_stretch(M)
+    power, reciprocal = _magnitude(M)
+    R, S = _rotation_and_stretch(M * reciprocal)
     values, V = _sym_eig2(S)
-    zero = fn.zero(values[0])
+    values, zero = values * power, fn.zero(power)
     return R @ V, Matrix([[values[0], zero], [zero, values[1]]]), V
+
+
+def _unit(v: fm.Matrix) -> Any:
+    """A vector of length 1 but for rounding, made more so. A quotient by the norm would be too
+    long on average: a norm of 1 + ulp rounds to 1, one of 1 - ulp does not."""
+    return v + v * ((1.0 - v.norm_sqr()) * 0.5)
 
 
 @func
@@ -181,8 +217,8 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
             for k in static(range(3)):
                 B[k, p], B[k, q] = B[k, q], -B[k, p]
                 V[k, p], V[k, q] = V[k, q], -V[k, p]
-    axis = V[:, 0].normalized()
-    other = (V[:, 1] - axis * axis.dot(V[:, 1])).normalized()
+    axis = _unit(V[:, 0])
+    other = _unit(V[:, 1] - axis * axis.dot(V[:, 1]))
     V = Matrix.cols([axis, other, axis.cross(other)])
     B = M @ V
     one, zero = fn.one(B[0, 0]), fn.zero(B[0, 0])
@@ -193,9 +229,9 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
     rest = B[:, 1] - first * first.dot(B[:, 1])
     middle = rest.norm()
     second = fn.select(fn.abs(first[0]) < 0.5, Vector([one, zero, zero]), Vector([zero, one, zero]))
-    if middle > 0:
+    if middle > static(2.0**-8) * B[:, 1].norm():  # else it is what rounding left
         second = rest / middle
-    second = (second - first * first.dot(second)).normalized()
+    second = _unit((second - first * first.dot(second)).normalized())
     third = first.cross(second)
     U = Matrix.cols([first, second, third])
     values = [largest, second.dot(B[:, 1]), third.dot(B[:, 2])]
@@ -204,7 +240,9 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
 
 @func
 def _svd3(M):  # type: ignore[no-untyped-def]
-    return _hestenes(M)
+    power, reciprocal = _magnitude(M)
+    U, S, V = _hestenes(M * reciprocal)
+    return U, S * power, V
 
 
 @func
@@ -233,7 +271,7 @@ def svd(A, dt=None):  # type: ignore[no-untyped-def]
 
 @func
 def _polar3(M):  # type: ignore[no-untyped-def]
-    U, S, V = _hestenes(M)
+    U, S, V = _svd3(M)
     stretch = V @ S @ V.transpose()
     return U @ V.transpose(), (stretch + stretch.transpose()) * 0.5
 
