@@ -939,15 +939,14 @@ class TestParticles:
             jelly.fly(
                 ti.ad.checkpointed(range(60), state=jelly.state, scratch=jelly.scratch, snapshots=4)
             )
-        check_same(
-            [
-                jelly.throw.grad.to_numpy(),
-                jelly.start.grad.to_numpy(),
-                jelly.x.to_numpy(),
-                jelly.loss.to_numpy(),
-            ],
-            expected,
-        )
+        found = [
+            jelly.throw.grad.to_numpy(),
+            jelly.start.grad.to_numpy(),
+            jelly.x.to_numpy(),
+            jelly.loss.to_numpy(),
+        ]
+        for a, c in zip(found, expected, strict=True):  # threads of a GPU add in any order
+            np.testing.assert_allclose(a, c, rtol=1e-11, atol=1e-14)
         begin = jelly.throw.to_numpy()
 
         def loss(change: Array) -> float:
