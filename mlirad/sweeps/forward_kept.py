@@ -6,6 +6,7 @@ from mlirad.analysis.activity import stack_of
 from mlirad.dialect import grad
 from mlirad.dialect.grad import log_parts
 from mlirad.ir.graph import Node
+from mlirad.ir.walk import attributes_of
 from mlirad.sweeps.tangents import TangentSweep
 
 
@@ -56,7 +57,7 @@ def record(sweep: TangentSweep, node: Node) -> None:
     for log, tangent in zip(
         sweep.arrays.get(("log", node.operands[1]), []), sweep.of(node.operands[0])
     ):
-        grad.record(tangent, log, sweep.values(node.operands[2:]))
+        grad.record(tangent, log, sweep.values(node.operands[2:]), attributes_of(node.op))
 
 
 def undo(sweep: TangentSweep, node: Node) -> None:
@@ -64,7 +65,7 @@ def undo(sweep: TangentSweep, node: Node) -> None:
     sweep.clone(node)
     logs = sweep.arrays.get(("log", node.operands[0]), [])
     for log, array in zip(logs, sweep.arrays.get(sweep.activity.logged[node.operands[0]], [])):
-        grad.undo(log, sweep.env[node.operands[1]], array)
+        grad.undo(log, sweep.env[node.operands[1]], array, attributes_of(node.op))
 
 
 def close(sweep: TangentSweep, node: Node) -> None:

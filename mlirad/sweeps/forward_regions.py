@@ -23,6 +23,7 @@ def branch(sweep: TangentSweep, node: Node) -> None:
     types = [sweep.graph.values[v].type for v in node.results] + sweep.types(active)
     (condition,) = sweep.values(node.flow.control)
     op = b.if_else(condition, types, with_else=len(node.blocks) > 1)
+    _hand_on(node, op.op)
     for number, (block, new) in enumerate(zip(node.blocks, op.blocks)):
         with ir.InsertionPoint(new):
             sweep.block(block)
@@ -31,6 +32,12 @@ def branch(sweep: TangentSweep, node: Node) -> None:
                 + sweep.all_of([one.given[number] for one in chosen])
             )
     sweep.bind(node.results, op.results, active)
+
+
+def _hand_on(node: Node, op: ir.Operation) -> None:
+    """Give an op the attributes of the one that it is made from."""
+    for name, attribute in attributes_of(node.op).items():
+        op.attributes[name] = attribute
 
 
 def _active(sweep: TangentSweep, node: Node) -> list[Carried]:
@@ -51,8 +58,7 @@ def for_loop(sweep: TangentSweep, node: Node) -> None:
     """The same loop, which carries tangents, too."""
     body, active = node.blocks[0], _active(sweep, node)
     op = b.for_loop(*Bounds(*sweep.values(node.flow.control)), _initial(sweep, node, active))
-    for name, attribute in attributes_of(node.op).items():
-        op.op.attributes[name] = attribute
+    _hand_on(node, op.op)
     sweep.bind(body.arguments, list(op.body.arguments), [one.argument for one in active])
     with ir.InsertionPoint(op.body):
         sweep.block(body)

@@ -175,12 +175,20 @@ class Recompute:
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
         """Count a loop's iterations, then run it that often while keeping its history."""
         kept = self._while(node, level, env, with_count=True)
-        redone = node in self.needed.redone
-        if redone:
-            self.undo.undo_to(self.undo.before[node])
-            self.undo.keep_marks(node, self.trips[node])
-        before, after = node.blocks
-        trips = self.trips[node]
+        with self.undo.again():
+            if node in self.needed.redone:
+                self.undo.undo_to(self.undo.before[node])
+                self.undo.keep_marks(node, self.trips[node])
+            self._keep_history(node, kept, level, env)
+            before = node.blocks[0]
+            if any(inner in self.needed.redone for inner in before.nodes):
+                self.undo.mark_last(node)
+                self.block(before, level, {**env, **self.final[node]})
+
+    def _keep_history(
+        self, node: Node, kept: Sequence[Carried], level: int, env: Environment
+    ) -> None:
+        (before, after), trips = node.blocks, self.trips[node]
         history = [a for a in before.arguments if a in self.needed.saved]
         for argument in history:
             self.stacks[argument] = self._stack(argument, trips)
@@ -189,7 +197,7 @@ class Recompute:
         inner = dict(env)
         inner.update(zip([one.argument for one in kept], op.carried))
         with ir.InsertionPoint(block):
-            if redone:
+            if node in self.needed.redone:
                 self.undo.push_marks(node, block.arguments[0])
             for argument in history:
                 grad.push(inner[argument], self.stacks[argument], block.arguments[0])
@@ -200,9 +208,6 @@ class Recompute:
             self.block(after, level, inner)
             b.yield_([inner[one.following] for one in kept])
         self.final[node] = dict(zip([one.argument for one in kept], op.results))
-        if redone and any(inner in self.needed.redone for inner in before.nodes):
-            self.undo.mark_last(node)
-            self.block(before, level, {**env, **self.final[node]})
 
 
 def parallel_like(node: Node, env: Environment) -> Parallel:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mlirad.dialect import field, grad
 from mlirad.ir.graph import BlockNode, Node
-from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE, is_branch
+from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE, is_branch, is_for, is_while
 from mlirad.sweeps import reverse_loops as loops
 from mlirad.sweeps import reverse_memory as memory
 from mlirad.sweeps import reverse_regions as regions
@@ -20,10 +20,10 @@ class Reverse(AdjointSweep):
 
     def function(self, env: Environment) -> None:
         """The reverse of the whole function."""
-        self.undo.open(self.graph.body, env)
-        self.recompute.block(self.graph.body, 1, env)
-        self.block(self.graph.body, env, {})
-        self.undo.close()
+        with self.undo.within(self.graph.body, env):
+            self.recompute.block(self.graph.body, 1, env)
+            with self.undo.again():
+                self.block(self.graph.body, env, {})
 
     def block(self, block: BlockNode, env: Environment, adj: Adjoints) -> None:
         """Emit the reverse of a block whose needed values are at hand."""
@@ -33,6 +33,8 @@ class Reverse(AdjointSweep):
                     self._undo(node, env)
                 if node in self.needed.work:
                     _HANDLERS.get(node.name, scalars.scalar)(self, node, env, adj)
+                    if node in self.needed.redone and (is_for(node) or is_while(node)):
+                        self.undo.is_back(node)
 
     def _undo(self, node: Node, env: Environment) -> None:
         """Take back what computing the block anew did at a node. The iterations of a reversed loop

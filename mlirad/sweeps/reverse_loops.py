@@ -11,7 +11,7 @@ from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.structured import For
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
 from mlirad.sweeps.recompute import Environment
-from mlirad.sweeps.reverse_regions import captured, is_idle
+from mlirad.sweeps.reverse_regions import captured, is_idle, mark_reversed
 
 
 class _Passing:
@@ -62,6 +62,7 @@ def for_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -
     trips = sweep.recompute.trips[node]
     run = bounds if forwards else Bounds(b.index(0), trips, b.index(1))
     loop = b.for_loop(*run, initial)
+    mark_reversed(sweep, node, loop.op)
     with ir.InsertionPoint(loop.body):
         scope = dict(env)
         if forwards:
@@ -86,6 +87,7 @@ def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints)
     initial = [sweep.taken(last, one.argument) for one in passing.carried]
     initial += [sweep.taken(last, value) for value in passing.outside]
     loop = b.for_loop(b.index(0), trips, b.index(1), initial)
+    mark_reversed(sweep, node, loop.op)
     with ir.InsertionPoint(loop.body):
         trip = b.sub(b.sub(trips, b.index(1)), loop.induction)
         scope = dict(env)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect import field
+from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_type, is_write
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
@@ -39,6 +39,12 @@ def is_idle(sweep: AdjointSweep, node: Node, results: Sequence[ir.Value | None])
     return all(v is None for v in results) and not _has_memory_work(sweep, node)
 
 
+def mark_reversed(sweep: AdjointSweep, node: Node, op: ir.Operation) -> None:
+    """Say of the reverse of a node that it leaves memory as it was before."""
+    if node in sweep.needed.redone:
+        op.attributes[grad.REVERSED] = ir.UnitAttr.get()
+
+
 def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> None:
     """The same branch, whose blocks give the adjoints of what they use from outside."""
     results = sweep.pop_results(node, adj)
@@ -46,6 +52,7 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
         return
     outside = captured(sweep, node)
     op = b.if_else(env[node.flow.control[0]], [sweep.graph.values[v].type for v in outside])
+    mark_reversed(sweep, node, op.op)
     for number, new in enumerate(op.blocks):
         with ir.InsertionPoint(new):
             inner: Adjoints = {}
@@ -71,12 +78,10 @@ def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoin
         scope = dict(env)
         scope.update(zip(body.arguments, loop.indices))
         inner: Adjoints = {}
-        outer, sweep.undo.logs = sweep.undo.logs, {}
-        sweep.undo.open(body, scope)
-        sweep.recompute.block(body, body.depth + 1, scope)
-        sweep.block(body, scope, inner)
-        sweep.undo.close()
-        sweep.undo.logs = outer
+        with sweep.undo.within(body, scope):
+            sweep.recompute.block(body, body.depth + 1, scope)
+            with sweep.undo.again():
+                sweep.block(body, scope, inner)
         for value, cell in zip(outside, cells):
             if value in inner:
                 field.atomic(inner[value], cell)

@@ -12,7 +12,8 @@ the log is unwound to where the branch, or the iteration, began (the tape of Gri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from mlirad.analysis.needed import Needed, base_depth
 from mlirad.bindings import ir
@@ -37,11 +38,27 @@ class Undo:
         self.before: dict[Node, Marks] = {}
         self.last: dict[Node, Marks] = {}  # before the condition that ended a `while`
         self.stacks: dict[Node, list[ir.Value]] = {}
+        self._marks: Mapping[str, ir.Attribute] = {}
 
-    def open(self, block: BlockNode, env: Environment) -> None:
-        """Begin a block that the logs belong to: an iteration of a parallel loop, or the
-        function."""
-        self.logs = {}
+    @contextmanager
+    def within(self, block: BlockNode, env: Environment) -> Iterator[None]:
+        """A block that has logs of its own: an iteration of a parallel loop, or the function."""
+        outer = self.logs, self._marks
+        self.logs, self._marks = {}, {}
+        self._open(block, env)
+        yield
+        for log, _ in self.logs.values():
+            grad.close(log)
+        self.logs, self._marks = outer
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """What is written and undone here has been written and undone before."""
+        outer, self._marks = self._marks, grad.marks(grad.AGAIN)
+        yield
+        self._marks = outer
+
+    def _open(self, block: BlockNode, env: Environment) -> None:
         owner = block.owner
         nodes = owner.walk() if owner is not None else self.needed.graph.nodes()
         for node in nodes:
@@ -55,11 +72,6 @@ class Undo:
                 log = grad.open_(element_type(array.type), len(array_of(array.type)[1]))
                 self.logs[node.array] = log, array
 
-    def close(self) -> None:
-        """End the block."""
-        for log, _ in self.logs.values():
-            grad.close(log)
-
     def write(self, node: Node, env: Environment, *, runs_reversed: bool) -> None:
         """Do a write again, keeping what it overwrites."""
         value = env[node.operands[0]]
@@ -68,15 +80,16 @@ class Undo:
         if runs_reversed:
             self.old[node] = old
         else:
-            grad.record(old, self.logs[node.array][0], indices)
+            grad.record(old, self.logs[node.array][0], indices, self._marks)
         if is_atomic(node):
             value = round_like(b.combine(AtomicOp(node.op).kind.value, old, value), node.op)
             env[node.results[0]] = old
-        field.store(value, array, indices)
+        field.store(value, array, indices, self._marks)
 
     def undo_write(self, node: Node, env: Environment) -> None:
         """Give an element back what it held before a write of this block."""
-        field.store(self.old[node], env[node.array_value], [env[i] for i in node.indices])
+        indices = [env[i] for i in node.indices]
+        field.store(self.old[node], env[node.array_value], indices, self._marks)
 
     def marks(self) -> Marks:
         """Where the logs stand."""
@@ -93,7 +106,13 @@ class Undo:
     def undo_to(self, marks: Sequence[ir.Value]) -> None:
         """Unwind the logs."""
         for (log, array), mark in zip(self.logs.values(), marks):
-            grad.undo(log, mark, array)
+            grad.undo(log, mark, array, self._marks)
+
+    def is_back(self, node: Node) -> None:
+        """Say that the reverse of a loop has unwound the logs."""
+        found = {**self._marks, **grad.marks(grad.UNDONE)}
+        for (log, array), mark in zip(self.logs.values(), self.before[node]):
+            grad.undo(log, mark, array, found)
 
     def keep_marks(self, loop: Node, trips: ir.Value) -> None:
         """Make room for the marks of a loop's iterations."""

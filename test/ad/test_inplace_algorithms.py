@@ -119,7 +119,6 @@ def test_swaps_by_a_permutation_that_changes() -> None:
     check(lambda: (step(), step(), total(x, loss)), [x], loss)
 
 
-@pytest.mark.cpu_code("counts what the reverse has undone, which GPU code refuses")
 def test_a_while_in_a_while_that_shortens_it() -> None:
     x, loss, n = variable(N), scalar(), integers(3, 1, 4, 0, 2)
 

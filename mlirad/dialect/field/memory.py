@@ -208,9 +208,14 @@ def load(
     return ir.Operation.create(_LOAD, [type_], operands, marks).result
 
 
-def store(value: ir.Value, array: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
+def store(
+    value: ir.Value,
+    array: ir.Value,
+    indices: Sequence[ir.Value] = (),
+    marks: Mapping[str, ir.Attribute] | None = None,
+) -> None:
     """`field.store`."""
-    ir.Operation.create(_STORE, [], [value, array, *indices])
+    ir.Operation.create(_STORE, [], [value, array, *indices], marks)
 
 
 def atomic(

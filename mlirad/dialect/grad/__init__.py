@@ -17,6 +17,15 @@ from mlirad.dialect.grad.logs import (
     record,
     undo,
 )
+from mlirad.dialect.grad.marks import (
+    AGAIN,
+    REVERSED,
+    UNDONE,
+    is_again,
+    is_reversed,
+    is_undone,
+    marks,
+)
 from mlirad.dialect.grad.stacks import (
     AllocOp,
     FreeOp,

@@ -1,6 +1,6 @@
 """Logs: the elements of an array that were overwritten, last first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.bindings import ext, ir
@@ -121,9 +121,14 @@ def open_(element: ir.Type, rank: int, entries: Sequence[ir.Value] = ()) -> ir.V
     return ir.Operation.create(OpenOp.OPERATION_NAME, [log_type(element, rank)], entries).result
 
 
-def record(value: ir.Value, log: ir.Value, indices: Sequence[ir.Value]) -> None:
+def record(
+    value: ir.Value,
+    log: ir.Value,
+    indices: Sequence[ir.Value],
+    marks: Mapping[str, ir.Attribute] | None = None,
+) -> None:
     """`grad.record`."""
-    ir.Operation.create(RecordOp.OPERATION_NAME, [], [value, log, *indices])
+    ir.Operation.create(RecordOp.OPERATION_NAME, [], [value, log, *indices], marks)
 
 
 def mark(log: ir.Value) -> ir.Value:
@@ -131,9 +136,14 @@ def mark(log: ir.Value) -> ir.Value:
     return ir.Operation.create(MarkOp.OPERATION_NAME, [ir.IndexType.get()], [log]).result
 
 
-def undo(log: ir.Value, count: ir.Value, array: ir.Value) -> None:
+def undo(
+    log: ir.Value,
+    count: ir.Value,
+    array: ir.Value,
+    marks: Mapping[str, ir.Attribute] | None = None,
+) -> None:
     """`grad.undo`."""
-    ir.Operation.create(UndoOp.OPERATION_NAME, [], [log, count, array])
+    ir.Operation.create(UndoOp.OPERATION_NAME, [], [log, count, array], marks)
 
 
 def close(log: ir.Value) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mlirad.bindings import ir
-from mlirad.dialect.grad import MarkOp, OpenOp, RecordOp, UndoOp
+from mlirad.dialect import grad
+from mlirad.dialect.grad import OpenOp, RecordOp, log_parts
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_branch, is_for, is_while
+from mlirad.ir.structured import is_branch, is_for, is_parallel, is_while
+from mlirad.ir.walk import attributes_of, owner_operation
 from mlirad.passes.gpu._size_slice import SizeSlice
 
 Environment = dict[int, ir.Value]
@@ -22,7 +24,7 @@ class SizeCopy:
     def __init__(self, graph: Graph, found: SizeSlice, sites: Mapping[Node, ir.Value]) -> None:
         self.graph, self.found = graph, found
         self.slots = {site.results[0]: slot for site, slot in sites.items()}  # by stack or log
-        self.lengths = {log: b.slot(b.index_type()) for log in found.logs}
+        self.lengths = {log: b.slot(b.index_type()) for log in found.counted}
         for slot in (*self.slots.values(), *self.lengths.values()):
             b.write(b.index(0), slot)
 
@@ -35,23 +37,21 @@ class SizeCopy:
     def node(self, node: Node, env: Environment) -> None:
         """Emit an op, where it is in the slice."""
         if node in self.found.around:
-            kind = (is_for, _for), (is_while, _while), (is_branch, _if)
+            kind = (is_for, _for), (is_while, _while), (is_branch, _if), (is_parallel, _parallel)
             next(emit for holds, emit in kind if holds(node))(self, node, env)
         elif OpenOp.holds(node):
-            if node.results[0] in self.lengths:
-                b.write(b.index(0), self.lengths[node.results[0]])
-        elif RecordOp.holds(node) or UndoOp.holds(node):
+            self._open(node, env)
+        elif RecordOp.holds(node) and node.operands[1] in self.lengths:
             if node in self.found.effects:
-                self._change_length(node, env)
-        elif MarkOp.holds(node):
-            if node.results[0] in self.found.values:
-                env[node.results[0]] = b.read(self.lengths[node.operands[0]])
+                self._lengthen(node.operands[1])
         elif any(result in self.slots for result in node.results):
             self._note(node.results[0], self.value(node.operands[0], env))
         elif node in self.found.effects or self.wants(*node.results):
             copy = node.op.clone()
             for position, operand in enumerate(node.operands):
                 copy.operands[position] = self.value(operand, env)
+            if grad.is_undone(copy):  # but for what was left out
+                del copy.attributes[grad.UNDONE]
             env.update(zip(node.results, copy.results))
 
     def wants(self, *values: int) -> bool:
@@ -62,21 +62,30 @@ class SizeCopy:
         """A value in the copy: what comes from outside is as it is."""
         return env.get(value, self.graph.values[value])
 
+    def own_logs(self) -> Environment:
+        """Logs of the copy for those that are opened in front of what is copied."""
+        logs = [log for log in sorted(self.found.logs) if self.found.is_outside(log)]
+        return {log: self._opened(log) for log in logs}
+
+    def _opened(self, log: int) -> ir.Value:
+        value = self.graph.values[log]
+        return grad.open_(*log_parts(value.type), [*owner_operation(value).operands])
+
+    def _open(self, node: Node, env: Environment) -> None:
+        log = node.results[0]
+        if log in self.lengths:
+            b.write(b.index(0), self.lengths[log])
+        elif log in self.found.logs:
+            env[log] = self._opened(log)
+
     def _note(self, of: int, size: ir.Value) -> None:
         slot = self.slots[of]
         b.write(b.make("arith.maxsi", b.index_type(), [b.read(slot), size]), slot)
 
-    def _change_length(self, node: Node, env: Environment) -> None:
-        if UndoOp.holds(node):
-            if self.found.is_extra(node):
-                return
-            b.write(self.value(node.operands[1], env), self.lengths[node.operands[0]])
-            return
-        log = node.operands[1]
+    def _lengthen(self, log: int) -> None:
         length = b.add(b.read(self.lengths[log]), b.index(1))
         b.write(length, self.lengths[log])
-        if log in self.slots:
-            self._note(log, length)
+        self._note(log, length)
 
 
 def _for(copy: SizeCopy, node: Node, env: Environment) -> None:
@@ -130,3 +139,12 @@ def _if(copy: SizeCopy, node: Node, env: Environment) -> None:
             copy.block(block, inner)
             b.yield_([copy.value(one.given[number], inner) for one in chosen])
     env.update(zip([one.result for one in chosen], branch.results))
+
+
+def _parallel(copy: SizeCopy, node: Node, env: Environment) -> None:
+    rank, operands = len(node.induction), [copy.value(v, env) for v in node.operands]
+    lower, upper, steps = (operands[k * rank : (k + 1) * rank] for k in range(3))
+    loop = b.parallel_loop(lower, upper, steps, attributes_of(node.op))
+    with ir.InsertionPoint(loop.body):
+        copy.block(node.blocks[0], {**env, **dict(zip(node.induction, loop.indices))})
+        b.end_parallel()

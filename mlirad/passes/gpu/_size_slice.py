@@ -6,18 +6,19 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from mlirad.dialect.field import AllocaOp, is_store, is_write
-from mlirad.dialect.grad import AllocOp, MarkOp, PopOp, PushOp, RecordOp, UndoOp
+from mlirad.dialect.grad import AllocOp, MarkOp, PopOp, PushOp, RecordOp, UndoOp, is_again
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_branch, is_serial_loop, is_while
-from mlirad.ir.walk import Array, array_root
+from mlirad.ir.structured import is_branch, is_while
+from mlirad.ir.walk import Array
 from mlirad.passes.gpu._bounded_loops import bounding_condition
+from mlirad.passes.gpu._size_memory import Changes, Way, can_copy, matters_to, shut_by
 
 
 class Conflict(NamedTuple):
-    """A load that a size depends on, of an array that is written meanwhile."""
+    """A load that a size depends on, of an array that is changed meanwhile."""
 
     load: Node
-    write: Node
+    change: Node
 
 
 class SizeSlice:
@@ -25,50 +26,59 @@ class SizeSlice:
     `effects` are done.
 
     Effects are pushes to stacks that are popped from, writes to local arrays that are read, and
-    what changes the length of a log. Arrays of the program are not written.
+    what changes the length of a log. A log whose length is looked for has as many entries as were
+    noted in the first run of all code: what is noted again was undone before.
 
-    With `bounded`, sizes may come out larger. Loops that a counter ends at the latest run until it
-    does: `conditions` has what then ends them. Of branches both sides run, unless a value `decided`
-    is one of what they give; logs do not become shorter there. `writing`, arrays of the program are
-    written where that matters to a later load: `written` has these stores.
+    `way` says what becomes of memory. `BOUNDED`, sizes may come out larger: loops that a counter
+    ends at the latest run until it does (`conditions` has what then ends them), and of branches
+    both sides run, unless a value `decided` is one of what they give. `WRITING` and `FIRST`, arrays
+    are written where that matters to a later load: `written` has these stores. `UNDOING`, that is
+    so for arrays that are only written; those that go back are changed by all that changes them,
+    but for loops and branches that can be left out, which takes `logs` that can be filled.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        span: Sequence[Node],
-        sites: Iterable[Node],
-        *,
-        bounded: bool = False,
-        writing: bool = False,
-    ) -> None:
-        self.graph, self._bounded, self._writing = graph, bounded, writing
+    def __init__(self, graph: Graph, span: Sequence[Node], sites: Iterable[Node], way: Way) -> None:
+        self.graph, self.way = graph, way
         self.written: set[Node] = set()
         self.conditions: dict[Node, int] = {}
         self.decided: set[Node] = set()
-        self._loads: list[Node] = []
         self.values: set[int] = set()
         self.around: set[Node] = set()
         self.effects: set[Node] = set()
         self.stacks: set[Node] = set()  # those popped from
-        self.logs: set[int] = set()  # those whose length matters
+        self.logs: set[int] = set()  # those undone to
+        self.counted: set[int] = set()  # those whose length is looked for
         self.conflicts: list[Conflict] = []
         self._nodes = [node for top in span for node in (top, *top.walk())]
         self._inside = set(self._nodes)
+        self._changes = Changes(graph, self._nodes)
+        self._loads: list[Node] = []
+        self._moved: set[Array] = set()
+        self._shut: dict[Node, list[Node]] = {}
         self._pending: list[int] = []
         for site in sites:
             if AllocOp.holds(site):
                 self._want(site.operands)
                 self._reach(site)
             else:
-                self._measure(site.results[0])
+                self._count(site.results[0])
         while self._pending:
             self._compute(self._pending.pop())
-        self.conflicts += [Conflict(load, load) for load in self._loads if self.is_extra(load)]
+        self.conflicts += [Conflict(load, load) for load in self._loads if self._is_extra(load)]
 
-    def is_extra(self, node: Node) -> bool:
+    @property
+    def memory(self) -> set[Node]:
+        """The stacks and logs that have to have a size before."""
+        logs = {self.graph.defined[log] for log in self.logs}
+        return self.stacks | {log for log in logs if isinstance(log, Node)}
+
+    def is_outside(self, value: int) -> bool:
+        """Whether a value is made in front of the ops, or around them."""
+        return self.graph.defined[value] not in self._inside
+
+    def _is_extra(self, node: Node) -> bool:
         """Whether the slice may come to a node where the program does not."""
-        return self._bounded and any(
+        return self.way is Way.BOUNDED and any(
             owner in self.conditions or (is_branch(owner) and owner not in self.decided)
             for owner in node.owners
             if owner in self.around
@@ -86,16 +96,19 @@ class SizeSlice:
                 self._run(owner)
 
     def _run(self, node: Node) -> None:
-        if node not in self.around:
-            self.around.add(node)
-            bound = bounding_condition(self.graph, node) if is_while(node) else None
-            if self._bounded and bound is not None:
-                self.conditions[node] = bound
-                self._want([bound])
-            elif not (self._bounded and is_branch(node)):
-                self._want(node.flow.control)
-                self.decided.add(node)
-            self._reach(node)
+        if node in self.around:
+            return
+        self.around.add(node)
+        bound = bounding_condition(self.graph, node) if is_while(node) else None
+        if self.way is Way.BOUNDED and bound is not None:
+            self.conditions[node] = bound
+            self._want([bound])
+        elif not (self.way is Way.BOUNDED and is_branch(node)):
+            self._want(node.flow.control)
+            self.decided.add(node)
+        self._reach(node)
+        for change in self._shut.pop(node, []):
+            self._move(change)
 
     def _do(self, node: Node, operands: Iterable[int]) -> None:
         if node not in self.effects:
@@ -116,7 +129,7 @@ class SizeSlice:
                 self._want(node.flow.control)
             self._want(source for source, targets in node.flow.edges if value in targets)
         elif MarkOp.holds(node):
-            self._measure(node.operands[0])
+            self._fill_log(node.operands[0])
         else:
             self._want(node.operands)
             if PopOp.holds(node):
@@ -124,7 +137,7 @@ class SizeSlice:
             elif AllocOp.holds(node):
                 self.stacks.add(node)
             elif node.is_access:
-                self._write(node)
+                self._look_at(node)
             elif node.name == "memref.load":
                 self._note(node.operands[0])
 
@@ -140,45 +153,65 @@ class SizeSlice:
             if node.name == "memref.store" and node.operands[1] == slot:
                 self._do(node, node.operands)
 
-    def _measure(self, log: int) -> None:
+    def _count(self, log: int) -> None:
         """Follow the length of a log."""
-        if log in self.logs:
-            return
-        self.logs.add(log)
-        for node in self._nodes:
-            if RecordOp.holds(node) and node.operands[1] == log:
-                self._do(node, ())
-            elif UndoOp.holds(node) and node.operands[0] == log:
-                self._do(node, node.operands[1:2])
+        self.counted.add(log)
+        for record in self._changes.records(log):
+            if not is_again(record.op):
+                self._do(record, ())
 
-    def _write(self, load: Node) -> None:
-        """Do the writes to a local array that is read; others are conflicts."""
-        is_local = self._is_local(load.array_value)
+    def _look_at(self, load: Node) -> None:
+        """Do what changes the memory of a load; or it is a conflict."""
         self._loads.append(load)
-        for node in self._nodes:
-            if self._array_of(node) != load.array:
-                continue
-            if is_local and is_write(node):
-                self._do(node, node.operands)
-            elif not self._writing:
-                self.conflicts.append(Conflict(load, node))
-            elif _matters_to(node, load):
-                self._store(node, load)
+        changes = self._changes.of(load.array)
+        if self._is_local(load.array_value):
+            for node in changes:
+                if is_write(node):
+                    self._do(node, node.operands)
+        elif self.way is Way.UNDOING and self._changes.goes_back(load.array):
+            self._move_array(load.array, changes)
+        else:
+            for node in changes:
+                is_left_out = self.way is Way.FIRST and is_again(node.op)
+                if matters_to(node, load) and not is_left_out:
+                    self._store(node, load)
 
     def _store(self, node: Node, load: Node) -> None:
-        """Write what the program writes; but what it undoes is not known."""
-        if not is_store(node):
+        """Write what the program writes."""
+        if self.way in (Way.READING, Way.BOUNDED) or not can_copy(node):
             self.conflicts.append(Conflict(load, node))
             return
         self.written.add(node)
         self._do(node, node.operands)
 
-    def _array_of(self, node: Node) -> Array | None:
-        if is_write(node):
-            return node.array
-        if UndoOp.holds(node):
-            return array_root(self.graph.values[node.operands[2]])
-        return None
+    def _move_array(self, array: Array, changes: Iterable[Node]) -> None:
+        """Change an array as the program does, back and forth."""
+        if array not in self._moved:
+            self._moved.add(array)
+            for node in changes:
+                self._move(node)
+
+    def _fill_log(self, log: int) -> None:
+        """Note in a log what the program notes."""
+        if log not in self.logs:
+            self.logs.add(log)
+            for node in [*self._changes.records(log), *self._changes.noted_in(log)]:
+                self._move(node)
+
+    def _move(self, node: Node) -> None:
+        """Do what changes an array or a log, if what is around it is not left out."""
+        shut = shut_by(node, self.around, self._inside)
+        if shut is not None:
+            self._shut.setdefault(shut, []).append(node)
+        elif UndoOp.holds(node):
+            self._do(node, node.operands[1:2])
+            self._fill_log(node.operands[0])
+        elif RecordOp.holds(node):
+            self._do(node, [node.operands[0], *node.operands[2:]])
+        elif is_store(node):
+            self._do(node, node.operands)
+        else:
+            self.conflicts.append(Conflict(node, node))
 
     def _is_local(self, array: int) -> bool:
         definition = self.graph.defined[array]
@@ -187,9 +220,3 @@ class SizeSlice:
             and definition in self._inside
             and AllocaOp.holds(definition)
         )
-
-
-def _matters_to(write: Node, load: Node) -> bool:
-    """Whether a write may run before a load."""
-    around = {owner for owner in load.owners if is_serial_loop(owner)}
-    return write.order < load.order or any(owner in around for owner in write.owners)

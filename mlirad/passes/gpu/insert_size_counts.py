@@ -7,14 +7,17 @@ stacks that are themselves made at the top). What is arithmetic on such numbers 
 For the rest, a copy of the loop runs first, of which only stays what computes sizes, and leaves the
 largest over all iterations in a cell; where it has to pop from other stacks, these are sized
 before. Where a size depends on what the loop itself writes, branches count as taken, and a range
-that is left by `break` to its end. Where that does not do, the copy writes as well, and is given
-back what was there; but it undoes nothing, as the reverse does when it goes back: what needs that
-is refused.
+that is left by `break` to its end. Where that does not do, the copy writes as well. A log is as
+long as the first run of the loop makes it, which is copied without what goes back, and memory is
+then given back from copies of its arrays. Other sizes may depend on memory that has gone back: what
+changes it is copied with all that undoes it, but for loops and branches that are reversed in front
+(they leave memory as it was, which what is in the logs does, too), and so leaves memory as it was.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
@@ -37,7 +40,8 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.gpu._host_values import HostValues
 from mlirad.passes.gpu._size_copy import SizeCopy
-from mlirad.passes.gpu._size_slice import SizeSlice
+from mlirad.passes.gpu._size_memory import Way
+from mlirad.passes.gpu._size_slice import Conflict, SizeSlice
 from mlirad.sweeps.stash import Stash
 
 REQUIRES = KERNELS
@@ -90,56 +94,77 @@ def _count_some(function: ir.Operation) -> bool:
         return False
     graph = Graph(function)
     nodes = {node.op: node for node in graph.nodes()}
-    pending = [nodes[op] for op in unsized]
-    for span, sites in _spans(graph, pending):
-        ready = [s for s in sites if not SizeSlice(graph, span, [s]).stacks & set(pending)]
-        if ready:
-            found = _slice(graph, span, ready)
-            _size(ready, _counted(graph, span, found, ready), span[0].op)
+    sites = [nodes[op] for op in unsized]
+    for is_patient in (True, False):
+        plans = {site: _plan(graph, site, set(sites), is_patient=is_patient) for site in sites}
+        plan = next((plan for plan in plans.values() if plan is not None), None)
+        if plan is not None:
+            same = [site for site in sites if plans[site] == plan]
+            found = SizeSlice(graph, plan.span, same, plan.way)
+            _size(same, _counted(graph, plan.span, found, same), plan.span[0].op)
             return True
     refuse(unsized[0], "a size that depends on what is kept in memory of that size")
     return False
 
 
-def _spans(graph: Graph, sites: Sequence[Node]) -> Iterator[tuple[list[Node], list[Node]]]:
-    """The ops at the top of the function that some stacks and logs are used in, with these."""
+class _Plan(NamedTuple):
+    """The ops at the top of the function that a copy is made of, and its way with memory."""
+
+    span: list[Node]
+    way: Way
+
+
+def _plan(graph: Graph, site: Node, unsized: set[Node], *, is_patient: bool) -> _Plan | None:
+    """How to size a stack or a log now; None where that needs others, or to the `patient`, where
+    others make it cheaper."""
+    conflicts: list[Conflict] = []
+    waits = False
+    for plan in _plans(graph, site):
+        found = SizeSlice(graph, plan.span, [site], plan.way)
+        conflicts += found.conflicts
+        if not found.conflicts and not found.memory & unsized:
+            return plan
+        waits |= not found.conflicts
+        if waits and is_patient:
+            return None
+    if not waits:
+        _refuse(site, conflicts[0])
+    return None
+
+
+def _plans(graph: Graph, site: Node) -> Iterator[_Plan]:
+    """What may do, the cheapest first."""
+    alone = [site.owners[0]] if site.owners else _with_logs(graph)
+    for way in (Way.READING, Way.BOUNDED, Way.WRITING):
+        yield _Plan(alone, way)
+    if OpenOp.holds(site):
+        yield _Plan(alone, Way.FIRST)
+    else:
+        wide = _with_logs(graph)
+        yield _Plan(wide if alone[0] in wide else alone, Way.UNDOING)
+
+
+def _with_logs(graph: Graph) -> list[Node]:
+    """What stands at the top of the function behind the first use of its logs, up to the last."""
     body = graph.body.nodes
-    tops: dict[Node, list[Node]] = {}
-    for site in sites:
-        if site.owners:
-            tops.setdefault(site.owners[0], []).append(site)
-    for top, found in tops.items():
-        yield [top], found
-    for site in sites:
-        if not site.owners:
-            log = site.results[0]
-            uses = [
-                k
-                for k, top in enumerate(body)
-                if any(log in node.operands for node in (top, *top.walk()))
-            ]
-            yield body[site.position + 1 : max([site.position + 1, *uses]) + 1], [site]
+    logs = {node.results[0] for node in body if OpenOp.holds(node)}
+    uses = [
+        position
+        for position, top in enumerate(body)
+        if any(logs.intersection(node.operands) for node in (top, *top.walk()))
+    ]
+    return body[uses[0] : uses[-1] + 1] if uses else []
 
 
-def _slice(graph: Graph, span: Sequence[Node], sites: Sequence[Node]) -> SizeSlice:
-    """What finds some sizes, or sizes that are certainly enough."""
-    found = SizeSlice(graph, span, sites)
-    if not found.conflicts:
-        return found
-    for other in (
-        SizeSlice(graph, span, sites, bounded=True),
-        SizeSlice(graph, span, sites, writing=True),
-    ):
-        if not other.conflicts:
-            return other
-    load, write = found.conflicts[0]
-    place = nearest_location(write.op)
+def _refuse(site: Node, conflict: Conflict) -> None:
+    load, change = conflict
+    place = nearest_location(change.op)
     line = "" if place is None else f", at line {place.line}"
     name = f"field '{load.array}'" if isinstance(load.array, str) else "an array"
     raise TaichiCompilationError(
         f"GPU code: how much memory the derivative of this loop needs depends on {name}, "
         f"which the kernel overwrites{line}: it cannot be counted before",
-        nearest_location(sites[0].op),
+        nearest_location(site.op),
     )
 
 
@@ -157,7 +182,7 @@ def _counted(
         else:
             slots = [b.slot(b.index_type()) for _ in sites]
             copy = SizeCopy(graph, found, dict(zip(sites, slots)))
-            env: dict[int, ir.Value] = {}
+            env = copy.own_logs()
             for top in span:
                 copy.node(top, env)
             sizes = [b.read(slot) for slot in slots]

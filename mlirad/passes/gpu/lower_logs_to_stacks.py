@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
 from mlirad.dialect.field import array_of
-from mlirad.dialect.grad import CloseOp, LogType, MarkOp, OpenOp, RecordOp, UndoOp, log_parts
+from mlirad.dialect.grad import (
+    CloseOp,
+    LogType,
+    MarkOp,
+    OpenOp,
+    RecordOp,
+    UndoOp,
+    is_undone,
+    log_parts,
+)
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.walk import at_end, before, operations
@@ -44,7 +53,8 @@ def lower_logs_to_stacks(module: ir.Operation) -> None:
             elif MarkOp.holds(op):
                 op.results[0].replace_all_uses_with(b.read(logs[_log_of(op)].length))
             elif UndoOp.holds(op):
-                _undo(op, logs[_log_of(op)])
+                if not is_undone(op):
+                    _undo(op, logs[_log_of(op)])
             else:
                 log = logs[_log_of(op)]
                 for stack in (log.elements, *log.indices):

@@ -105,6 +105,8 @@ def _mark(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
 
 
 def _undo(op: ir.Operation, headers: dict[ir.Value, ir.Value]) -> None:
+    if grad.is_undone(op):
+        return
     log, mark, array = op.operands
     header = headers[log]
     element, rank = log_parts(log.type)

@@ -247,6 +247,21 @@ func.func @written(%v: i32) {
   }) {axes = [0], extents = [16]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
+// What is undone in front is undone in the copy, with a log of its own; nothing is given back from copies.
+// CHECK-LABEL: func.func @undone(
+// CHECK-NOT: memref.alloc()
+// CHECK: scf.parallel
+// CHECK: %[[OWN:.*]] = "grad.open"(%[[N:.*]]) : (index) -> !grad.log<i32, 1 : i64>
+// CHECK: %[[MARK:.*]] = "grad.mark"(%[[OWN]])
+// CHECK: "grad.record"(%{{.*}}, %[[OWN]], %{{.*}})
+// CHECK: "field.store"
+// CHECK: "grad.undo"(%[[OWN]], %[[MARK]], %{{.*}})
+// CHECK: "field.load"
+// CHECK: "field.atomic"
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: scf.parallel
+// CHECK: "grad.open"(%[[N]])
+// CHECK: "grad.alloc"(%[[KNOWN]])
 func.func @undone(%v: i32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -254,11 +269,170 @@ func.func @undone(%v: i32) {
   %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
   scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
     %log = "grad.open"(%c16) : (index) -> !grad.log<i32, 1>
+    %mark = "grad.mark"(%log) : (!grad.log<i32, 1>) -> index
+    %old = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    "grad.record"(%old, %log, %i) : (i32, !grad.log<i32, 1>, index) -> ()
+    "field.store"(%v, %many, %i) : (i32, !field.array<i32, [16]>, index) -> ()
+    "grad.undo"(%log, %mark, %many) : (!grad.log<i32, 1>, index, !field.array<i32, [16]>) -> ()
+    %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    %n = arith.index_cast %word : i32 to index
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// A log is as long as first runs make it: what is done again is left out, and memory is given back from a copy.
+// CHECK-LABEL: func.func @again(
+// CHECK: %[[COPY:.*]] = memref.alloc() : memref<16xi32>
+// CHECK: scf.parallel
+// CHECK: scf.parallel
+// CHECK-NOT: grad.
+// CHECK: scf.while
+// CHECK: "field.store"
+// CHECK-NOT: scf.for
+// CHECK: memref.load %[[COPY]]
+// CHECK: %[[KNOWN:.*]] = "field.fetch"
+// CHECK: "grad.open"(%[[KNOWN]])
+func.func @again(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %log = "grad.open"() : () -> !grad.log<i32, 1>
+    %mark = "grad.mark"(%log) : (!grad.log<i32, 1>) -> index
+    %trips = scf.while (%k = %c0) : (index) -> (index) {
+      %left = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+      %goes_on = arith.cmpi sgt, %left, %v : i32
+      scf.condition(%goes_on) %k : index
+    } do {
+    ^bb0(%k: index):
+      %old = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+      %new = arith.subi %old, %v : i32
+      "grad.record"(%old, %log, %i) : (i32, !grad.log<i32, 1>, index) -> ()
+      "field.store"(%new, %many, %i) : (i32, !field.array<i32, [16]>, index) -> ()
+      %next = arith.addi %k, %c1 : index
+      scf.yield %next : index
+    }
+    "grad.undo"(%log, %mark, %many) {grad.again} : (!grad.log<i32, 1>, index, !field.array<i32, [16]>) -> ()
+    scf.for %k = %c0 to %trips step %c1 {
+      %old = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+      %new = arith.subi %old, %v : i32
+      "grad.record"(%old, %log, %i) {grad.again} : (i32, !grad.log<i32, 1>, index) -> ()
+      "field.store"(%new, %many, %i) {grad.again} : (i32, !field.array<i32, [16]>, index) -> ()
+    }
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// A loop that is reversed is left out: the log has what it would undo.
+// CHECK-LABEL: func.func @left_out(
+// CHECK: scf.parallel
+// CHECK: scf.for
+// CHECK: "grad.record"
+// CHECK-NOT: scf.for
+// CHECK: "grad.undo"(%{{.*}}, %{{.*}}, %{{.*}}) : (
+// CHECK: "field.load"
+// CHECK: "field.atomic"
+// CHECK: "field.fetch"
+// CHECK: "grad.undo"(%{{.*}}, %{{.*}}, %{{.*}}) {grad.undone}
+func.func @left_out(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c16 = arith.constant 16 : index
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %log = "grad.open"(%c16) : (index) -> !grad.log<i32, 1>
+    %mark = "grad.mark"(%log) : (!grad.log<i32, 1>) -> index
+    scf.for %k = %c0 to %c2 step %c1 {
+      %old = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+      "grad.record"(%old, %log, %i) : (i32, !grad.log<i32, 1>, index) -> ()
+      "field.store"(%v, %many, %i) : (i32, !field.array<i32, [16]>, index) -> ()
+    }
+    scf.for %k = %c0 to %c2 step %c1 {
+      %last = arith.subi %c1, %k : index
+      "grad.undo"(%log, %last, %many) {grad.again} : (!grad.log<i32, 1>, index, !field.array<i32, [16]>) -> ()
+    } {grad.reversed}
+    "grad.undo"(%log, %mark, %many) {grad.undone} : (!grad.log<i32, 1>, index, !field.array<i32, [16]>) -> ()
+    %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    %n = arith.index_cast %word : i32 to index
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// An update is made in the copy, too.
+// CHECK-LABEL: func.func @updated(
+// CHECK: memref.alloc() : memref<16xi32>
+// CHECK: "field.atomic"(%{{.*}}, %{{.*}}, %{{.*}}) {kind = "add"}
+// CHECK: memref.dealloc
+// CHECK: "field.fetch"
+func.func @updated(%v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    %before = "field.atomic"(%v, %many, %i) {kind = "add"} : (i32, !field.array<i32, [16]>, index) -> i32
+    %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
+    %n = arith.index_cast %word : i32 to index
+    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "n", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// How long a log is depends on what has been undone from it.
+func.func @by_itself() {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %many = "field.get"() {field = @n} : () -> !field.array<i32, [16]>
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    // expected-error-re @+1 {{depends on field 'n', which the kernel overwrites, at line {{[0-9]+}}}}
+    %log = "grad.open"() : () -> !grad.log<i32, 1>
     "grad.undo"(%log, %c0, %many) : (!grad.log<i32, 1>, index, !field.array<i32, [16]>) -> ()
     %word = "field.load"(%many, %i) : (!field.array<i32, [16]>, index) -> i32
     %n = arith.index_cast %word : i32 to index
-    // expected-error-re @+1 {{depends on field 'n', which the kernel overwrites, at line {{[0-9]+}}}}
-    %stack = "grad.alloc"(%n) : (index) -> !grad.stack<f32>
+    scf.for %k = %c0 to %n step %c1 {
+      "grad.record"(%word, %log, %k) : (i32, !grad.log<i32, 1>, index) -> ()
+    }
     scf.reduce
   }
   return
