@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -31,7 +31,16 @@ from mlirad.runtime.executor.executor import (
     PassedArray,
 )
 from mlirad.runtime.memory.host import HostMemory
-from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Index, Kept, Memory
+from mlirad.runtime.memory.memory import (
+    Allocation,
+    Arena,
+    DType,
+    Elements,
+    Index,
+    Kept,
+    Memory,
+    Nesting,
+)
 from mlirad.runtime.memory.values import Values
 
 _handles = itertools.count(1 << 60, 1 << 32)  # each has more room than any array of a test
@@ -181,8 +190,12 @@ class OpaqueMemory(Memory):
         dtype: DType,
         shape: Sequence[int],
         strides: Sequence[int],
+        nesting: Nesting | None = None,
     ) -> Elements:
-        found = _inside[self].elements(_inside[allocation], offset, dtype, shape, strides)
+        if nesting is not None:
+            blocks = [replace(one, cells=_inside[one.cells]) for one in nesting.blocks]
+            nesting = replace(nesting, blocks=tuple(blocks))
+        found = _inside[self].elements(_inside[allocation], offset, dtype, shape, strides, nesting)
         return OpaqueElements(found)
 
     def array(self, dtype: DType, shape: Sequence[int]) -> Elements:

@@ -49,7 +49,8 @@ class Program:
         checks = self.threads.own.checks
         if symbol not in checks:
             size = prod(self.fields[symbol].layout.shape)
-            checks[symbol] = self.executor.memory.allocate(size)
+            lazily = self.fields[symbol].nesting is not None
+            checks[symbol] = self.executor.memory.allocate(size, lazily=lazily)
         return checks[symbol]
 
     @in_turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,7 +18,7 @@ from mlirad.lang.host_array import HostArray, Values, array_of
 from mlirad.lang.host_values import fitting
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 
 
 class FieldAccess(HostArray, Leaf):
@@ -58,6 +58,12 @@ class FieldAccess(HostArray, Leaf):
         if self.memory is None or self.program.trees.pending:
             self.program.trees.materialize()
         return present_memory(self)
+
+    def note_write(self, index: Index | None = None) -> None:
+        """Count a write and tell what records; an element that is written to becomes active."""
+        super().note_write(index)
+        if index is not None and not any(isinstance(one, slice) for one in index):
+            self.located().activate(cast("tuple[int, ...]", index))
 
     def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:
         memory = self.located()

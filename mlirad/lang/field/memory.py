@@ -25,7 +25,9 @@ def take_memory(field: Leaf, node: SNode, kinds: Sequence[DerivativeKind | None]
     fields = " and ".join(f"'{name}'" for name in names)
     element = f"{field.dtype}{list(field.element_shape) or ''}"
     field.program.capacity.take(
-        dict.fromkeys(names, size), f"field {fields} of shape {node.shape} of {element}"
+        dict.fromkeys(names, size),
+        f"field {fields} of shape {node.shape} of {element}",
+        lazily=node.is_sparse,
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from mlirad.bindings import ir
 from mlirad.dialect import snode
-from mlirad.lang.layout.activity import give_activity
+from mlirad.lang.layout.activity import give_activity, sparse_block
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.field import allocate
+from mlirad.runtime.memory.nesting import nesting_of
 from mlirad.runtime.program import Program
 
 
@@ -40,7 +42,11 @@ class Root(SNode):
 
     def _allocate_twins(self, kind: DerivativeKind) -> None:
         for child in list(self.children):
-            self._allocate(child, lambda field: field.missing(kind), kind)
+            if isinstance(child, SNode) and any(child.sparse_blocks()):
+                for field in list(child.fields()):  # which is cleared by giving back its memory
+                    self._allocate(child, partial(_missing, kind, field), kind)
+            else:
+                self._allocate(child, lambda field: field.missing(kind), kind)
 
     def _allocate(
         self,
@@ -64,27 +70,33 @@ class Root(SNode):
             snode.root(f"S{number}", _declared(tree, member))
 
         dtypes = {field.symbol: field.dtype.numpy for field in found}
-        memory = allocate(declare, dtypes, self.program.executor.memory)
+        blocks = [] if not isinstance(tree, SNode) else list(tree.sparse_blocks())
+        if kind is None:
+            for block in blocks:
+                give_activity(block)
+        activities = {
+            block.activity: sparse_block(block) for block in blocks if block.activity is not None
+        }
+        nestings = partial(nesting_of, activities=activities, is_derivative=kind is not None)
+        memory = allocate(declare, dtypes, self.program.executor.memory, nestings)
         for field in found:
             field.attach(memory[field.symbol], declare)
-        if isinstance(tree, SNode):
-            self._note_activities(tree, found, is_new=kind is None)
+        self._note_activities(list(activities), found, is_new=kind is None)
         return True
 
-    def _note_activities(self, tree: SNode, found: Sequence[Leaf], *, is_new: bool) -> None:
+    def _note_activities(self, names: list[str], found: Sequence[Leaf], *, is_new: bool) -> None:
         """Have the activities of a tree declared wherever its fields are, and the fields where the
         activities are."""
-        names = []
-        for block in tree.sparse_blocks():
-            if is_new:
-                give_activity(block)
-            if block.activity is not None and block.activity in self.program.fields:
-                names.append(block.activity)
         for field in found:
             self.program.trees.companions[field.symbol] = names
         if is_new:
             for name in names:
                 self.program.trees.companions[name] = [found[0].symbol]
+
+
+def _missing(kind: DerivativeKind, chosen: Leaf, field: Leaf) -> Leaf | None:
+    """The derivative of one field that was asked for and not placed."""
+    return field.missing(kind) if field is chosen else None
 
 
 def _leaves(node: SNode | Leaf) -> Iterator[Leaf]:

@@ -134,6 +134,11 @@ class SNode:
         return above + ([] if self.parent_node is None else [self])
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether this block, or one around it, may have inactive cells."""
+        return any(node.kind.is_sparse for node in self.path())
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis, down to this block."""
         sizes: dict[int, int] = {}

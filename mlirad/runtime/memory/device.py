@@ -9,8 +9,9 @@ from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.device.driver import Driver
 from mlirad.runtime.memory.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.device_elements import DeviceElements, DeviceKept
-from mlirad.runtime.memory.host import HostArena, HostElements
-from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Kept, Memory
+from mlirad.runtime.memory.host import HostArena
+from mlirad.runtime.memory.host_elements import HostElements
+from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Kept, Memory, Nesting
 from mlirad.runtime.memory.services import Services
 from mlirad.runtime.memory.strided import Strided, contiguous
 from mlirad.runtime.memory.transfers import SMALL, Transfers
@@ -41,8 +42,9 @@ class DeviceMemory(Memory):
         dtype: DType,
         shape: Sequence[int],
         strides: Sequence[int],
+        nesting: Nesting | None = None,
     ) -> Elements:
-        """Elements in an allocation."""
+        """Elements in an allocation; those in sparse blocks are gone through as all are."""
         place = Strided(allocation.address + offset, tuple(shape), tuple(strides), dtype.itemsize)
         return DeviceElements(self.transfers, place, dtype, allocation)
 

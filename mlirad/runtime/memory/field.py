@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.field_layout import FieldLayout, layouts, root_sizes
 from mlirad.dialect.turn import in_turn
-from mlirad.runtime.memory.memory import Allocation, DType, Memory, Values
+from mlirad.runtime.memory.memory import (
+    Allocation,
+    DType,
+    Memory,
+    Nesting,
+    SparseElements,
+    Values,
+)
+from mlirad.runtime.memory.nesting import activate, activate_as, active
 
 
 class FieldMemory:
@@ -19,11 +29,16 @@ class FieldMemory:
     """
 
     def __init__(
-        self, layout: FieldLayout, memory: Memory, allocation: Allocation, dtype: DType
+        self,
+        layout: FieldLayout,
+        memory: Memory,
+        allocation: Allocation,
+        dtype: DType,
+        nesting: Nesting | None = None,
     ) -> None:
-        self.layout, self.allocation = layout, allocation
+        self.layout, self.allocation, self.nesting = layout, allocation, nesting
         self.elements = memory.elements(
-            allocation, layout.offset, dtype, layout.element_shape, layout.element_strides
+            allocation, layout.offset, dtype, layout.element_shape, layout.element_strides, nesting
         )
         self.address = self.elements.address
         self._is_flat = len(layout.levels) == layout.rank
@@ -44,16 +59,39 @@ class FieldMemory:
             located += reversed(part)
         return tuple(located)
 
+    def activate(self, index: Sequence[int]) -> None:
+        """Make the cells active that an element lies in; `index` is its place among the
+        elements."""
+        if self.nesting is not None and not self.nesting.is_derivative:
+            activate(self.nesting, index)
+
     def read(self) -> Values:
-        """A copy with the field's own axes."""
-        return self.elements.read().reshape(self.layout.shape)
+        """A copy with the field's own axes, 0 where it is not active."""
+        elements, nesting = self.elements, self.nesting
+        if isinstance(elements, SparseElements):
+            found = elements.read_active()
+        else:
+            found = elements.read()
+            if nesting is not None and not nesting.is_derivative:
+                found[~active(nesting, elements.shape)] = 0
+        return found.reshape(self.layout.shape)
 
     def write(self, values: Values) -> None:
-        """Set all elements from an array with the field's own axes."""
-        self.elements.write(values.reshape(self.elements.shape))
+        """Set all elements that are active from an array with the field's own axes."""
+        elements, nesting = self.elements, self.nesting
+        given = values.reshape(elements.shape)
+        if isinstance(elements, SparseElements):
+            elements.write_active(given)
+        elif nesting is None:
+            elements.write(given)
+        else:
+            elements.write(np.where(active(nesting, elements.shape), given, elements.read()))
 
     def take(self, other: FieldMemory) -> None:
-        """Set all elements to those of a field of the same shape."""
+        """Set all elements to those of a field of the same shape, and make active what is so
+        there."""
+        if self.nesting is not None and not self.nesting.is_derivative:
+            activate_as(self.nesting, self.elements.shape, other.nesting, other.elements.shape)
         if self.elements.shape == other.elements.shape:
             self.elements.take(other.elements)
         else:  # blocks are nested in another way
@@ -68,23 +106,38 @@ class FieldMemory:
             self.write(self.read() + other.read())
 
     def fill(self, value: Any) -> None:
-        """Set all elements to one number."""
-        self.elements.fill(value)
+        """Set all elements that are active to one number; of derivatives, all to 0."""
+        elements, nesting = self.elements, self.nesting
+        if nesting is None or (nesting.is_derivative and value == 0):
+            elements.fill(value)
+        elif isinstance(elements, SparseElements):
+            elements.fill_active(value)
+        else:
+            elements.fill(value, None, active(nesting, elements.shape))
 
 
 @in_turn
 def allocate(
-    declare: Callable[[], object], dtypes: dict[str, DType], memory: Memory
+    declare: Callable[[], object],
+    dtypes: dict[str, DType],
+    memory: Memory,
+    nestings: Callable[[FieldLayout], Nesting | None] = lambda layout: None,
 ) -> dict[str, FieldMemory]:
     """Allocate the trees that are declared at the insertion point; the memory of every field, by
-    name."""
+    name. `nestings` gives the sparse blocks that a field lies in; their memory is committed
+    lazily."""
     with context(), ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             declare()
         found = layouts(module.operation)
-        roots = {name: memory.allocate(size) for name, size in root_sizes(module.operation).items()}
+        nested = {name: nestings(layout) for name, layout in found.items()}
+        lazy = {found[name].root for name, nesting in nested.items() if nesting is not None}
+        roots = {
+            name: memory.allocate(size, lazily=name in lazy)
+            for name, size in root_sizes(module.operation).items()
+        }
     return {
-        name: FieldMemory(layout, memory, roots[layout.root], dtypes[name])
+        name: FieldMemory(layout, memory, roots[layout.root], dtypes[name], nested[name])
         for name, layout in found.items()
     }

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
-import zlib
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
+from mlirad.runtime.memory.host_elements import HostElements, HostKept
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,
     DType,
     Elements,
-    Index,
     Kept,
     Memory,
+    Nesting,
     Values,
 )
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
-from mlirad.runtime.memory.values import bits, part, same_bits
+from mlirad.runtime.memory.sparse_host import SparseHostElements, SparseKept
+from mlirad.runtime.memory.values import part
 
 ALIGNMENT = 64
 LARGE = 1 << 16
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
+_LENT = "what a tape keeps of {} and others (ti.ad.checkpointed keeps less)"
 _FIRST, _LARGEST, _KEPT_ALIGNMENT = 1 << 14, 1 << 25, 16
 
 
@@ -69,128 +69,6 @@ class LazyHostAllocation(HostAllocation):
         self._reserved.discard(self._start + start, size)
 
 
-class HostElements(Elements):
-    """Elements as NumPy sees them."""
-
-    __slots__ = ("_view",)
-
-    def __init__(self, view: Values) -> None:
-        self._view = view
-        self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
-        self.address = view.__array_interface__["data"][0]
-
-    def get(self, index: Index) -> Any:
-        """A number of Python, or nested lists of them."""
-        return self._view[index].tolist()
-
-    def put(self, index: Index, value: Any) -> None:
-        """Set the elements at an index."""
-        self._view[index] = value
-
-    def read(self, box: Box | None = None) -> Values:
-        """A copy."""
-        return self._part(box).copy()
-
-    def write(self, values: Values, box: Box | None = None) -> None:
-        """Set elements to values."""
-        self._part(box)[...] = values
-
-    def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
-        """Set elements to one number."""
-        if where is not None:
-            self._part(box)[where] = value
-        elif box is not None or not self._view.flags.c_contiguous:
-            self._part(box)[...] = value
-        elif value == 0:
-            ctypes.memset(self.address, 0, self.nbytes)
-        else:
-            self._view.fill(value)
-
-    def any(self) -> bool:
-        """Whether one of the elements is not 0."""
-        return bool(self._view.any())
-
-    def checksum(self) -> int:
-        """A CRC-32 of the bytes."""
-        flat = np.ascontiguousarray(self._view).reshape(-1)
-        return zlib.crc32(flat.view(np.uint8).data)
-
-    def equals(self, values: Values, box: Box | None = None) -> bool:
-        """Whether elements have the bits of values."""
-        return same_bits(self._part(box), values)
-
-    def differing(self, values: Values, box: Box | None = None) -> Values:
-        """A mask of the elements that have other bits."""
-        return bits(self._part(box)) != bits(values)
-
-    def take(self, other: Elements, box: Box | None = None) -> None:
-        """Set elements to others."""
-        self._part(box)[...] = _looked_at(other, box)
-
-    def holds(self, other: Elements, box: Box | None = None) -> bool:
-        """Whether elements have the bits of others."""
-        return self.equals(_looked_at(other, box), box)
-
-    def add(self, other: Elements) -> None:
-        """Add others."""
-        self._view += _looked_at(other, None)
-
-    def room(self) -> Kept:
-        """Room for a copy."""
-        return HostKept(self._view, np.empty(self.shape, self.dtype))
-
-    def overlaps(self, other: Elements) -> bool:
-        """Whether there are elements in common."""
-        return isinstance(other, HostElements) and np.shares_memory(self._view, other._view)
-
-    def _part(self, box: Box | None) -> Values:
-        return self._view if box is None else part(self._view, box)
-
-
-def _looked_at(elements: Elements, box: Box | None) -> Values:
-    return elements._part(box) if isinstance(elements, HostElements) else elements.read(box)
-
-
-class HostKept(Kept):
-    """A view, and a copy of what it showed."""
-
-    __slots__ = ("_copy", "_view")
-
-    def __init__(self, view: Values, copy: Values) -> None:
-        self._view, self._copy, self.nbytes = view, copy, copy.nbytes
-
-    @property
-    def place(self) -> Hashable:
-        """Where the elements are."""
-        return self._view.__array_interface__["data"][0], self._view.shape, self._view.strides
-
-    def renew(self) -> None:
-        """Hold the elements as they are now."""
-        np.copyto(self._copy, self._view)
-
-    def restore(self) -> None:
-        """Let memory hold the kept elements."""
-        self._view[...] = self._copy
-
-    def exchange(self) -> None:
-        """Swap the kept elements with those in memory."""
-        memory = self._view.copy()
-        self._view[...] = self._copy
-        self._copy[...] = memory
-
-    def add(self) -> None:
-        """Add the kept elements to those in memory."""
-        self._view += self._copy
-
-    def differs(self) -> bool:
-        """Whether memory holds other bits now."""
-        return self._copy.tobytes() != self._view.tobytes()
-
-    def present(self, arena: Arena, name: str) -> Kept:
-        """A copy of the same elements as they are now."""
-        return arena.keep(HostElements(self._view), None, name)
-
-
 class HostArena(Arena):
     """Copies in blocks that double in size, so that few pages are asked for anew."""
 
@@ -200,17 +78,19 @@ class HostArena(Arena):
         self._used = 0
 
     def keep(self, elements: Elements, box: Box | None, name: str) -> Kept:
-        """A copy of elements."""
+        """A copy of elements; of those in sparse blocks, of all that may differ from 0."""
         assert isinstance(elements, HostElements)
+        if isinstance(elements, SparseHostElements):
+            kept = SparseKept(elements)
+            kept.renew()
+            self._capacity.lend(kept, _LENT.format(name))
+            return kept
         view = elements._view if box is None else part(elements._view, box)
         start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
         if start + view.nbytes > self._block.nbytes:
             size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
             self._block, start = np.empty(max(size, view.nbytes), np.uint8), 0
-            self._capacity.lend(
-                self._block,
-                f"what a tape keeps of {name} and others (ti.ad.checkpointed keeps less)",
-            )
+            self._capacity.lend(self._block, _LENT.format(name))
         self._used = start + view.nbytes
         found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
         found[...] = view
@@ -231,10 +111,14 @@ class HostMemory(Memory):
         dtype: DType,
         shape: Sequence[int],
         strides: Sequence[int],
+        nesting: Nesting | None = None,
     ) -> Elements:
         """Elements in an allocation."""
         assert isinstance(allocation, HostAllocation)
-        return HostElements(np.ndarray(shape, dtype, allocation.data.data, offset, strides))
+        view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
+        if nesting is None:
+            return HostElements(view)
+        return SparseHostElements(view, nesting, allocation)
 
     def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
         """An array of zeros."""

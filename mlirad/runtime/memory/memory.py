@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.values import Values
@@ -38,9 +40,10 @@ class Memory(ABC):
         dtype: DType,
         shape: Sequence[int],
         strides: Sequence[int],
+        nesting: Nesting | None = None,
     ) -> Elements:
-        """Elements that lie in an allocation, from a byte on, so many bytes apart along each
-        axis."""
+        """Elements that lie in an allocation, from a byte on, so many bytes apart along each axis,
+        perhaps in sparse blocks."""
 
     @abstractmethod
     def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
@@ -191,6 +194,74 @@ class Elements(ABC):
     @abstractmethod
     def overlaps(self, other: Elements) -> bool:
         """Whether others have some of these elements."""
+
+
+class SparseElements(Elements):
+    """Elements in sparse blocks, of which only those are gone through that may differ from 0.
+
+    What others set, keep, put back and compare, where a box does not leave out most of it, are all
+    elements that may differ from 0; what users set are the active ones.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def read_active(self) -> Values:
+        """A copy on the host, 0 where elements are not active. Raises TaichiMemoryError where it
+        does not fit."""
+
+    @abstractmethod
+    def write_active(self, values: Values) -> None:
+        """Set active elements to values, which have the shape of all."""
+
+    @abstractmethod
+    def fill_active(self, value: Any) -> None:
+        """Set active elements to one number."""
+
+    @abstractmethod
+    def touched_bytes(self) -> int:
+        """The bytes of a copy."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Memory is as launches left it: what is not active by now holds what they left there."""
+
+
+@dataclass(frozen=True)
+class SparseBlock:
+    """A block whose cells may be inactive. `cells` has a byte for each of them (1: active, 0: never
+    touched, else: holds what was left), or for each list its length; `order` are its axes, those of
+    the outermost block first."""
+
+    kind: Kind
+    cells: Elements
+    order: tuple[int, ...]
+
+    @property
+    def is_list(self) -> bool:
+        """Whether cells are items of lists."""
+        return self.kind is Kind.DYNAMIC
+
+    @property
+    def depth(self) -> int:
+        """How many axes of elements below lead to one of its cells, or of its items."""
+        return len(self.order) + self.is_list
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """The sparse blocks above elements, outermost first; `order` are the axes of the elements,
+    those of the outermost block first, components last.
+
+    `own`: the elements are the activity of a block of this kind, the last of `blocks` but for the
+    one that they are themselves. `is_derivative`: they are adjoints or tangents, which may differ
+    from 0 where their field is not active, and have an allocation to themselves.
+    """
+
+    order: tuple[int, ...]
+    blocks: tuple[SparseBlock, ...]
+    own: Kind | None = None
+    is_derivative: bool = False
 
 
 class Kept(ABC):

@@ -1,0 +1,146 @@
+"""Which elements in sparse blocks may differ from 0: found from the activity of the blocks, from
+the outermost one inwards, down to pieces of about a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from mlirad.runtime.memory.values import Values
+
+PAGE = 4096  # bytes, of which all take memory where one does
+WHOLE = 1 << 14  # bytes that are not worth looking which of them differ from 0
+
+Places = tuple[Values, ...]  # digits of each piece, in the order of the axes
+Seen = Sequence[Values]  # the activity of a block, and what else may be touched
+
+
+@dataclass(frozen=True)
+class Around:
+    """A block around elements: how many of their first axes lead to its cells, or its items."""
+
+    depth: int
+    is_list: bool
+
+
+class Pieces:
+    """How elements, their axes outermost first, fall into pieces: those of the first `depth` axes,
+    after one of them is split in two."""
+
+    def __init__(self, shape: Sequence[int], itemsize: int, blocks: Sequence[Around]) -> None:
+        self.blocks, self.depth, self.group = _chosen(shape, itemsize, blocks)
+        self.axis = self.depth - 1
+        self.shape = self._split_shape(shape)
+        self.outer, self.inner = self.shape[: self.depth], self.shape[self.depth :]
+        self.nbytes = itemsize * prod(self.inner)
+
+    def _split_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
+        if not self.depth:
+            return tuple(shape)
+        axis, group = self.axis, self.group
+        return (*shape[:axis], shape[axis] // group, group, *shape[axis + 1 :])
+
+    def split(self, values: Values) -> Values:
+        """A view of values of some of the first axes, in pieces."""
+        if not self.depth or values.ndim <= self.axis:
+            return values
+        shape, strides = list(values.shape), list(values.strides)
+        extent, step = shape[self.axis], strides[self.axis]
+        shape[self.axis : self.axis + 1] = [extent // self.group, self.group]
+        strides[self.axis : self.axis + 1] = [step * self.group, step]
+        return np.lib.stride_tricks.as_strided(values, shape, strides)
+
+    def find(self, seen: Sequence[Seen]) -> Places:
+        """The pieces that may hold anything but 0, by what is seen of each of `blocks`."""
+        places: Places = ()
+        for number, (block, views) in enumerate(zip(self.blocks, seen), 1):
+            expand = _items if block.is_list else _cells
+            places = expand(views, places, self.group if number == len(self.blocks) else 1)
+        return places
+
+    def numbers(self, axis: int, places: Places) -> Values:
+        """The index along one of the axes, before one is split, of each element of pieces."""
+        if axis == self.axis:
+            outer = self._outer(places[axis])
+            return outer * self.group + self._inner(self.depth, self.group)
+        if axis < self.axis:
+            return self._outer(places[axis])
+        position = axis + bool(self.depth)
+        return self._inner(position, self.shape[position])
+
+    def _outer(self, digits: Values) -> Values:
+        return digits.reshape(-1, *(1,) * len(self.inner))
+
+    def _inner(self, position: int, extent: int) -> Values:
+        shape = [1] * (1 + len(self.inner))
+        shape[1 + position - self.depth] = extent
+        return np.arange(extent).reshape(shape)
+
+    def keys(self, places: Places) -> Values:
+        """A number for each piece, in ascending order."""
+        if not self.depth:
+            return np.zeros(1, np.int64)
+        return np.ravel_multi_index(places, self.outer)
+
+    def at(self, keys: Values) -> Places:
+        """The pieces with some numbers."""
+        return np.unravel_index(keys, self.outer) if self.depth else ()
+
+
+def _chosen(
+    shape: Sequence[int], itemsize: int, blocks: Sequence[Around]
+) -> tuple[tuple[Around, ...], int, int]:
+    """The blocks whose activity is worth looking at, how many axes lead to their cells, and how
+    many of the innermost ones make a piece."""
+    if itemsize * prod(shape) <= WHOLE:
+        return (), 0, 1
+    chosen, depth = list[Around](), 0
+    for block in blocks:
+        if chosen and itemsize * prod(shape[depth:]) <= PAGE:
+            break
+        chosen.append(block)
+        depth = block.depth
+    extent, size = shape[depth - 1], itemsize * prod(shape[depth:])
+    most = max(1, min(extent, PAGE // size))
+    group = max(n for n in range(1, most + 1) if extent % n == 0)
+    return tuple(chosen), depth, group
+
+
+def _at(views: Sequence[Values], places: Places) -> Values:
+    """Activity below some cells, for each of them."""
+    found = [view[places] if places else view[np.newaxis] for view in views]
+    return found[0] if len(found) == 1 else np.maximum(found[0], found[1])
+
+
+def _cells(views: Sequence[Values], places: Places, group: int) -> Places:
+    """The cells of a block, in groups, below some of the cells around it."""
+    found = _any(_at(views, places), group).nonzero()
+    return (*(one[found[0]] for one in places), *found[1:])
+
+
+def _any(flags: Values, group: int) -> Values:
+    """Whether there is one in a group along the last axis."""
+    shape = (*flags.shape[:-1], flags.shape[-1] // group, group)
+    if group % 8 == 0 and flags.itemsize == 1 and flags.flags.c_contiguous:  # eight at once
+        found = flags.reshape(shape).view(np.int64) != 0
+    elif group == 1:
+        return flags != 0
+    else:
+        found = flags.reshape(shape) != 0
+    return found.any(-1)
+
+
+def _items(views: Sequence[Values], places: Places, group: int) -> Places:
+    """The items of lists, in groups, below some of the cells around them."""
+    lengths = _at(views, places)
+    counts = -(-lengths // group)
+    found = counts.nonzero()
+    each = counts[found]
+    rows = np.repeat(np.arange(each.size), each)
+    starts = np.cumsum(each) - each
+    items = np.arange(rows.size) - starts[rows]
+    outer = (*(one[found[0]] for one in places), *found[1:])
+    return (*(one[rows] for one in outer), items)

@@ -1,0 +1,139 @@
+"""Elements in sparse blocks as NumPy sees them, in pieces, of which some are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.reserved import Reserved
+from mlirad.runtime.memory.touched import Around, Pieces, Places
+from mlirad.runtime.memory.values import Values
+
+
+class HostActivity:
+    """The activity of a block, its axes outermost first.
+
+    Launches leave 0 in what is not active, or mark it as touched. What is put back may leave other
+    numbers there; until memory is settled, `_left` notes where activity no longer says so.
+    """
+
+    __slots__ = ("_left", "values")
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self._left: Values | None = None
+
+    def seen(self) -> Sequence[Values]:
+        """What it says, and what was left."""
+        return (self.values,) if self._left is None else (self.values, self._left)
+
+    def leave(self, block: Around, places: Places, pieces: Pieces) -> None:
+        """Note that pieces of elements below hold numbers."""
+        left = pieces.split(self._noted())
+        if not block.is_list:
+            left[places[: block.depth]] = 1
+            return
+        is_grouped = block.depth == pieces.depth
+        lengths = (places[block.depth - 1] + 1) * (pieces.group if is_grouped else 1)
+        np.maximum.at(left, places[: block.depth - 1], lengths.astype(left.dtype))
+
+    def leave_all(self, places: Places, pieces: Pieces) -> None:
+        """Note what it says now in pieces of its own, before it is set to what it was earlier."""
+        left, now = pieces.split(self._noted()), pieces.split(self.values)
+        if places:
+            left[places] = np.maximum(left[places], now[places])
+        else:
+            np.maximum(left, now, out=left)
+
+    def _noted(self) -> Values:
+        if self._left is None:
+            room = Reserved(max(1, self.values.nbytes)).data.data
+            self._left = np.ndarray(self.values.shape, self.values.dtype, room)
+        return self._left
+
+    def settle(self) -> None:
+        """Forget what was noted."""
+        self._left = None
+
+
+class TouchedView:
+    """Elements, their axes outermost first, and the activity of each of the blocks `around`."""
+
+    __slots__ = ("_view", "activities", "around", "pieces")
+
+    def __init__(
+        self, view: Values, around: Sequence[Around], activities: Sequence[HostActivity]
+    ) -> None:
+        self.around, self.activities = around, activities
+        self.pieces = Pieces(view.shape, view.itemsize, around)
+        self._view = self.pieces.split(view)
+
+    def places(self) -> Places:
+        """The pieces that may hold anything but 0."""
+        return self.pieces.find([activity.seen() for activity in self._looked_at()])
+
+    def _looked_at(self) -> Sequence[HostActivity]:
+        return self.activities[: len(self.pieces.blocks)]
+
+    def load(self, places: Places) -> Values:
+        """A copy of pieces."""
+        return self._view[places] if places else self._view[np.newaxis].copy()
+
+    def store(self, places: Places, values: Any) -> None:
+        """Set pieces, to a number or to values."""
+        if places:
+            self._view[places] = values
+        else:
+            self._view[...] = values if np.ndim(values) == 0 else values[0]
+
+    def set_where(self, places: Places, where: Values, value: Any) -> None:
+        """Set some elements of pieces to a number."""
+        found = self.load(places)
+        found[where] = value
+        self.store(places, found)
+
+    def leave(self, places: Places) -> None:
+        """Note that pieces hold numbers, whatever their activity says."""
+        for block, activity in zip(self.pieces.blocks, self._looked_at()):
+            activity.leave(block, places, self.pieces)
+
+    def taken(self, values: Values, places: Places) -> Values:
+        """What pieces are of values of all elements."""
+        given = self.pieces.split(values)
+        return given[places] if places else given[np.newaxis]
+
+    def put_into(self, values: Values, places: Places, new: Values) -> None:
+        """Set pieces of values of all elements."""
+        view = self.pieces.split(values)
+        if places:
+            view[places] = new
+        else:
+            view[...] = new[0]
+
+    def active(self, places: Places) -> Values:
+        """Which elements of pieces are active."""
+        pieces = self.pieces
+        found = np.ones((len(pieces.keys(places)), *pieces.inner), bool)
+        for block, activity in zip(self.around, self.activities):
+            cells = pieces.split(activity.values)
+            values = cells[places[: cells.ndim]] if places else cells[np.newaxis]
+            rest = len(pieces.shape) - max(pieces.depth, cells.ndim)
+            values = values.reshape(*values.shape, *(1,) * rest)
+            if block.is_list:
+                found &= pieces.numbers(block.depth - 1, places) < values
+            else:
+                found &= values == 1
+        return found
+
+    def inside(self, box: Box, places: Places) -> Values:
+        """Which elements of pieces lie in a box, its axes outermost first."""
+        found = np.ones((len(self.pieces.keys(places)), *self.pieces.inner), bool)
+        for axis, (low, high) in enumerate(box):
+            if low is not None:
+                found &= self.pieces.numbers(axis, places) >= low
+            if high is not None:
+                found &= self.pieces.numbers(axis, places) <= high
+        return found
