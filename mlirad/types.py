@@ -63,10 +63,16 @@ def from_numpy(dtype: type[Any] | np.dtype[Any]) -> DataType:
         raise TypeError(f"no mlirad type for NumPy's {np.dtype(dtype)}") from None
 
 
+class DefaultUnsigned:
+    """The unsigned integers as wide as the default integer type."""
+
+
 def resolve(dtype: TypeLike, default_fp: DataType = f32, default_ip: DataType = i32) -> DataType:
     """The scalar type a user means by `float`, `int`, `bool`, a NumPy type or a DataType."""
     if isinstance(dtype, DataType):
         return dtype
+    if dtype is DefaultUnsigned:
+        return u64 if default_ip.bits == 64 else u32
     if dtype is float:
         return default_fp
     if dtype is int:

@@ -14,6 +14,7 @@ from mlirad.ad.tape.recording import Recording
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
+from mlirad.lang.layout.tree import LeafGroup
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Recorder, Target
 from mlirad.runtime.program import program
@@ -173,13 +174,16 @@ class CheckpointedSteps:
 
 
 def _targets(given: object, what: str) -> tuple[Target, ...]:
-    targets = [given] if isinstance(given, Field | Ndarray) else given
+    targets = [given] if isinstance(given, Field | Ndarray | LeafGroup) else given
     if not isinstance(targets, list | tuple):
         raise TaichiTypeError(
             f"ti.ad.checkpointed(): {what}= takes a list of fields and ti.ndarrays, not a "
             f"{type(given).__name__}"
         )
-    for target in targets:
+    single: list[Any] = [
+        one for t in targets for one in (t.__leaves__() if isinstance(t, LeafGroup) else [t])
+    ]
+    for target in single:
         if not isinstance(target, Field | Ndarray):
             raise TaichiTypeError(
                 f"ti.ad.checkpointed(): {what}= takes fields and ti.ndarrays, not a "
@@ -193,7 +197,7 @@ def _targets(given: object, what: str) -> tuple[Target, ...]:
             )
         if isinstance(target, Field):
             target.located()
-    return tuple(dict.fromkeys(targets))
+    return tuple(dict.fromkeys(single))
 
 
 def _name(target: Target) -> str:

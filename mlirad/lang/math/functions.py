@@ -34,12 +34,16 @@ from mlirad.lang.math.transforms3d import (  # noqa: F401
 )
 from mlirad.lang.matrix import Matrix, Vector
 from mlirad.lang.types_namespace import matrix, vector
-from mlirad.types import u32
+from mlirad.types import DefaultUnsigned
 
 pi, e, inf, nan = _math.pi, _math.e, _math.inf, _math.nan
 vec2, vec3, vec4 = vector(2), vector(3), vector(4)
 ivec2, ivec3, ivec4 = vector(2, int), vector(3, int), vector(4, int)
-uvec2, uvec3, uvec4 = vector(2, u32), vector(3, u32), vector(4, u32)
+uvec2, uvec3, uvec4 = (
+    vector(2, DefaultUnsigned),
+    vector(3, DefaultUnsigned),
+    vector(4, DefaultUnsigned),
+)
 mat2, mat3, mat4 = matrix(2, 2), matrix(3, 3), matrix(4, 4)
 
 
