@@ -26,7 +26,9 @@ UPSTREAM = {"lower-affine", "expand-strided-metadata"}
 STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of CONTRIBUTING.md
 
 
-@pytest.mark.parametrize(("document", "prints"), [("transforms", 10), ("forward-mode", 5)])
+@pytest.mark.parametrize(
+    ("document", "prints"), [("transforms", 10), ("forward-mode", 5), ("structs", 4)]
+)
 def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
     program = "\n".join(
         re.findall(r"```python\n(.*?)```", (DOCS / f"{document}.md").read_text(), re.DOTALL)
