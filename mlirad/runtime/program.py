@@ -13,7 +13,7 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Allocation
+from mlirad.runtime.memory.memory import Allocation, SparseElements
 from mlirad.runtime.poles import Poles
 from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
@@ -43,6 +43,12 @@ class Program:
             for name, memory in list(self.fields.items())
             if not self.derivatives.are_derivatives(name)
         }
+
+    def settle(self) -> None:
+        """Memory is as the program left it, after it was put back to what it was before."""
+        for memory in list(self.fields.values()):
+            if isinstance(memory.elements, SparseElements):
+                memory.elements.settle()
 
     def check_bits(self, symbol: str) -> Allocation:
         """A byte an element of a field, for `insert-access-checks` in the calling thread."""

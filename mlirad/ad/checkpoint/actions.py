@@ -126,7 +126,10 @@ class WriteAgain(Action):
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
         """Write it."""
         elements, written = memory_of(self.target)[1], arguments[-1]
-        box = box_of(elements, self._index(arguments))
+        index = self._index(arguments)
+        box = box_of(elements, index)
+        if index is not None and isinstance(self.target, Field):
+            self.target.activate(index)
         if isinstance(written, np.ndarray):
             elements.write(written, box)
         else:

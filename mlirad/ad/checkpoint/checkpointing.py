@@ -115,7 +115,7 @@ def _declared(
                 f"into state="
             )
     size, more = (
-        sum(memory_of(target)[1].nbytes for target in targets)
+        sum(memory_of(target)[1].copy_bytes() for target in targets)
         for targets in (state_fields, scratch_fields)
     )
     kept = _snapshots(snapshots, memory, size, more)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlirad.ad.checkpoint.steps import StepLog
-from mlirad.ad.tape.entries import named_flows
+from mlirad.ad.tape.entries import activities_of, memory_of, named_flows
 from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.versions import Key
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -26,6 +26,20 @@ class Declared:
     scratch: tuple[Field, ...]
     snapshots: int
     place: str
+
+    def state_memory(self) -> list[tuple[Key, Elements]]:
+        """The arrays of the state; of sparse fields, which elements are active too."""
+        return _memory(self.state)
+
+    def memory(self) -> list[tuple[Key, Elements]]:
+        """The arrays of state and scratch, with their activity."""
+        return _memory((*self.state, *self.scratch))
+
+
+def _memory(targets: Sequence[Target]) -> list[tuple[Key, Elements]]:
+    found = [memory_of(target)[:2] for target in targets]
+    found += [one for target in targets for one in activities_of(target)]
+    return list(dict(found).items())
 
 
 @dataclass

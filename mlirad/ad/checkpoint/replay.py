@@ -19,7 +19,7 @@ from mlirad.ad.checkpoint.schedule import (
 )
 from mlirad.ad.checkpoint.scratch import check_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
-from mlirad.ad.tape.entries import Entry, memory_of
+from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import sweep
 from mlirad.ad.tape.versions import Key, Version
@@ -55,7 +55,7 @@ class Loop(Entry):
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
         self.states = States(
-            [memory_of(target)[1] for target in declared.state], tape.program.capacity
+            [elements for _, elements in declared.state_memory()], tape.program.capacity
         )
         self.statistics.state_bytes = self.states.state_bytes
         for key, elements in self._written():
@@ -64,7 +64,7 @@ class Loop(Entry):
     def _written(self) -> list[tuple[Key, Elements]]:
         """What the steps write."""
         return [
-            *(memory_of(target)[:2] for target in (*self.declared.state, *self.declared.scratch)),
+            *self.declared.memory(),
             *self.log.sums.items(),
         ]
 
@@ -191,7 +191,7 @@ class Loop(Entry):
             self.log.calls_gradient
             or array in self.log.sums
             or any(flow.target == array for flow in self.flows())
-            or array in [memory_of(target)[0] for target in self.declared.state]
+            or array in [key for key, _ in self.declared.state_memory()]
         )
 
     def writes_arrays(self) -> bool:
@@ -205,8 +205,14 @@ class Loop(Entry):
     def rows(self) -> Sequence[Row]:
         """The snapshots, by what is copied."""
         return [
-            Row(str(key), "", self.declared.place, "snapshot", self.states.copies * elements.nbytes)
-            for key, elements, _ in map(memory_of, self.declared.state)
+            Row(
+                str(key),
+                "",
+                self.declared.place,
+                "snapshot",
+                self.states.copies * elements.copy_bytes(),
+            )
+            for key, elements in self.declared.state_memory()
         ]
 
     def __str__(self) -> str:

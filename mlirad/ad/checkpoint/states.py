@@ -15,7 +15,7 @@ class States:
     def __init__(self, arrays: Sequence[Elements], capacity: Capacity) -> None:
         self._capacity = capacity
         self.arrays = list(arrays)
-        self.state_bytes = sum(elements.nbytes for elements in self.arrays)  # of one copy
+        self.state_bytes = sum(elements.copy_bytes() for elements in self.arrays)  # of one copy
         self.kept: dict[int, list[Kept]] = {}
         self.spare: list[list[Kept]] = []
 

@@ -33,7 +33,7 @@ class Touched:
     ) -> None:
         self.program, self.log, self.outer, self.note_sum = program, log, outer, note_sum
         self.place = declared.place
-        self.allowed = {memory_of(target)[0] for target in (*declared.state, *declared.scratch)}
+        self.allowed = {key for key, _ in declared.memory()}
         self.read: dict[Key, str] = {}  # by fields and addresses, but for those allowed
         self.known: dict[Variant, Accesses] = {}
 

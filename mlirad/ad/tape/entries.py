@@ -20,7 +20,7 @@ from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Kept, SparseElements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.variant import Variant
 
@@ -131,7 +131,7 @@ class HostWrite(Entry):
     adjoints: Sequence[Elements]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
-    written: Values | None = None  # once it is done, where the tape is asked for it
+    written: Values | Kept | None = None  # once it is done, where the tape is asked for it
 
     def flows(self) -> tuple[Flow, ...]:
         """Constants pass no derivatives."""
@@ -145,7 +145,9 @@ class HostWrite(Entry):
     def note_written(self) -> None:
         """Keep what was written."""
         if self.written is None:
-            self.written = self.elements.read(self.box)
+            is_whole = all(ends == (None, None) for ends in self.box)
+            is_sparse = is_whole and isinstance(self.elements, SparseElements)
+            self.written = self.elements.copy() if is_sparse else self.elements.read(self.box)
 
     def __str__(self) -> str:
         return "a write from Python"
@@ -153,7 +155,10 @@ class HostWrite(Entry):
     def repeat(self) -> None:
         """Write the same again."""
         assert self.written is not None
-        self.elements.write(self.written, self.box)
+        if isinstance(self.written, Kept):
+            self.written.restore()
+        else:
+            self.elements.write(self.written, self.box)
 
 
 @dataclass
@@ -281,6 +286,15 @@ def memory_of(target: Target) -> tuple[Key, Elements, Elements | None]:
     return target.symbol, target.located().elements, None if memory is None else memory.elements
 
 
+def activities_of(target: Target) -> list[tuple[Key, Elements]]:
+    """What says which elements of a field are active, outermost first; of an ndarray, nothing."""
+    if isinstance(target, Ndarray):
+        return []
+    memory = target.located()
+    blocks = () if memory.nesting is None else memory.nesting.blocks
+    return [(one.field, block.cells) for one, block in zip(memory.layout.activities, blocks)]
+
+
 def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
     """The box of an element (`index` gives its first axes; a slice stands for all of an axis), or
     of all."""
@@ -305,6 +319,7 @@ __all__ = [
     "HostWrite",
     "Launch",
     "Replaced",
+    "activities_of",
     "box_of",
     "memory_of",
     "named_flows",

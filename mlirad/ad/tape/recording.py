@@ -11,6 +11,7 @@ from mlirad.ad.tape.entries import (
     HostWrite,
     Launch,
     Replaced,
+    activities_of,
     box_of,
     memory_of,
     touched_box,
@@ -202,6 +203,8 @@ class Recording(Recorder):
         key, elements, adjoint = memory_of(target)
         adjoint = hidden.elements if hidden is not None else adjoint
         box, touched, place = box_of(elements, index), touched_box(target, index), caller()
+        if index is not None:
+            self._host_activation(target, place)
         if self.call is not None:
             self.call.write(key, elements, touched, place)
             self.order.host_write(target, index, hidden)
@@ -213,14 +216,26 @@ class Recording(Recorder):
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
         ledger.entries.append(HostWrite(elements, adjoints, box, saved))
 
+    def _host_activation(self, target: Target, place: str) -> None:
+        """Keep which elements are active, before Python makes others active."""
+        for key, cells in activities_of(target):
+            box = box_of(cells, None)
+            if self.call is not None:
+                self.call.write(key, cells, box, place)
+                continue
+            saved = self.ledger.versions.before_write(key, cells, box, place)
+            if saved or self.keeps_written:
+                self.ledger.entries.append(HostWrite(cells, (), box, saved))
+
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
         goes."""
+        ledger, place = self.ledger, caller()
+        self._host_activation(target, place)
         if self.call is not None:
             self.call.read_from_python(source)
             self.host_write(target, None)
             return
-        ledger, place = self.ledger, caller()
         carries = ledger.note_copy(target, source, place)
         if carries:
             self.order.prepare_copy(target, source)

@@ -25,6 +25,7 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
         sweep(ledger.entries, way.give_back)
     finally:
         way.end()
+        ledger.program.settle()
 
 
 def sweep(

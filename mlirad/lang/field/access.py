@@ -62,7 +62,13 @@ class FieldAccess(HostArray, Leaf):
     def note_write(self, index: Index | None = None) -> None:
         """Count a write and tell what records; an element that is written to becomes active."""
         super().note_write(index)
-        if index is not None and not any(isinstance(one, slice) for one in index):
+        if index is not None:
+            self.activate(index)
+
+    def activate(self, index: Index) -> None:
+        """Make the cells active that an element in memory lies in; a slice, which is of all
+        elements, changes nothing."""
+        if not any(isinstance(one, slice) for one in index):
             self.located().activate(cast("tuple[int, ...]", index))
 
     def _located(self, key: object) -> tuple[Elements, tuple[int, ...]]:

@@ -181,6 +181,10 @@ class Elements(ABC):
 
     # Copies that stay on the machine.
 
+    def copy_bytes(self) -> int:
+        """The bytes of a copy."""
+        return self.nbytes
+
     @abstractmethod
     def room(self) -> Kept:
         """Room for a copy of all elements, by itself and counted nowhere: filled by `renew`."""
@@ -217,10 +221,6 @@ class SparseElements(Elements):
     @abstractmethod
     def fill_active(self, value: Any) -> None:
         """Set active elements to one number."""
-
-    @abstractmethod
-    def touched_bytes(self) -> int:
-        """The bytes of a copy."""
 
     @abstractmethod
     def settle(self) -> None:

@@ -53,7 +53,7 @@ class SparseHostElements(HostElements, SparseElements):
         if self.activity is not None:
             self.activity.settle()
 
-    def touched_bytes(self) -> int:
+    def copy_bytes(self) -> int:
         """The bytes of a copy."""
         pieces = self.touched.pieces
         return len(pieces.keys(self.touched.places())) * pieces.nbytes
@@ -173,7 +173,7 @@ class SparseHostElements(HostElements, SparseElements):
 
     def room(self) -> Kept:
         """Room for a copy."""
-        return SparseKept(self, self.touched_bytes())
+        return SparseKept(self, self.copy_bytes())
 
     def _is_small(self, box: Box | None) -> bool:
         """Whether elements are gone through as those of dense blocks."""
