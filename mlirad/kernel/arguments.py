@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mlirad.kernel.form import Form
@@ -27,6 +27,11 @@ class NdarrayArgument:
     needs_grad: bool
     boundary: str = "unsafe"
     is_cut: bool = False  # declared to carry no derivative
+
+
+def gradient_of(array: NdarrayArgument) -> NdarrayArgument:
+    """The gradient of an array, as an array that carries no derivative."""
+    return replace(array, needs_grad=False, is_cut=True)
 
 
 @dataclass(frozen=True)

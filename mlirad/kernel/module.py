@@ -21,3 +21,4 @@ class KernelModule:
     result_form: Form | None
     arrays: tuple[NdarrayArgument, ...] = ()
     fields: tuple[str, ...] = ()
+    gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array

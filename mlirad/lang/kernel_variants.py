@@ -14,7 +14,7 @@ from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.arguments.choice import frontend_argument, key_of
 from mlirad.lang.arguments.numbers import convert_scalar, entries_of, scalar_dtype
-from mlirad.lang.arguments.overlaps import same_arrays
+from mlirad.lang.arguments.overlaps import same_arrays, with_gradients
 from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
 from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
@@ -71,8 +71,9 @@ class KernelVariants:
             elif p.kind == STRUCT:
                 values += struct_entries(v, p.annotation, config, p.name)
             elif p.kind == NDARRAY and p.name not in same:
-                values.append(None)
-        return variant, values, [buffer for name, buffer in arrays.items() if name not in same]
+                values += [None] * (2 if p.name in variant.kernel.gradients else 1)
+        passed = {name: buffer for name, buffer in arrays.items() if name not in same}
+        return variant, values, with_gradients(passed, variant.kernel.gradients)
 
     @in_turn
     def _find(self, key: Hashable, given: Sequence[Any], same: Mapping[str, str]) -> Variant:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from mlirad.bindings import ir
+from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import index_constant
 from mlirad.frontend.python.matrix import check_indices
@@ -15,6 +16,18 @@ from mlirad.frontend.python.scalar import Expr
 
 class ArrayArgument(ArrayRef):
     """An ndarray argument inside a kernel."""
+
+    gradient: ArrayArgument | None = None
+
+    @property
+    def grad(self) -> ArrayArgument:
+        """Its gradient. Raises TaichiTypeError where it has none."""
+        if self.gradient is None:
+            raise TaichiTypeError(
+                f"the array passed as '{self.name}' has no gradient here: it needs "
+                "ti.ndarray(..., needs_grad=True), and an annotation without needs_grad=False"
+            )
+        return self.gradient
 
     @property
     def n(self) -> int:

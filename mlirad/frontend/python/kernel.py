@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from mlirad.bindings import ir
@@ -32,12 +33,13 @@ from mlirad.frontend.python.struct_places import local
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.variables import Variable
 from mlirad.ir.signature import Attributes, argument_label
-from mlirad.ir.walk import owner_operation
+from mlirad.ir.walk import has_uses, owner_operation
 from mlirad.kernel.arguments import (
     Argument,
     ConstantArgument,
     NdarrayArgument,
     SameArgument,
+    gradient_of,
 )
 from mlirad.kernel.form import Form
 from mlirad.kernel.module import KernelModule
@@ -73,15 +75,15 @@ def build_kernel(
                 builder.finish(node.name)
         with ir.InsertionPoint.at_block_begin(module.body):
             declare()
-    arrays = tuple(a for _, a in arguments if isinstance(a, NdarrayArgument))
     return KernelModule(
         module,
         node.name,
         builder.launch_seed is not None,
         tuple(kernel.results),
         kernel.result_form,
-        arrays,
+        tuple(kernel.arrays),
         tuple(builder.arrays),
+        tuple(kernel.gradients),
     )
 
 
@@ -115,6 +117,9 @@ class _Kernel:
         )
         self.results: list[DataType] = []
         self.result_form: Form | None = None
+        self.arrays: list[NdarrayArgument] = []
+        self.gradients: list[str] = []  # of which array arguments it uses
+        self.offered: list[tuple[str, ir.Value, int]] = []  # with their positions among arrays
 
     def translate(self, arguments: Sequence[tuple[str, Argument]]) -> None:
         """Create the function at the insertion point."""
@@ -145,6 +150,7 @@ class _Kernel:
             values = self._result_values(frame)
             ir.Operation.create("func.return", [], [v.value for v in values])
         self.results = [v.dtype for v in values]
+        self._forget_unused(entry, marks)
         marks += [{} for _ in range(len(entry.arguments) - len(marks))]
         op.attributes["function_type"] = ir.TypeAttr.get(
             ir.FunctionType.get(
@@ -169,15 +175,9 @@ class _Kernel:
         if isinstance(argument, SameArgument):
             return frame.lookup(argument.name)
         if isinstance(argument, NdarrayArgument):
-            type_ = array_type(
-                mlir_type(argument.dtype), [-1] * argument.ndim + list(argument.element_shape)
-            )
-            array = entry.add_argument(type_, location)
             needs_grad = argument.needs_grad and argument.dtype.is_float
             marks.append({"field.needs_grad": ir.UnitAttr.get()} if needs_grad else {})
-            extents = tuple(extent(array, axis) for axis in range(argument.ndim))
-            kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
-            return kind(array, argument.dtype, extents, argument.element_shape, (), name)
+            return self._array(entry, name, argument, needs_grad, marks)
         values = [
             Expr(entry.add_argument(mlir_type(dtype), location), dtype) for dtype in argument.dtypes
         ]
@@ -185,6 +185,40 @@ class _Kernel:
         value = built(argument.form, iter(values))
         is_variable = name in frame.source.mutable or isinstance(value, Struct)
         return local(value) if is_variable else value
+
+    def _array(
+        self,
+        entry: ir.Block,
+        name: str,
+        argument: NdarrayArgument,
+        needs_grad: bool,
+        marks: list[Attributes],
+    ) -> ArrayArgument:
+        """An array, and behind it, where there is one, its gradient."""
+        shape = [-1] * argument.ndim + list(argument.element_shape)
+        type_ = array_type(mlir_type(argument.dtype), shape)
+        value = entry.add_argument(type_, ir.Location.current)
+        extents = tuple(extent(value, axis) for axis in range(argument.ndim))
+        kind = ClampedArray if argument.boundary == "clamp" else ArrayArgument
+        array = kind(value, argument.dtype, extents, argument.element_shape, (), name)
+        self.arrays.append(argument)
+        if needs_grad:
+            marks.append({"field.gradient": ir.UnitAttr.get()})
+            self.arrays.append(gradient_of(argument))
+            value = entry.add_argument(type_, ir.Location.current)
+            array.gradient = replace(array, value=value, name=f"{name}.grad")
+            self.offered.append((name, value, len(self.arrays) - 1))
+        return array
+
+    def _forget_unused(self, entry: ir.Block, marks: list[Attributes]) -> None:
+        """Take no gradients that nothing uses."""
+        for name, value, position in reversed(self.offered):
+            if has_uses(value):
+                self.gradients.append(name)
+                continue
+            number = ir.BlockArgument(value).arg_number
+            del self.arrays[position], marks[number]
+            entry.erase_argument(number)
 
     def _result_values(self, frame: Frame) -> list[Expr]:
         result = frame.result

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
@@ -32,6 +35,26 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
         else:
             earlier.append((name, start, end, buffer))
     return same
+
+
+def with_gradients(
+    buffers: Mapping[str, ArrayBuffer], gradients: Collection[str]
+) -> list[ArrayBuffer]:
+    """What is passed: arrays, some followed by their gradients. Raises TaichiRuntimeTypeError where
+    such a gradient is an argument as well."""
+    found: list[ArrayBuffer] = []
+    for name, buffer in buffers.items():
+        found.append(buffer)
+        if name in gradients:
+            gradient = replace(buffer.adjoint(), name=f"{name}.grad")
+            for other, passed in buffers.items():
+                if passed.address == gradient.address:
+                    raise TaichiRuntimeTypeError(
+                        f"Argument {other} is the gradient of {name}, which the kernel uses as "
+                        f"{name}.grad: name it one way"
+                    )
+            found.append(gradient)
+    return found
 
 
 def extent(buffer: ArrayBuffer) -> tuple[int, int]:

@@ -11,7 +11,8 @@ NORMALISE = (
     "mark-rounding,mark-poles"
 )
 _ACCESSES = (
-    "check-recursion,check-races,check-access-rules,mark-collisions,mark-footprints,mark-flows"
+    "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
+    "mark-footprints,mark-flows"
 )
 _REVERSE = "differentiate-reverse{option},canonicalize,cse"
 _COLLISIONS = (

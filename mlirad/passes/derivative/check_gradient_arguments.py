@@ -1,0 +1,60 @@
+"""Refuse kernels to differentiate that use the gradient of an array argument themselves.
+
+The frontend marks such a gradient, an argument behind that of its array, by `field.gradient`. The
+reverse adds to the same memory where a derivative passes through the array, and takes arguments to
+lie apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mlirad.analysis.activity import Activity
+from mlirad.bindings import ir
+from mlirad.errors import TaichiCompilationError, located
+from mlirad.ir.graph import Graph, Node
+from mlirad.ir.location import source_location
+from mlirad.ir.requirements import KERNELS, is_private
+from mlirad.ir.signature import parameter_attributes
+from mlirad.ir.walk import functions
+
+REQUIRES = KERNELS
+
+
+def check_gradient_arguments(module: ir.Operation) -> None:
+    """Refuse kernels whose reverse adds to a gradient that they use."""
+    for function in functions(module):
+        if is_private(function):
+            continue
+        marks = parameter_attributes(function)
+        gradients = [number for number, mark in enumerate(marks) if "field.gradient" in mark]
+        if gradients:
+            _check(module, function, gradients)
+
+
+def _check(module: ir.Operation, function: ir.Operation, gradients: list[int]) -> None:
+    graph = Graph(function)
+    activity = Activity(module, function, graph)
+    arguments = function.regions[0].blocks[0].arguments
+    for number in gradients:
+        uses = next(_accesses(graph, arguments[number]), None)
+        for node in _accesses(graph, arguments[number - 1]):
+            if uses is not None and not activity.active.isdisjoint((*node.operands, *node.results)):
+                raise _refusal(uses, node)
+
+
+def _refusal(uses: Node, carries: Node) -> TaichiCompilationError:
+    places = [source_location(node.op.location) for node in (uses, carries)]
+    known = [place for place in places if place is not None]
+    message = (
+        "the gradient of an array argument is used in a kernel through which a derivative passes "
+        "to it, and the reverse would add to it: use it in a kernel of its own, outside of the "
+        "tape or under ti.ad.no_grad"
+    )
+    error = TaichiCompilationError(located(message, *known) if known else message)
+    error.reason, error.source = message, known[0] if known else None
+    return error
+
+
+def _accesses(graph: Graph, array: ir.Value) -> Iterator[Node]:
+    return (node for node in graph.nodes() if node.is_access and node.array == array)
