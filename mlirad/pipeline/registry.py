@@ -46,6 +46,7 @@ def requirements_of(name: str) -> tuple[Requirement, ...]:
     return found
 
 
+@cache
 def runs_on_modules_only(function: PassFunction) -> bool:
     """Whether a pass needs the whole module: what it takes is named so."""
     return next(iter(inspect.signature(function).parameters)) == "module"
