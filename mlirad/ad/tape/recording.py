@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlirad.ad.tape.activity import activity_writes
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.entries import (
     HostCopy,
     HostWrite,
     Launch,
     Replaced,
-    activities_of,
     box_of,
     memory_of,
     touched_box,
@@ -195,16 +195,14 @@ class Recording(Recorder):
         warn_of_carried_read(self.ledger, target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
-        """Keep what Python is about to write: an element (`index` into the view of its memory), or
-        everything."""
+        """Keep what Python is about to write: a place in memory (`index`), or everything."""
         self.finish_write()
         ledger = self.ledger
         hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
         key, elements, adjoint = memory_of(target)
         adjoint = hidden.elements if hidden is not None else adjoint
         box, touched, place = box_of(elements, index), touched_box(target, index), caller()
-        if index is not None:
-            self._host_activation(target, place)
+        ledger.entries += activity_writes(target, place, ledger.versions, self.call)
         if self.call is not None:
             self.call.write(key, elements, touched, place)
             self.order.host_write(target, index, hidden)
@@ -216,22 +214,10 @@ class Recording(Recorder):
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
         ledger.entries.append(HostWrite(elements, adjoints, box, saved))
 
-    def _host_activation(self, target: Target, place: str) -> None:
-        """Keep which elements are active, before Python makes others active."""
-        for key, cells in activities_of(target):
-            box = box_of(cells, None)
-            if self.call is not None:
-                self.call.write(key, cells, box, place)
-                continue
-            saved = self.ledger.versions.before_write(key, cells, box, place)
-            if saved or self.keeps_written:
-                self.ledger.entries.append(HostWrite(cells, (), box, saved))
-
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
         goes."""
         ledger, place = self.ledger, caller()
-        self._host_activation(target, place)
         if self.call is not None:
             self.call.read_from_python(source)
             self.host_write(target, None)
