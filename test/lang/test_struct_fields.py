@@ -80,10 +80,15 @@ class TestLayout:
             Inner.field(shape=3, ordre="ij")
         with pytest.raises(ti.TaichiSyntaxError, match="shape cannot be None"):
             Inner.field(offset=3)
-        with pytest.raises(ti.TaichiRuntimeError, match="i32 is not supported"):
-            Outer.field(shape=3, needs_grad=True)
+        with pytest.raises(ti.TaichiRuntimeError, match="no member that is a float"):
+            ti.types.struct(k=ti.i32).field(shape=3, needs_grad=True)
         with pytest.raises(AttributeError, match="no 'lenght': did you mean 'length'"):
             Inner.field(shape=3).lenght  # noqa: B018
+
+    def test_gradients_are_of_the_members_that_are_floats(self) -> None:
+        f = ti.types.struct(k=ti.i32, a=ti.f32).field(shape=3, needs_grad=True)
+        f.a.grad[1] = 2.5
+        assert f.grad.keys == ["a"] and f.grad[1].a == 2.5
 
     def test_of_fields_that_are_there(self) -> None:
         a, v = ti.field(ti.f32, shape=3), ti.Vector.field(2, ti.i32, shape=3)

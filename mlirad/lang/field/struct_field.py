@@ -233,7 +233,8 @@ def declare(
     **unknown: object,
 ) -> StructField:
     """A field of structs, placed in a tree of its own where it has a shape; with `Layout.SOA`, in
-    one for each member.
+    one for each member. `needs_grad` and `needs_dual` give derivatives to the members that are
+    floats.
 
     Raises TaichiTypeError for keywords that it does not have.
     """
@@ -241,6 +242,8 @@ def declare(
     if shape is None and offset is not None:
         raise TaichiSyntaxError("shape cannot be None when offset is being set")
     field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
+    if (needs_grad or needs_dual) and not any(one.dtype.is_float for one in field.__leaves__()):
+        raise TaichiRuntimeError("a struct with no member that is a float has no derivatives")
     if shape is not None:
         _place(field, sizes_of(shape), offset, layout)
     return field
@@ -256,7 +259,8 @@ def _members(declared: StructType, name: str, needs_grad: bool, needs_dual: bool
             dtype, element = (
                 (kind.dtype, kind.shape) if isinstance(kind, MatrixType) else (kind, ())
             )
-            fields[member] = create(dtype, element, None, needs_grad, needs_dual, own, None, None)
+            wanted = (needs_grad, needs_dual) if dtype.is_float else (False, False)
+            fields[member] = create(dtype, element, None, *wanted, own, None, None)
     return StructField(fields, declared.methods, name)
 
 
