@@ -19,6 +19,10 @@ class DataType:
     def __repr__(self) -> str:
         return self.name
 
+    def to_string(self) -> str:
+        """Its name."""
+        return self.name
+
     @property
     def is_float(self) -> bool:
         return self.kind == "f"

@@ -8,8 +8,7 @@ from mlirad.frontend.python.matrix import Matrix
 
 
 def key_parts(key: object) -> tuple[int, ...]:
-    """The integers of a subscript in Python scope. Raises TypeError for slices and other
-    objects."""
+    """The integers of a subscript in Python scope. Raises TypeError for other objects."""
     parts = (
         ()
         if key is None
@@ -18,12 +17,6 @@ def key_parts(key: object) -> tuple[int, ...]:
         else (key,)
     )
     for part in parts:
-        if isinstance(part, slice):
-            raise TypeError(
-                f"Detected illegal element of type: {type(part)}. Please be aware that slicing a "
-                f"ti.field "
-                "is not supported so far: x.to_numpy()[...] gives a part."
-            )
         if not isinstance(part, int | np.integer):
             raise TypeError(
                 f"an index must be an integer, not {part!r} (a {type(part).__name__}): int(...) "

@@ -11,8 +11,9 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct_type import StructType
-from mlirad.lang.host_array import HostArray, Values, array_of
+from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.host_indices import key_parts
+from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape
 from mlirad.runtime.memory.memory import Elements
@@ -22,7 +23,7 @@ from mlirad.types import DataType, TypeLike, resolve
 MAX_EXTENT = 1 << 31
 
 
-class Ndarray(HostArray):
+class Ndarray(SlicedArray):
     """A contiguous array of scalars, vectors or matrices."""
 
     def __init__(
@@ -105,7 +106,10 @@ class Ndarray(HostArray):
             )
         return self.elements, tuple([int(p) % e for p, e in zip(parts, self.shape)])
 
-    def __setitem__(self, key: object, value: object) -> None:
+    def _whole(self) -> Elements:
+        return self.elements
+
+    def _set_element(self, key: object, value: object) -> None:
         elements, index = self._located(key)
         values = self.fitted(array_of(value))
         self.note_write(index)
@@ -151,11 +155,19 @@ class Ndarray(HostArray):
             "is an element"
         )
 
+    def __deepcopy__(self, memo: dict[int, object]) -> Ndarray:
+        """An ndarray of its own, with the same elements and gradients."""
+        other = Ndarray(self.dtype, self.shape, self.element_shape, self.grad is not None)
+        memo[id(self)] = other
+        other.copy_from(self)
+        if self.grad is not None and other.grad is not None:
+            other.grad.copy_from(self.grad)
+        return other
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError(
-            "an ndarray belongs to a program, so it cannot be pickled or copied: keep "
-            "a.to_numpy(), and make "
-            "another one that takes it by from_numpy (or copy_from)"
+            "an ndarray belongs to a program, so it cannot be pickled: keep a.to_numpy(), and make "
+            "another one that takes it by from_numpy; copy.deepcopy makes one in this program"
         )
 
     def __repr__(self) -> str:

@@ -630,11 +630,6 @@ class TestFieldsAsObjects:
                 array[1.5]
             with pytest.raises(TypeError, match="an index must be an integer, not '1'"):
                 array["1"] = 2.0
-        with pytest.raises(
-            TypeError,
-            match=r"slicing a ti.field is not supported so far: x.to_numpy\(\)\[...\] gives a part",
-        ):
-            x[0:2]
 
     def test_truth_and_length(self) -> None:
         x, z, a = ti.field(ti.f64, shape=3), ti.field(ti.f64, shape=()), ti.ndarray(ti.f64, 3)
@@ -660,10 +655,11 @@ class TestFieldsAsObjects:
             match=r"field 'x' lies in the memory of a program.* x.to_numpy\(\), .* from_numpy",
         ):
             act(x)
-        with pytest.raises(
-            TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"
-        ):
-            act(a)
+        if act in (pickle.dumps, copy.copy):
+            with pytest.raises(
+                TypeError, match=r"an ndarray belongs to a program.* a.to_numpy\(\), .* from_numpy"
+            ):
+                act(a)
 
 
 PROGRAM = """import mlirad as ti

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -181,6 +182,17 @@ def test_clamped_stores_have_gradients() -> None:
         run(x, y, 5)
     # x[0][0], x[0][1], x[0][1], x[1][1], x[2][1], with weights 1, 2, 3, 4, 5
     assert x.grad.to_numpy().tolist() == [[1, 5], [0, 4], [0, 5]]
+
+
+def test_deep_copies_are_arrays_of_their_own() -> None:
+    a = ti.Vector.ndarray(2, ti.f64, 3, needs_grad=True)
+    a[1] = [4, 5]
+    a.grad[2] = [6, 7]
+    b = copy.deepcopy({"a": a})["a"]
+    a.fill(0)
+    a.grad.fill(0)
+    assert b.to_numpy().tolist() == [[0, 0], [4, 5], [0, 0]]
+    assert b.grad.to_numpy().tolist() == [[0, 0], [0, 0], [6, 7]]
 
 
 def test_shapes_of_elements_without_a_type() -> None:

@@ -122,7 +122,8 @@ def _model(values: Sequence[object]) -> Any:
     kinds = {kind_of(value) for value in (values if _is_struct(whole) else whole)}
     if len(kinds) > 1:
         raise TaichiTypeError(
-            f"the branches of a conditional expression are {' and '.join(sorted(kinds))}"
+            "Cannot broadcast tensor to tensor: the branches of a conditional expression are "
+            f"{' and '.join(sorted(kinds))}"
         )
     return whole[0] if whole else values[0]
 

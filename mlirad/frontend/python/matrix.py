@@ -60,6 +60,11 @@ def swizzle_values(
     return values
 
 
+def shown_type(shape: Sequence[int], dtype: object) -> str:
+    """A type of values, for messages: `i32`, `[Tensor (2, 3) i32]`."""
+    return f"[Tensor ({', '.join(map(str, shape))}) {dtype}]" if shape else str(dtype)
+
+
 def check_indices(indices: Sequence[Scalar | slice], shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Indices into entries, constants made positive. Raises TaichiIndexError for a wrong rank or
     range."""

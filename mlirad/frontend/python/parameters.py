@@ -130,7 +130,7 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
     if isinstance(declared, StructType):
         return Binding(convert_result(t, declared, value))
     if isinstance(declared, MatrixType):
-        return Binding(declared(value))
+        return Binding(_matrix(declared, name, value))
     if isinstance(declared, DataType) or declared in (int, float, bool):
         if not ex.is_scalar(value):
             raise TaichiTypeError(
@@ -139,6 +139,19 @@ def _bound(t: Translator, function: Function, name: str, given: Any) -> Binding:
             )
         return Binding(convert(t, declared, [value]))
     return Binding(value)
+
+
+def _matrix(declared: MatrixType, name: str, value: Any) -> Matrix:
+    """An argument as a matrix of the declared type. Raises TaichiSyntaxError for another shape."""
+    if isinstance(value, Matrix):
+        found = (*value.shape, 1)[:2] if declared.ndim == 2 else value.shape
+        for letter, wanted, got in zip("nm", declared.shape, found):
+            if wanted != got and not declared.is_open:
+                raise TaichiSyntaxError(
+                    f"Argument {name} of type {declared} is expected to be a Matrix with {letter} "
+                    f"{wanted}, but got {got}"
+                )
+    return declared(value)
 
 
 def _variable(t: Translator, declared: Reference, name: str, given: Any) -> Place:

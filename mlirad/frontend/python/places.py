@@ -24,7 +24,14 @@ from mlirad.frontend.python.builder import (
     current,
     index_constant,
 )
-from mlirad.frontend.python.matrix import Matrix, Value, check_indices, check_swizzle, swizzle
+from mlirad.frontend.python.matrix import (
+    Matrix,
+    Value,
+    check_indices,
+    check_swizzle,
+    shown_type,
+    swizzle,
+)
 from mlirad.frontend.python.matrix_operators import Operand
 from mlirad.frontend.python.open_regions import Region, refuse_use
 from mlirad.frontend.python.regions import for_op
@@ -284,11 +291,11 @@ class ElementPlace(Place):
         elif isinstance(value, Matrix) and not self._is_scalar and len(value.entries) == count:
             values = value.entries
         else:
-            shape = getattr(value, "shape", type(value).__name__)
-            expected = () if self._is_scalar else self.array.element_shape
-            raise TaichiTypeError(
-                f"cannot store a value of shape {shape} into an element of shape {expected}"
-            )
+            given = type(value).__name__
+            if isinstance(value, Matrix):
+                given = shown_type(value.shape, ex.dtype_of(value.entries[0]))
+            expected = shown_type(self.shape, self.array.dtype)
+            raise TaichiTypeError(f"cannot assign '{given}' to '{expected}': shapes differ")
         return [stored(v, self.array.dtype) for v in values]
 
     def store(self, value: Value) -> None:

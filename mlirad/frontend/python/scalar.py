@@ -416,7 +416,7 @@ def bitwise(kind: str) -> Callable[[Scalar, Scalar], Expr]:
     """`and`, `or` or `xor` on two integers."""
 
     def apply(left: Scalar, right: Scalar) -> Expr:
-        _check_bits(left, right)
+        _check_bits(_SYMBOLS[kind], left, right)
         dtype = promote(dtype_of(left), dtype_of(right))
         operands = [cast(left, dtype).value, cast(right, dtype).value]
         return Expr(emit(f"arith.{kind}i", mlir_type(dtype), operands), dtype)
@@ -428,7 +428,7 @@ def shift(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
     """`<<` or `>>` on two integers, in the type of the left one."""
 
     def apply(left: Scalar, right: Scalar) -> Expr:
-        _check_bits(left, right)
+        _check_bits(symbol, left, right)
         dtype = dtype_of(left)
         a, count = cast(left, dtype).value, cast(right, dtype).value
         value = shifted(symbol, a, count, dtype)
@@ -439,10 +439,16 @@ def shift(symbol: str) -> Callable[[Scalar, Scalar], Expr]:
     return apply
 
 
-def _check_bits(left: Scalar, right: Scalar) -> None:
+_SYMBOLS = {"and": "&", "or": "|", "xor": "^"}
+
+
+def _check_bits(symbol: str, left: Scalar, right: Scalar) -> None:
     kinds = dtype_of(left), dtype_of(right)
     if any(kind.is_float for kind in kinds):
-        raise TaichiTypeError(f"bit operation on {kinds[0]} and {kinds[1]}: integers are needed")
+        raise TaichiTypeError(
+            f"unsupported operand type(s) for '{symbol}': '{kinds[0]}' and '{kinds[1]}', where "
+            "integers are needed"
+        )
 
 
 def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
@@ -480,7 +486,9 @@ def negate(value: Expr) -> Expr:
 
 
 def bit_not(value: Expr) -> Expr:
-    """`~value`."""
+    """`~value`. Raises TaichiTypeError for a float."""
+    if value.dtype.is_float:
+        raise TaichiTypeError(f"'~' takes integral inputs only, not {value.dtype}")
     return bitwise("xor")(value, cast(-1 if value.dtype != u1 else True, value.dtype))
 
 

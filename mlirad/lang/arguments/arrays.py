@@ -8,6 +8,7 @@ import numpy as np
 
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType
+from mlirad.frontend.python.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.foreign_array import foreign_array, is_array, is_on_device, is_torch
 from mlirad.lang.arguments.parameters import Parameter
@@ -35,7 +36,9 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
         ndim = len(shape) - len(element)
         has_grad = is_torch(value) and bool(value.requires_grad)
     else:
-        raise _refused(param.name, f"an array is needed, but a {type(value).__name__} is provided")
+        raise TaichiRuntimeTypeError(
+            f"Invalid type for argument {param.name}, got {value!r}: an array is needed"
+        )
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
     return NdarrayArgument(
         dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False
@@ -48,11 +51,7 @@ def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
 
 def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
     want = declared.dtype
-    shown = (
-        f"[Tensor {_shown_shape(value.element_shape)} {value.dtype}]"
-        if value.element_shape
-        else str(value.dtype)
-    )
+    shown = shown_type(value.element_shape, value.dtype)
     if isinstance(want, MatrixType):
         if not want.admits(value.element_shape) or (
             want.dtype is not None and resolve(want.dtype) != value.dtype
@@ -69,10 +68,6 @@ def _check_ndarray(value: Ndarray, declared: NdarrayType, name: str) -> None:
             f"{value.shape} "
             "is provided",
         )
-
-
-def _shown_shape(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"
 
 
 def _extents(value: Any, name: str) -> tuple[tuple[int, ...], DType]:

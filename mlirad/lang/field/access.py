@@ -14,14 +14,15 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
-from mlirad.lang.host_array import HostArray, Values, array_of
+from mlirad.lang.host_array import Values, array_of
+from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.host_values import fitting
 from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
 
-class FieldAccess(HostArray, Leaf):
+class FieldAccess(SlicedArray, Leaf):
     """A field's elements, as Python reads and writes them."""
 
     @property
@@ -75,7 +76,16 @@ class FieldAccess(HostArray, Leaf):
         memory = self.located()
         return memory.elements, element_index(self, key, memory)
 
-    def __setitem__(self, key: object, value: object) -> None:
+    @property
+    def _start(self) -> tuple[int, ...]:
+        return self.offset
+
+    def _whole(self) -> Elements | None:
+        memory = self.located()
+        is_flat = memory.elements.shape == memory.layout.shape and not memory.layout.activities
+        return memory.elements if is_flat else None
+
+    def _set_element(self, key: object, value: object) -> None:
         elements, index = self._located(key)
         self.note_write(index)
         if not self.element_shape:

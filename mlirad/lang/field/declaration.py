@@ -60,6 +60,11 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
     axis_order = list(range(len(shape)))
     if order is not None:
         names = "ijklmnop"[: len(shape)]
+        if len(order) != len(shape):
+            raise TaichiCompilationError(
+                "The dimensionality of shape and order must be the same "
+                f"({len(shape)} != {len(order)})"
+            )
         if sorted(order) != sorted(names):
             raise TaichiCompilationError(
                 f"The axes in order {order} must be a permutation of {names}"
