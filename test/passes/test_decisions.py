@@ -53,16 +53,40 @@ def tangent(program: ModuleType, seed: int) -> float:
     return float(mode.tangents(program.loss).reshape(-1)[0])
 
 
+def rounding(program: ModuleType, seed: int, found: dict[str, np.ndarray[Any, Any]]) -> float:
+    """How far rounding alone moves a gradient. That of a multiple of the loss is the multiple, made
+    by the same decisions; what large terms that cancel leave of it differs."""
+    multiple = ti.field(float, (), needs_grad=True)
+
+    @ti.kernel
+    def scale(by: float):
+        multiple[None] += by * program.loss[None]
+
+    moved = 0.0
+    for by in (1 / 3, 0.7, 1.3):
+        fill(program, seed)
+        multiple.fill(0)
+        with ti.ad.Tape(multiple):
+            program.run()
+            scale(by)
+        for name in FIELDS[:-1]:
+            change = getattr(program, name).grad.to_numpy() / by - found[f"{name}.grad"]
+            moved = max(moved, float(np.abs(change).max()))
+    return moved
+
+
 def compare(seed: int, folder: Path, dtype: Any) -> None:
     """Gradients with and without `fast_math`, forward mode beside reverse."""
     tolerance = 2e-4 if dtype is ti.f32 else 1e-11
-    plain = gradients(write(seed, folder, dtype, fast_math=False), seed)
+    program = write(seed, folder, dtype, fast_math=False)
+    plain = gradients(program, seed)
+    moved = rounding(program, seed, plain)
     program = write(seed, folder, dtype)
     found = gradients(program, seed)
     for name, expected in plain.items():
-        size = 1.0 + np.abs(expected).max()
+        allowed = tolerance * (1.0 + np.abs(expected).max()) + moved * name.endswith("grad")
         np.testing.assert_allclose(
-            found[name], expected, rtol=0, atol=tolerance * size, err_msg=f"{seed}: {name}"
+            found[name], expected, rtol=0, atol=allowed, err_msg=f"{seed}: {name}"
         )
     along = sum(
         (found[f"{name}.grad"] * direction).sum()
@@ -72,7 +96,7 @@ def compare(seed: int, folder: Path, dtype: Any) -> None:
         )
     )
     sizes = 1.0 + sum(np.abs(found[f"{name}.grad"]).sum() for name in "xy")
-    assert abs(tangent(program, seed) - along) <= tolerance * sizes, seed
+    assert abs(tangent(program, seed) - along) <= tolerance * sizes + SIZE * moved, seed
 
 
 @pytest.mark.parametrize("seed", range(PROGRAMS))
