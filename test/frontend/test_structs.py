@@ -307,6 +307,18 @@ class TestInKernels:
         assert found.second.momentum().to_list() == [0.0, 0.0] and found.second.hits == -3
         assert turned({"first": pair.first, "second": Body(), "weight": 1}, 1).second.mass == 1.0
 
+    def test_templates_are_known_by_their_members(self) -> None:
+        """One that was changed in Python since the last launch is another constant."""
+
+        @ti.kernel
+        def run(b: ti.template()) -> float:
+            return ti.static(b.mass) + b.pos.y
+
+        b = Body(1.0, [2, 3])
+        assert run(b) == 4.0
+        b.mass, b.pos.y = 5.0, 7.0
+        assert run(b) == 12.0 and run(Body(1.0, [2, 3])) == 4.0
+
     def test_members_by_name(self) -> None:
         names = ("mass", "hits")
 

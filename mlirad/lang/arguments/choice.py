@@ -6,7 +6,9 @@ from collections.abc import Hashable
 from math import prod
 
 from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.leaves import form_of, scalars_of
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.struct import Struct, methods_of
 from mlirad.kernel.arguments import Argument, ConstantArgument, ValueArgument
 from mlirad.kernel.form import MatrixForm, ScalarForm
 from mlirad.lang.arguments.arrays import describe_array
@@ -43,5 +45,8 @@ def key_of(param: Parameter, value: object) -> Hashable:
             return type(value), value
         if isinstance(value, Matrix):
             return tuple(value.entries)
+        if isinstance(value, Struct):  # whose members may change until the next launch
+            methods = tuple(map(id, methods_of(value).values()))
+            return form_of(value), methods, tuple(scalars_of(value, param.name))
         return id(value)
     return describe_array(value, param) if param.kind == NDARRAY else None

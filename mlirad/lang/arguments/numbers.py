@@ -42,6 +42,8 @@ def plain_range(dtype: DataType) -> tuple[type, float, float]:
 def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
     """A Python number for a scalar parameter. Raises TaichiRuntimeTypeError for anything that is
     not one."""
+    if type(value) is float and dtype.is_float:
+        return value
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.shape == ()):
         value = value.item()
     if isinstance(value, bool) or (isinstance(value, int) and dtype.is_integer):
