@@ -1,5 +1,5 @@
-"""The liquid of `mpm2d`, its particles and the nodes of its grid in fields of structs, with methods:
-members lie together."""
+"""The liquid of `mpm2d`, its particles and the nodes of its grid in fields of structs, with
+methods: members lie together."""
 
 from typing import Any
 

@@ -86,9 +86,9 @@ class TestLayout:
             Inner.field(shape=3).lenght  # noqa: B018
 
     def test_gradients_are_of_the_members_that_are_floats(self) -> None:
-        f = ti.types.struct(k=ti.i32, a=ti.f32).field(shape=3, needs_grad=True)
+        f = ti.types.struct(k=int, a=float, v=ti.types.vector(2)).field(shape=3, needs_grad=True)
         f.a.grad[1] = 2.5
-        assert f.grad.keys == ["a"] and f.grad[1].a == 2.5
+        assert f.grad.keys == ["a", "v"] and f.grad[1].to_dict() == {"a": 2.5, "v": [0.0, 0.0]}
 
     def test_of_fields_that_are_there(self) -> None:
         a, v = ti.field(ti.f32, shape=3), ti.Vector.field(2, ti.i32, shape=3)

@@ -17,6 +17,7 @@ from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct import Struct, refuse_names_twice, same_members, struct_of
 from mlirad.frontend.python.struct_places import StructArray
 from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.arguments.numbers import scalar_type
 from mlirad.lang.field.declaration import create
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
@@ -259,7 +260,8 @@ def _members(declared: StructType, name: str, needs_grad: bool, needs_dual: bool
             dtype, element = (
                 (kind.dtype, kind.shape) if isinstance(kind, MatrixType) else (kind, ())
             )
-            wanted = (needs_grad, needs_dual) if dtype.is_float else (False, False)
+            is_float = scalar_type(kind, program().config).is_float
+            wanted = (needs_grad, needs_dual) if is_float else (False, False)
             fields[member] = create(dtype, element, None, *wanted, own, None, None)
     return StructField(fields, declared.methods, name)
 
