@@ -78,6 +78,10 @@ def _get_runtime() -> _Runtime:
     return _Runtime(program())
 
 
+def _without(_: object = None) -> bool:
+    return False
+
+
 def _to_default_float(value: Any) -> Any:
     return functions.cast(value, float) if in_kernel() else float(value)
 
@@ -88,7 +92,11 @@ def _has(package: str) -> Any:
 
 def register(package: str) -> None:
     """Make the modules importable below `package`."""
+    machines = ("vulkan", "cuda", "metal", "opengl", "amdgpu", "dx11", "dx12")
+    core = {f"with_{name}": _without for name in machines}
     parts: dict[str, dict[str, Any]] = {
+        "_lib": {},
+        "_lib.core": {**core, "GGUI_AVAILABLE": False},
         "lang.impl": {
             "current_cfg": _current_cfg,
             "get_runtime": _get_runtime,
@@ -123,7 +131,8 @@ def register(package: str) -> None:
         module.__dict__.update(members)
         sys.modules[module.__name__] = module
         holder, _, last = name.rpartition(".")
-        setattr(getattr(sys.modules[package], holder), last, module)
+        around = sys.modules[package]
+        setattr(getattr(around, holder) if holder else around, last, module)
     sys.modules[f"{package}.math"] = mathematics
 
 

@@ -223,3 +223,17 @@ def test_templates_compile_once_for_each_value() -> None:
     assert compiled() - start == 3
     np.testing.assert_array_equal(x.to_numpy(), [2, 2, 2])
     np.testing.assert_array_equal(y.to_numpy(), np.full((2, 2), 0.5))
+
+
+def test_a_scalar_that_a_function_declares_is_the_type_of_entries() -> None:
+    ti.init(arch=ti.cpu)
+
+    @ti.func
+    def halves(v) -> ti.f64:
+        return v * 0.5
+
+    @ti.kernel
+    def run() -> ti.types.vector(2, ti.f64):
+        return halves(ti.Vector([1, 3]))
+
+    assert list(run()) == [0.5, 1.5]

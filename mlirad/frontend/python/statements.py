@@ -23,6 +23,7 @@ from mlirad.frontend.python.struct_places import dtypes_of, local, place_of
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Static, Translator, frozen, handles
 from mlirad.frontend.python.variables import Variable, zero
+from mlirad.types import DataType
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -308,7 +309,13 @@ def _typed_result(t: Translator, value: object) -> Any:
         return None
     if declared is None:
         raise TaichiSyntaxError("A kernel with a return value must be annotated with a return type")
+    if isinstance(value, Matrix) and not t.frame.is_kernel and _is_scalar_type(declared):
+        return value.cast(t.resolve(declared))  # a @ti.func declares the type of the entries
     return convert_result(t, declared, value)
+
+
+def _is_scalar_type(declared: object) -> bool:
+    return isinstance(declared, DataType) or declared in (int, float, bool)
 
 
 def store_result(t: Translator, frame: Frame, value: object) -> None:

@@ -1,0 +1,90 @@
+"""`ti.graph`: sequences of launches, built once and run with arguments by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError, did_you_mean
+from mlirad.lang.kernel import Kernel
+
+if TYPE_CHECKING:
+    from mlirad.types import TypeLike
+
+
+class ArgKind(Enum):
+    """What an argument is."""
+
+    SCALAR = 0
+    MATRIX = 1
+    NDARRAY = 2
+
+
+class Arg:
+    """An argument of a graph, which kernels of it share; what else it declares, the kernels do."""
+
+    def __init__(
+        self,
+        tag: ArgKind,
+        name: str,
+        dtype: TypeLike | None = None,
+        ndim: int | None = None,
+        field_dim: int | None = None,
+        element_shape: tuple[int, ...] = (),
+        **_: object,
+    ) -> None:
+        self.tag, self.name, self.dtype = tag, name, dtype
+        self.ndim = ndim if ndim is not None else field_dim
+        self.element_shape = tuple(element_shape)
+
+
+class Sequential:
+    """Launches in order."""
+
+    def __init__(self) -> None:
+        self.launches: list[tuple[Kernel, tuple[Any, ...]]] = []
+
+    def dispatch(self, kernel: Kernel, *args: Any) -> None:
+        """Add the launch of a kernel. Raises TaichiTypeError for what is none."""
+        if not isinstance(kernel, Kernel):
+            raise TaichiTypeError(f"a graph launches kernels, not a {type(kernel).__name__}")
+        self.launches.append((kernel, args))
+
+    def append(self, other: Sequential) -> None:
+        """Add the launches of another sequence."""
+        self.launches += other.launches
+
+
+class GraphBuilder(Sequential):
+    """A graph under construction."""
+
+    def create_sequential(self) -> Sequential:
+        """A sequence that can be added several times."""
+        return Sequential()
+
+    def compile(self) -> Graph:
+        """The graph of what was added."""
+        return Graph(self.launches)
+
+
+class Graph:
+    """Launches that can be run; in a tape they are recorded as others are."""
+
+    def __init__(self, launches: list[tuple[Kernel, tuple[Any, ...]]]) -> None:
+        self._launches = list(launches)
+        self._names = {a.name for _, args in launches for a in args if isinstance(a, Arg)}
+
+    def run(self, args: Mapping[str, Any]) -> None:
+        """Launch all kernels. Raises TaichiRuntimeError for names that are missing or unknown."""
+        for name in args.keys() - self._names:
+            raise TaichiRuntimeError(
+                f"the graph has no argument '{name}'{did_you_mean(name, self._names)}"
+            )
+        for name in self._names - args.keys():
+            raise TaichiRuntimeError(f"Missing runtime value for {name}: an argument of the graph")
+        for kernel, given in self._launches:
+            kernel(*[args[one.name] if isinstance(one, Arg) else one for one in given])
+
+
+__all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder"]
