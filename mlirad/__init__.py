@@ -40,6 +40,7 @@ from mlirad.frontend.python.functions import (
     select,
     zero,
 )
+from mlirad.frontend.python.sparse import *
 from mlirad.frontend.python.specials import *
 from mlirad.lang import graph
 from mlirad.lang import types_namespace as types

@@ -9,13 +9,15 @@ is in other fields, the `activities` of a layout.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import prod
+from typing import Protocol
 
 from mlirad.bindings import ir
 from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers, is_sparse
-from mlirad.dialect.snode import activity_of, extents_of, roots, trees_around
+from mlirad.dialect.snode import activity_of, roots, trees_around
 
 
 class Kind(Enum):
@@ -61,6 +63,90 @@ class Activity:
     field: str
     cells: tuple[Digits, ...]
     item: Digits | None
+
+    @property
+    def block_cell(self) -> tuple[Digits, ...]:
+        """The index of the block's cell: for a list, with the item."""
+        if self.item is None:
+            return self.cells
+        found = {digits.axis: digits for digits in self.cells}
+        outer = found.get(self.item.axis)
+        extent = self.item.extent * (1 if outer is None else outer.extent)
+        found[self.item.axis] = Digits(self.item.axis, self.item.width, extent)
+        return tuple(found[axis] for axis in sorted(found))
+
+
+class TreeBlock(Protocol):
+    """A block of a layout tree that has an index."""
+
+    @property
+    def kind(self) -> Kind:
+        """Its kind."""
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The axes of its cells."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many cells there are along each."""
+
+    @property
+    def activity(self) -> str | None:
+        """The field of its activity."""
+
+
+def activities_of(path: Sequence[TreeBlock]) -> tuple[Activity, ...]:
+    """Those of the sparse ones among nested blocks, outermost first, as the index of a cell of the
+    innermost one has them."""
+    used = sorted({axis for block in path for axis in block.axes})
+    found = []
+    for position, block in enumerate(path):
+        if block.activity is None:
+            continue
+        is_list = block.kind is Kind.DYNAMIC
+        above, below = path[: position + (not is_list)], path[position + (not is_list) :]
+        cells = [
+            Digits(used.index(axis), _extents(below).get(axis, 1), extent)
+            for axis, extent in sorted(_extents(above).items())
+        ]
+        item = None
+        if is_list:
+            (axis,), (extent,) = block.axes, block.extents
+            item = Digits(used.index(axis), _extents(path[position + 1 :]).get(axis, 1), extent)
+        found.append(Activity(block.kind, block.activity, tuple(cells), item))
+    return tuple(found)
+
+
+def _extents(blocks: Sequence[TreeBlock]) -> dict[int, int]:
+    extents: dict[int, int] = {}
+    for block in blocks:
+        for axis, extent in zip(block.axes, block.extents):
+            extents[axis] = extents.get(axis, 1) * extent
+    return extents
+
+
+@dataclass(frozen=True)
+class DeclaredBlock:
+    """A block, read from its op."""
+
+    kind: Kind
+    axes: tuple[int, ...]
+    extents: tuple[int, ...]
+    activity: str | None
+
+
+def declared(op: ir.Operation) -> DeclaredBlock:
+    """A block's op, read."""
+    axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
+    activity = activity_of(op) if is_sparse(op) else None
+    return DeclaredBlock(kind_of(op), axes, extents, activity)
+
+
+def path_to(op: ir.Operation) -> list[DeclaredBlock]:
+    """The blocks that a place or a block lies in, outermost first."""
+    around = [block for block in trees_around(op) if block.name != "snode.root"]
+    return [declared(block) for block in reversed(around)]
 
 
 @dataclass(frozen=True)
@@ -176,35 +262,8 @@ def _placed(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]) -
         integers(op.attributes["component_shape"]),
         base,
         numbered,
-        _activities(op, used),
+        activities_of(path_to(op)),
     )
-
-
-def _activities(place: ir.Operation, used: list[int]) -> tuple[Activity, ...]:
-    """The sparse blocks above a field whose indices are those axes."""
-    blocks = [op for op in trees_around(place) if op.name != "snode.root"]
-    found = []
-    for position, block in enumerate(blocks):
-        if is_sparse(block):
-            is_list = kind_of(block) is Kind.DYNAMIC
-            below, above = blocks[:position], blocks[position + is_list :]
-            cells = [
-                Digits(
-                    used.index(axis), _width([*below, block][: position + is_list], axis), extent
-                )
-                for axis, extent in sorted(extents_of(above).items())
-            ]
-            item = None
-            if is_list:
-                ((axis, extent),) = extents_of([block]).items()
-                item = Digits(used.index(axis), _width(below, axis), extent)
-            found.append(Activity(kind_of(block), activity_of(block), tuple(cells), item))
-    return tuple(reversed(found))
-
-
-def _width(blocks: list[ir.Operation], axis: int) -> int:
-    """How many cells blocks have along an axis."""
-    return extents_of(blocks).get(axis, 1)
 
 
 def _size(op: ir.Operation) -> int:

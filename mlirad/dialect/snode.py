@@ -254,3 +254,9 @@ def element_and_shape(place: ir.Operation) -> tuple[str, tuple[int, ...]]:
     components = integers(place.attributes["component_shape"])
     element = str(ir.TypeAttr(place.attributes["element"]).value)
     return element, (*(extents[axis] for axis in sorted(extents)), *components)
+
+
+def module_of(op: ir.Operation) -> ir.Operation:
+    while op.parent is not None and op.name != "builtin.module":
+        op = op.parent
+    return op

@@ -8,6 +8,7 @@ from mlirad.dialect.field.arrays import Field, array_of, check_array, element_ty
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
     element_and_shape,
+    module_of,
     place_of,
     tree_operations,
     trees_around,
@@ -261,7 +262,7 @@ def _check_access(op: ir.Operation, value_type: ir.Type) -> bool:
 
 def _check_place(op: ir.Operation, name: str) -> bool:
     """Whether a field is placed, and of the type that an op gives its array."""
-    module = _module_of(op)
+    module = module_of(op)
     place = place_of(module, name)
     if place is None:
         if any(problem_of(tree) is not None for tree in tree_operations(module)):
@@ -278,9 +279,3 @@ def _check_place(op: ir.Operation, name: str) -> bool:
             f"but is read as {list(extents)} of {element}"
         )
     return (element, extents) == (placed, shape)
-
-
-def _module_of(op: ir.Operation) -> ir.Operation:
-    while op.parent is not None and op.name != "builtin.module":
-        op = op.parent
-    return op

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from mlirad.bindings import ir
-from mlirad.dialect import field
+from mlirad.dialect import activity, field
 from mlirad.dialect.field import GetOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python.builder import current
@@ -44,6 +44,36 @@ def atomic(
     """Update an element in one step; what it held before."""
     _refuse_in_custom("updates memory", array)
     return field.atomic(value, array, indices, kind, marks)
+
+
+def activate(block: str, cell: Sequence[ir.Value]) -> None:
+    """Make a cell of a block active."""
+    _refuse_in_custom("activates memory")
+    activity.activate(block, cell)
+
+
+def deactivate(block: str, cell: Sequence[ir.Value]) -> None:
+    """Make a cell of a block inactive, or empty a list."""
+    _refuse_in_custom("deactivates memory")
+    activity.deactivate(block, cell)
+
+
+def is_active(block: str, cell: Sequence[ir.Value]) -> ir.Value:
+    """Whether a cell of a block is active."""
+    _refuse_in_custom("reads memory")
+    return activity.is_active(block, cell)
+
+
+def length(block: str, cell: Sequence[ir.Value]) -> ir.Value:
+    """How long a list is."""
+    _refuse_in_custom("reads memory")
+    return activity.length(block, cell)
+
+
+def append(block: str, cell: Sequence[ir.Value]) -> ir.Value:
+    """Make a list longer; the number of the new item."""
+    _refuse_in_custom("updates memory")
+    return activity.append(block, cell)
 
 
 def print_(text: str, values: Sequence[ir.Value]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.blocks import list_at
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place, ValuePlace, array_ref
 from mlirad.frontend.python.python_objects import is_of_program
@@ -190,7 +191,8 @@ def _subscript(t: Translator, node: ast.Subscript) -> Any:
             raise TaichiSyntaxError("fields cannot be sliced")
         if re.fullmatch(r"field(_\d+)?", array.name):  # no variable gave the field a name
             array.name = ast.unparse(node.value)
-        return array.element(key)
+        items = list_at(array, key)
+        return array.element(key) if items is None else items
     if isinstance(base, Matrix):
         return ValuePlace(base).at(key)
     if isinstance(key, Expr):

@@ -10,7 +10,9 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.active_elements import Active, active_elements, where_active
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
+from mlirad.frontend.python.blocks import block_ref
 from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
 from mlirad.frontend.python.comprehensions import bind_target
 from mlirad.frontend.python.domains import Bounds, Grouped, NdRange, Range
@@ -48,6 +50,7 @@ def _for(t: Translator, node: ast.For) -> None:
     if isinstance(domain, Grouped):
         domain = domain.domain
     bounds, dtypes, step = _box(t, domain)
+    active = active_elements(domain)
     _check_targets(t, node.target, len(bounds), grouped)
     top = not (
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
@@ -56,9 +59,9 @@ def _for(t: Translator, node: ast.For) -> None:
         if step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
         else:
-            _parallel(t, node, bounds, dtypes, grouped, options)
+            _parallel(t, node, bounds, dtypes, grouped, options, active)
     else:
-        _serial(t, node, bounds, dtypes, step, grouped)
+        _serial(t, node, bounds, dtypes, step, grouped, active)
 
 
 def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
@@ -73,6 +76,9 @@ def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], A
         array = arrays.leaves()[0]
         offset = array.offset or (0,) * len(array.shape)
         return [(o, n + o) for n, o in zip(array.shape, offset)], [i32] * len(array.shape), 1
+    block = block_ref(domain)
+    if block is not None:
+        return [(0, n) for n in block.shape], [i32] * len(block.shape), 1
     if isinstance(domain, Expr):
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
     raise TaichiSyntaxError(
@@ -137,6 +143,7 @@ def _parallel(
     dtypes: Sequence[DataType],
     grouped: bool,
     options: Mapping[str, int],
+    active: Active = None,
 ) -> None:
     lower = [ex.as_index(low) for low, _ in bounds]
     upper = [ex.as_index(high) for _, high in bounds]
@@ -154,14 +161,9 @@ def _parallel(
         loop = Loop(parallel=True, live=Flag() if has_jump(node.body) else None)
         t.frame.loops.append(loop)
         number = partial(_iteration_number, indices, lower, upper)
+        given = [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else []
         with t.at_run_time(), t.builder.stream(number), t.frame.scope():
-            _bind_index(
-                t,
-                node,
-                [ex.from_index(i, d) for i, d in zip(indices, dtypes)] if bounds else [],
-                grouped,
-            )
-            visit_block(t, node.body)
+            where_active(active, given, lambda: _iteration(t, node, given, grouped))
         t.frame.loops.pop()
         t.in_parallel = False
 
@@ -169,6 +171,11 @@ def _parallel(
     for scope, name, variable, cell in shared:
         scope[name] = variable
         place_of(variable).store(cell.load())
+
+
+def _iteration(t: Translator, node: ast.For, indices: list[Expr], grouped: bool) -> None:
+    _bind_index(t, node, indices, grouped)
+    visit_block(t, node.body)
 
 
 def _share_outer_variables(
@@ -195,11 +202,12 @@ def _serial(
     dtypes: Sequence[DataType],
     step: Expr | int,
     grouped: bool,
+    active: Active = None,
 ) -> None:
     """A nest of serial loops; several axes stay several loops."""
     jumps = leaves_loop(node.body)
     if jumps or isinstance(step, Expr) or step < 0:
-        _while_form(t, node, bounds, dtypes, step, grouped)
+        _while_form(t, node, bounds, dtypes, step, grouped, active)
         return
     one = index_constant(step)
 
@@ -210,20 +218,23 @@ def _serial(
                 low, high, one, lambda i: nest(axis + 1, [*indices, ex.from_index(i, dtypes[axis])])
             )
         else:
-            _serial_body(
-                t, node, indices, grouped, Loop(live=Flag() if has_jump(node.body) else None)
-            )
+            loop = Loop(live=Flag() if has_jump(node.body) else None)
+            _serial_body(t, node, indices, grouped, loop, active)
 
     nest(0, [])
 
 
 def _serial_body(
-    t: Translator, node: ast.For, indices: list[Expr], grouped: bool, loop: Loop
+    t: Translator,
+    node: ast.For,
+    indices: list[Expr],
+    grouped: bool,
+    loop: Loop,
+    active: Active,
 ) -> None:
     t.frame.loops.append(loop)
     with t.at_run_time(), t.frame.scope():
-        _bind_index(t, node, indices, grouped)
-        visit_block(t, node.body)
+        where_active(active, indices, lambda: _iteration(t, node, indices, grouped))
     t.frame.loops.pop()
 
 
@@ -234,13 +245,14 @@ def _while_form(
     dtypes: Sequence[DataType],
     step: Expr | int,
     grouped: bool,
+    active: Active,
 ) -> None:
     """A loop that can end early: it runs while no iteration has left it."""
     running = Flag()
 
     def nest(axis: int, indices: list[Expr]) -> None:
         if axis == len(bounds):
-            _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running))
+            _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running), active)
             return
         low, high = bounds[axis]
         dtype = dtypes[axis]

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import dim
+from mlirad.dialect.field_layout import Activity
 from mlirad.errors import (
     TaichiCompilationError,
     TaichiIndexError,
@@ -20,6 +21,7 @@ from mlirad.errors import (
 )
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.active_cells import activate
 from mlirad.frontend.python.builder import (
     current,
     index_constant,
@@ -72,6 +74,8 @@ class ArrayRef(Array):
     name: str = ""
     component: tuple[int, ...] | None = None
     region: Region = field(default_factory=lambda: current().root)
+    activities: tuple[Activity, ...] = ()  # of the sparse blocks that hold it
+    block: object = None  # whose cells hold the elements
 
     def element(self, key: Subscript) -> ElementPlace:
         fixed = None if self.component is None else tuple(index_constant(c) for c in self.component)
@@ -79,6 +83,10 @@ class ArrayRef(Array):
 
     def leaves(self) -> Sequence[ArrayRef]:
         return [self]
+
+    def at(self, indices: Sequence[ir.Value]) -> ElementPlace:
+        """The place of an element among those in memory, which begin with 0."""
+        return ElementPlace(self, indices)
 
     def fill(self, value: Value) -> None:
         def nest(axis: int, indices: list[Expr]) -> None:
@@ -299,6 +307,7 @@ class ElementPlace(Place):
         return [stored(v, self.array.dtype) for v in values]
 
     def store(self, value: Value) -> None:
+        activate(self.array.activities, self.indices)
         for entry, place in zip(self._entries(value), self._places()):
             effects.store(entry.value, self.array.value, place)
 
@@ -307,6 +316,7 @@ class ElementPlace(Place):
             before = self.load()
             self.store(operator(before, value))
             return before
+        activate(self.array.activities, self.indices)
         return self._wrap(
             [
                 atomic(self.array.value, place, self.array.dtype, kind, entry)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.scalar import Expr
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.components import ComponentField
-from mlirad.lang.field.in_kernels import array_ref
+from mlirad.lang.field.in_kernels import array_ref, list_of
 from mlirad.lang.field.memory import declaration_of, register, take_memory
 from mlirad.lang.layout.placed import PlacedField
 from mlirad.lang.layout.root import Root
@@ -109,6 +111,24 @@ class Field(FieldAccess):
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
         """The block `n` levels up."""
         return self.snode.parent(n)
+
+    def loop_range(self) -> Field:
+        """What a loop over the active elements goes over: the field itself."""
+        return self
+
+    # In kernels, of a field whose one axis is that of a list.
+
+    def append(self, value: Any) -> Expr:
+        """Add an item to the list that the field is; its number."""
+        return list_of(self).append(value)
+
+    def length(self) -> Expr:
+        """How many items the list that the field is has."""
+        return list_of(self).length()
+
+    def deactivate(self) -> None:
+        """Empty the list that the field is."""
+        list_of(self).deactivate()
 
     @property
     def _name(self) -> str:

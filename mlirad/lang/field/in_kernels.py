@@ -6,8 +6,9 @@ from typing import Protocol
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_type
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python import builder as fb
+from mlirad.frontend.python.blocks import ListRef, block_ref
 from mlirad.frontend.python.places import ArrayRef
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.types import DataType
@@ -21,6 +22,10 @@ class Named(Protocol):
     element_shape: tuple[int, ...]
     offset: tuple[int, ...]
 
+    @property
+    def placed_in(self) -> object:
+        """The block whose cells hold it."""
+
     def located(self) -> FieldMemory:
         """Its memory."""
 
@@ -32,10 +37,6 @@ def array_ref(field: Named) -> ArrayRef:
         memory = field.located()
     except TaichiRuntimeError as error:
         raise TaichiCompilationError(str(error)) from error
-    if memory.layout.activities:
-        raise TaichiCompilationError(
-            f"field '{field.symbol}' lies in a sparse layout, which kernels cannot use yet"
-        )
     if field.symbol not in builder.arrays:
         layout = memory.layout
         type_ = array_type(fb.mlir_type(field.dtype), layout.shape)
@@ -50,4 +51,14 @@ def array_ref(field: Named) -> ArrayRef:
         field.element_shape,
         field.offset,
         field.symbol,
+        activities=memory.layout.activities,
+        block=field.placed_in,
     )
+
+
+def list_of(field: Named) -> ListRef:
+    """The list that a field is. Raises TaichiTypeError for a field of other axes than a list's."""
+    block = block_ref(field.placed_in)
+    if block is None:
+        raise TaichiTypeError(f"field '{field.symbol}' is not a list")
+    return block.list(())

@@ -50,7 +50,4 @@ class PlacedField:
         return id(self.field)
 
     def __str__(self) -> str:
-        blocks = " => ".join(
-            ["ti.root", *(f"dense {list(node.shape)}" for node in self.block.path())]
-        )
-        return f"{blocks} => place {list(self.shape)}"
+        return f"{self.block} => place {list(self.shape)}"

@@ -11,7 +11,9 @@ from mlirad.dialect import snode
 from mlirad.dialect.field_layout import Kind
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.frontend.python.blocks import BlockRef
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
+from mlirad.lang.layout.in_kernels import block_ref
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.program import Program
@@ -151,6 +153,22 @@ class SNode:
     def root(self) -> SNode:
         """The block above all others."""
         return self if self.parent_node is None else self.parent_node.root
+
+    def loop_range(self) -> Self:
+        """What a loop over the active cells of this block goes over: itself."""
+        return self
+
+    def __kernel_block__(self) -> BlockRef:
+        """This block, in the kernel that is being compiled."""
+        leaves = [child for child in self.children if not isinstance(child, SNode)]
+        return block_ref(self.program, self.path(), self.shape, lambda: leaves)
+
+    def __repr__(self) -> str:
+        return f"<ti.SNode of type {self.kind.value if self.parent_node else 'root'}>"
+
+    def __str__(self) -> str:
+        blocks = [f"{node.kind.value} {list(node.shape)}" for node in self.path()]
+        return " => ".join(["ti.root", *blocks])
 
     def schedule(self) -> None:
         """Have what is new below allocated before the next access: of a root."""

@@ -1,0 +1,171 @@
+"""What kernels do to the activity of sparse blocks: a block is named by the field of its activity,
+a cell by its index among the cells of that block. `lower-activity` makes accesses of these fields
+of them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import I1, ext, ir
+from mlirad.dialect.layout_rules import DYNAMIC, is_sparse, problem_of
+from mlirad.dialect.snode import (
+    Snode,
+    activity_of,
+    extents_of,
+    module_of,
+    tree_operations,
+    trees_around,
+)
+from mlirad.dialect.view import Named, View
+
+
+class _Reads(ir.MemoryEffectsOpInterface):
+    @staticmethod
+    def get_effects(op: ir.OpView, effects: list[ir.MemoryEffect]) -> None:
+        effects.append(ir.MemoryEffect.Read)
+
+
+class ActivateOp(View, dialect=Snode, name="activate"):
+    """Make a cell active, and the cells around it; a list is made long enough.
+
+    `"snode.activate"(%i, %j) {activity = @p} : (index, index) -> ()`
+    """
+
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    activity: ir.FlatSymbolRefAttr
+
+    def verify_region_invariants(self) -> bool:
+        return _check(self.operation)
+
+
+class DeactivateOp(View, dialect=Snode, name="deactivate"):
+    """Make a cell inactive; of a pointer block's, what lies below becomes 0 and inactive. Of a
+    dynamic block, empty the list.
+
+    `"snode.deactivate"(%i, %j) {activity = @p} : (index, index) -> ()`
+    """
+
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    activity: ir.FlatSymbolRefAttr
+
+    def verify_region_invariants(self) -> bool:
+        return _check(self.operation, of_lists=True)
+
+
+class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
+    """Whether a cell is active. `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`"""
+
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    activity: ir.FlatSymbolRefAttr
+    answer: ext.Result[I1]
+
+    def verify_region_invariants(self) -> bool:
+        return _check(self.operation)
+
+
+class LengthOp(View, dialect=Snode, name="length", traits=[_Reads]):
+    """How long a list is. `%n = "snode.length"(%i) {activity = @d} : (index) -> i32`"""
+
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    activity: ir.FlatSymbolRefAttr
+    count: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check(self.operation, of_lists=True, only_lists=True)
+
+
+class AppendOp(View, dialect=Snode, name="append"):
+    """Make a list longer by an item; gives its number, or, where the list is full, which is an
+    error of the launch, how many items it has room for.
+
+    `%k = "snode.append"(%i) {activity = @d} : (index) -> i32`
+    """
+
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    activity: ir.FlatSymbolRefAttr
+    number: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _check(self.operation, of_lists=True, only_lists=True)
+
+
+_CHANGES = (ActivateOp, DeactivateOp, AppendOp)
+_ALL = (*_CHANGES, IsActiveOp, LengthOp)
+
+
+def is_on_activity(op: Named) -> bool:
+    """Whether an op reads or changes which cells are active."""
+    return any(kind.holds(op) for kind in _ALL)
+
+
+def block_named(op: ir.Operation) -> str:
+    """The block that an op is about."""
+    return ir.FlatSymbolRefAttr(op.attributes["activity"]).value
+
+
+def activate(block: str, indices: Sequence[ir.Value]) -> None:
+    """`snode.activate`."""
+    ir.Operation.create(ActivateOp.OPERATION_NAME, [], list(indices), _named(block))
+
+
+def deactivate(block: str, indices: Sequence[ir.Value]) -> None:
+    """`snode.deactivate`."""
+    ir.Operation.create(DeactivateOp.OPERATION_NAME, [], list(indices), _named(block))
+
+
+def is_active(block: str, indices: Sequence[ir.Value]) -> ir.Value:
+    """`snode.is_active`."""
+    type_: Any = ir.IntegerType.get_signless(1)
+    return _answer(IsActiveOp, type_, block, indices)
+
+
+def length(block: str, indices: Sequence[ir.Value]) -> ir.Value:
+    """`snode.length`."""
+    return _answer(LengthOp, ir.IntegerType.get_signless(32), block, indices)
+
+
+def append(block: str, indices: Sequence[ir.Value]) -> ir.Value:
+    """`snode.append`."""
+    return _answer(AppendOp, ir.IntegerType.get_signless(32), block, indices)
+
+
+def _answer(kind: type[View], type_: ir.Type, block: str, indices: Sequence[ir.Value]) -> ir.Value:
+    return ir.Operation.create(kind.OPERATION_NAME, [type_], list(indices), _named(block)).result
+
+
+def _named(block: str) -> dict[str, ir.Attribute]:
+    return {"activity": ir.FlatSymbolRefAttr.get(block)}
+
+
+def blocks_of(module: ir.Operation, activity: str) -> list[ir.Operation]:
+    """The blocks that have an activity: one in the tree of the fields, one in each tree of their
+    derivatives."""
+    return [op for op in tree_operations(module) if is_sparse(op) and activity_of(op) == activity]
+
+
+def _check(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> bool:
+    """Whether the block is there, of the kind, and has as many indices; an error at the op where it
+    is not."""
+    problem = _problem(op, of_lists, only_lists)
+    if problem is not None:
+        op.location.emit_error(problem)
+    return problem is None
+
+
+def _problem(op: ir.Operation, of_lists: bool, only_lists: bool) -> str | None:
+    if not isinstance(op.attributes["activity"], ir.FlatSymbolRefAttr):
+        return f"{op.attributes['activity']} is not the name of a block's activity"
+    module = module_of(op)
+    name = block_named(op)
+    if any(problem_of(tree) is not None for tree in tree_operations(module)):
+        return None  # reported there
+    found = blocks_of(module, name)
+    if not found:
+        return f"no block of this module has the activity @{name}"
+    if only_lists and found[0].name != DYNAMIC:
+        return f"the block of @{name} is a '{found[0].name}', expected a '{DYNAMIC}'"
+    is_list = of_lists and found[0].name == DYNAMIC
+    around = [b for b in trees_around(found[0]) if b.name != "snode.root"]
+    rank = len(extents_of(around if is_list else [found[0], *around]))
+    if len(op.operands) != rank:
+        return f"{len(op.operands)} indices for a block of {rank} axes"
+    return None

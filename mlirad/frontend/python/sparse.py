@@ -1,0 +1,124 @@
+"""What kernels ask of sparse blocks, and do to them: `ti.is_active`, `ti.append` and the like. What
+is listed in `__all__` is public."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.frontend.python import effects
+from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.blocks import BlockRef, block_ref
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.places import array_ref, flat_parts
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.specials import Special, special
+from mlirad.frontend.python.translator import Translator
+from mlirad.types import u1
+
+__all__ = [
+    "activate",
+    "append",
+    "deactivate",
+    "is_active",
+    "length",
+    "no_activate",
+    "rescale_index",
+]
+
+
+def _operands(t: Translator, node: ast.Call, special_: str, count: int) -> list[Any]:
+    names = {"node": 0, "indices": 1, "val": 2}
+    given = dict(enumerate(t.visit_value(argument) for argument in node.args))
+    given |= {names[k.arg]: t.visit_value(k.value) for k in node.keywords if k.arg in names}
+    if sorted(given) != list(range(count)):
+        raise TaichiTypeError(f"ti.{special_} takes {count} arguments, not {len(given)}")
+    return [given[position] for position in range(count)]
+
+
+def _block(value: object, special_: str) -> BlockRef:
+    """The block that is given. Raises TaichiTypeError for anything else."""
+    block = block_ref(value)
+    if block is None:
+        raise TaichiTypeError(
+            f"ti.{special_} takes a block of a layout tree, such as x.parent(), not a "
+            f"{type(value).__name__}"
+        )
+    return block
+
+
+@special()
+def activate(t: Translator, node: ast.Call) -> None:
+    """Make a cell of a pointer or bitmasked block active, and the cells around it."""
+    value, key = _operands(t, node, "activate", 2)
+    block = _block(value, "activate")
+    effects.activate(block.own.field, block.cell(key))
+
+
+@special()
+def deactivate(t: Translator, node: ast.Call) -> None:
+    """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
+    dynamic block, empty the list."""
+    value, key = _operands(t, node, "deactivate", 2)
+    block = _block(value, "deactivate")
+    effects.deactivate(block.own.field, block.list_or_cell(key))
+
+
+@special()
+def is_active(t: Translator, node: ast.Call) -> Expr:
+    """Whether a cell of a block is active."""
+    value, key = _operands(t, node, "is_active", 2)
+    block = _block(value, "is_active")
+    answer = effects.is_active(block.own.field, block.cell(key))
+    return ex.cast(Expr(answer, u1), t.builder.default_ip)
+
+
+@special()
+def length(t: Translator, node: ast.Call) -> Expr:
+    """How many items a list of a dynamic block has."""
+    value, key = _operands(t, node, "length", 2)
+    return _block(value, "length").list(key).length()
+
+
+@special()
+def append(t: Translator, node: ast.Call) -> Expr:
+    """Add an item to a list of a dynamic block; its number. A list that is full is an error."""
+    value, key, item = _operands(t, node, "append", 3)
+    return _block(value, "append").list(key).append(item)
+
+
+@special()
+def no_activate(t: Translator, node: ast.Call) -> None:
+    """Say that the kernel writes to active cells only: a hint, without effect."""
+    for argument in node.args:
+        _block(t.visit_value(argument), "no_activate")
+
+
+def _rescaled(t: Translator, node: ast.Call) -> Matrix:
+    """An index of a field, or of a block, as one of another field or block that lies around or
+    below it."""
+    arguments = [t.visit_value(argument) for argument in node.args]
+    arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
+    if len(arguments) != 3:
+        raise TaichiTypeError(f"ti.rescale_index takes 3 arguments, not {len(arguments)}")
+    return rescaled(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
+
+
+rescale_index = Special("rescale_index", _rescaled)
+
+
+def rescaled(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:
+    """An index among so many cells as one among others."""
+    parts = list(flat_parts(index))
+    for axis, (before, after) in enumerate(zip(old[: len(parts)], new)):
+        if before > after:
+            parts[axis] = parts[axis] // (before // after)
+        elif before < after:
+            parts[axis] = parts[axis] * (after // before)
+    return Matrix(parts)
+
+
+def _shape(value: object) -> tuple[int, ...]:
+    arrays = array_ref(value)
+    return arrays.leaves()[0].shape if arrays is not None else _block(value, "rescale_index").shape

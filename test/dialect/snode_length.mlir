@@ -1,0 +1,95 @@
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics | filecheck %s
+// RUN: mlirad-opt %s --split-input-file --verify-diagnostics --mlir-print-op-generic | mlirad-opt - --split-input-file | filecheck %s
+
+// CHECK-LABEL: func.func @f
+// CHECK: "snode.length"() {activity = @d}
+"snode.root"() ({
+  "snode.pointer"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [4]} : () -> ()
+  }) {axes = [0], extents = [8], activity = @p} : () -> ()
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "l", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16], activity = @d} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "p", element = i8, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "p.tree"} : () -> ()
+"snode.root"() ({
+  "snode.place"() {sym_name = "d", element = i32, component_shape = []} : () -> ()
+}) {sym_name = "d.tree"} : () -> ()
+func.func @f(%i: index) {
+  %0 = "snode.length"() {activity = @d} : () -> i32
+  return
+}
+
+// -----
+
+func.func @f(%i: index) {
+  // expected-error @+1 {{no block of this module has the activity @q}}
+  %0 = "snode.length"() {activity = @q} : () -> i32
+  return
+}
+
+// -----
+
+func.func @f(%i: index) {
+  // expected-error @+1 {{@a::@b is not the name of a block's activity}}
+  %0 = "snode.length"() {activity = @a::@b} : () -> i32
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.pointer"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [4]} : () -> ()
+  }) {axes = [0], extents = [8], activity = @p} : () -> ()
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "l", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16], activity = @d} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "p", element = i8, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "p.tree"} : () -> ()
+"snode.root"() ({
+  "snode.place"() {sym_name = "d", element = i32, component_shape = []} : () -> ()
+}) {sym_name = "d.tree"} : () -> ()
+func.func @f(%i: index) {
+  // expected-error @+1 {{1 indices for a block of 0 axes}}
+  %0 = "snode.length"(%i) {activity = @d} : (index) -> i32
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.pointer"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [4]} : () -> ()
+  }) {axes = [0], extents = [8], activity = @p} : () -> ()
+  "snode.dynamic"() ({
+    "snode.place"() {sym_name = "l", element = i32, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [16], activity = @d} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "p", element = i8, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [8]} : () -> ()
+}) {sym_name = "p.tree"} : () -> ()
+"snode.root"() ({
+  "snode.place"() {sym_name = "d", element = i32, component_shape = []} : () -> ()
+}) {sym_name = "d.tree"} : () -> ()
+func.func @f(%i: index) {
+  // expected-error @+1 {{the block of @p is a 'snode.pointer', expected a 'snode.dynamic'}}
+  %0 = "snode.length"() {activity = @p} : () -> i32
+  return
+}
