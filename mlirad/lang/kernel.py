@@ -177,7 +177,9 @@ class Kernel:
             else:
                 found = variant.launch(PRIMAL, values, buffers)
             write_back(buffers, variant.notes.written_arrays)
-            if self._ready is None:
+            if current.config.debug:
+                current.check_ends(f"kernel '{self.__name__}'")
+            elif self._ready is None:
                 self._note_ready(variant)
             return shaped(variant.kernel, found)
         variant.launch_reverse_alone(values, buffers)

@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakSet
 
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
@@ -58,6 +58,18 @@ class Program:
             lazily = self.fields[symbol].nesting is not None
             checks[symbol] = self.executor.memory.allocate(size, lazily=lazily)
         return checks[symbol]
+
+    def check_ends(self, what: str) -> None:
+        """Raise TaichiAssertionError where something wrote beside the memory of fields."""
+        beside: dict[int, list[str]] = {}
+        for name, memory in list(self.fields.items()):
+            beside.setdefault(id(memory.allocation), []).append(name)
+        for names in beside.values():
+            if self.fields[names[0]].allocation.overrun():
+                raise TaichiAssertionError(
+                    f"{what}: memory beside {', '.join(map(repr, names))} was written to, by an "
+                    "index that is out of bounds"
+                )
 
     @in_turn
     def forget(self, symbol: str) -> None:

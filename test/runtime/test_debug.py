@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -152,3 +153,43 @@ def test_iterations_that_read_what_others_write() -> None:
     file, line, _ = place_of(along).split(":")
     assert (found[0].filename, str(found[0].lineno)) == (file, line)
     assert f"{file}:{line}:" in str(found[0].message)
+
+
+@pytest.mark.cpu_code("memory beside that of fields")
+def test_elements_out_of_bounds_are_in_guard_bytes() -> None:
+    ti.init(arch=ti.cpu)
+    x = ti.Matrix.field(4, 4, ti.f64, 5)
+
+    @ti.kernel
+    def run(i: int):
+        x[i] = ti.Matrix.diag(4, 3.0)
+
+    run(4)
+    before, allocation = x.to_numpy(), x.memory.allocation
+    for i in (-1, 5):
+        assert not allocation.overrun()
+        run(i)
+        assert allocation.overrun()
+        np.testing.assert_array_equal(x.to_numpy(), before)
+
+
+@pytest.mark.cpu_code("memory beside that of fields")
+@pytest.mark.parametrize("place", [-8, 5 * 8])
+def test_what_is_written_beside_fields_is_noticed(place: int) -> None:
+    ti.init(arch=ti.cpu, debug=True)
+    x, y = ti.field(ti.f64, 5), ti.field(ti.f64, 5)
+
+    @ti.kernel
+    def run():
+        for i in y:
+            y[i] += 1
+
+    x.fill(2)
+    run()
+    ctypes.memset(x.memory.address + place, 1, 8)
+    with pytest.raises(
+        ti.TaichiAssertionError, match="kernel 'run': memory beside 'x' was written"
+    ):
+        run()
+    run()
+    assert y.to_numpy().tolist() == [3] * 5 and x.to_numpy().tolist() == [2] * 5

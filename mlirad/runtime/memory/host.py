@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from mlirad.runtime.memory.values import part
 
 ALIGNMENT = 64
 LARGE = 1 << 16
+GUARD, _UNTOUCHED = 4 * ALIGNMENT, 0xA5  # bytes beside an allocation, and their value
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
 _LENT = "what a tape keeps of {} and others (ti.ad.checkpointed keeps less)"
 _FIRST, _LARGEST, _KEPT_ALIGNMENT = 1 << 14, 1 << 25, 16
@@ -36,17 +38,30 @@ class HostAllocation(Allocation):
 
     Large ones start at different places within a page: elements of the same index would meet in one
     set of the cache, and a loop over a field, its tangents and its adjoint reads all of them.
+
+    Guard bytes lie in front of them and behind, so that an element out of bounds is not in memory
+    of Python's.
     """
 
     _large = itertools.count()
 
     def __init__(self, size: int) -> None:
         place = next(self._large) % PLACES * STAGGER if size >= LARGE else 0
-        self._owner = np.zeros(size + ALIGNMENT + place, np.uint8)
-        start = -self._owner.ctypes.data % ALIGNMENT + place
+        self._owner = np.zeros(size + ALIGNMENT + place + 2 * GUARD, np.uint8)
+        start = -self._owner.ctypes.data % ALIGNMENT + place + GUARD
         self.data = self._owner[start : start + size]
         self.address = self.data.ctypes.data
         self.size = size
+        self._guards = self._owner[start - GUARD : start], self._owner[start + size :][:GUARD]
+        for guard in self._guards:
+            guard[...] = _UNTOUCHED
+
+    def overrun(self) -> bool:
+        """Whether guard bytes changed, which are then as they were."""
+        touched = any((guard != _UNTOUCHED).any() for guard in self._guards)
+        for guard in self._guards:
+            guard[...] = _UNTOUCHED
+        return touched
 
     def discard(self, start: int, size: int) -> None:
         """Set bytes to 0."""
@@ -63,6 +78,10 @@ class LazyHostAllocation(HostAllocation):
         self.data = self._reserved.data[start:]
         self.address = self.data.ctypes.data
         self.size = size
+
+    def overrun(self) -> bool:
+        """It is not known: there are pages beside."""
+        return False
 
     def discard(self, start: int, size: int) -> None:
         """Set bytes to 0, and give back pages."""
@@ -122,7 +141,8 @@ class HostMemory(Memory):
 
     def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
         """An array of zeros."""
-        return HostElements(np.zeros(shape, dtype))
+        allocation = HostAllocation(prod(shape) * dtype.itemsize)
+        return HostElements(np.ndarray(shape, dtype, allocation.data.data))
 
     def given(self, values: Values) -> Elements:
         """The user's array itself."""

@@ -106,6 +106,11 @@ class Allocation(ABC):
     def discard(self, start: int, size: int) -> None:
         """Set bytes to 0; if they are committed lazily, their memory is given back."""
 
+    def overrun(self) -> bool:
+        """Whether memory beside the bytes was written to since this was asked last, as far as it
+        is known."""
+        return False
+
 
 class Elements(ABC):
     """The elements of a field or an array: a dimension for each level of each axis, then
