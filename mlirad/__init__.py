@@ -52,6 +52,7 @@ from mlirad.lang.kernel import data_oriented, func, kernel, real_func
 from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
 from mlirad.lang.layout.axes import axes
 from mlirad.lang.layout.builder import FieldsBuilder
+from mlirad.lang.layout.deactivation import deactivate_all_snodes
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.layout.tree import SNode
 from mlirad.lang.math import functions as math

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
+from mlirad.lang.layout.deactivation import deactivate_all
 from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
 from mlirad.runtime.config import Config
@@ -52,6 +53,7 @@ def init(
     )
     started = _started([arch] if isinstance(arch, str) else arch or [config.arch], config)
     started.trees.root = Root(started)
+    started.trees.deactivate = deactivate_all
 
 
 def _started(wanted: Sequence[str], config: Config) -> pm.Program:

@@ -91,7 +91,7 @@ class Root(SNode):
             self.program.trees.companions[field.symbol] = names
         if is_new:
             for name in names:
-                self.program.trees.companions[name] = [found[0].symbol]
+                self.program.trees.companions[name] = [field.symbol for field in found]
 
 
 def _missing(kind: DerivativeKind, chosen: Leaf, field: Leaf) -> Leaf | None:

@@ -88,8 +88,14 @@ class SNode:
     def place(
         self, *fields: Leaf | LeafGroup | Sequence[Leaf | LeafGroup], offset: Offset = None
     ) -> SNode:
-        """Put fields, or their gradients, into every cell. `offset` shifts their indices."""
+        """Put fields, or their gradients, into every cell. `offset` shifts their indices.
+
+        A gradient of a field that may be inactive lies where the gradients are that have no place:
+        it is not 0 only where its field is active."""
         for field in [one for given in fields for one in _listed(given)]:
+            if field.primal is not None and self.is_sparse:
+                field.primal.want(field.kind)
+                continue
             field.put_into(self, offset)
             self.children.append(field)
         self.root.schedule()
@@ -158,6 +164,11 @@ class SNode:
         """What a loop over the active cells of this block goes over: itself."""
         return self
 
+    def deactivate_all(self) -> None:
+        """Make all cells of this block and of those below inactive; what lies in cells of pointer
+        and dynamic blocks becomes 0."""
+        self.program.trees.deactivate(self)
+
     def __kernel_block__(self) -> BlockRef:
         """This block, in the kernel that is being compiled."""
         leaves = [child for child in self.children if not isinstance(child, SNode)]
@@ -194,6 +205,12 @@ class Leaf(ABC):
     @abstractmethod
     def put_into(self, node: SNode, offset: Offset) -> None:
         """Note the block that holds this. Raises TaichiRuntimeError when it already has one."""
+
+    @property
+    def kind(self) -> DerivativeKind:
+        """Which derivative of its primal this is."""
+        assert self.primal is not None
+        return next(kind for kind, one in self.primal.derived.items() if one is self)
 
     @abstractmethod
     def want(self, kind: DerivativeKind) -> None:

@@ -60,8 +60,8 @@ def activate_as(
         cells = block.cells.read()
         wanted = wanted.transpose(_inverse(block.order)).astype(cells.dtype)
         is_more = wanted > cells if block.is_list else (wanted == 1) & (cells != 1)
-        for index in zip(*is_more.nonzero()):
-            block.cells.put(tuple(map(int, index)), wanted[index])
+        for place in np.argwhere(is_more).tolist():
+            block.cells.put(tuple(place), wanted[tuple(place)])
 
 
 def outermost_first(layout: FieldLayout) -> tuple[int, ...]:
