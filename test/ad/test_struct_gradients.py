@@ -11,6 +11,7 @@ import pytest
 from gradients import check, scalar, variable
 
 import mlirad as ti
+from mlirad.runtime.program import program as current
 
 N, GRID, STEPS = 12, 5, 4
 vec2, mat2 = ti.types.vector(2, ti.f64), ti.types.matrix(2, 2, ti.f64)
@@ -332,6 +333,29 @@ def test_transforms_of_functions_of_structs() -> None:
 
     found = run(body(2.0, [1.0, 2.0]))
     assert (found.a, found.v.to_list()) == (60.0, [24.0, 48.0])
+
+
+def test_transforms_in_python_scope() -> None:
+    """One kernel, whatever the numbers in the struct are."""
+    pair = ti.types.struct(n=ti.types.struct(a=ti.f64), v=vec2)
+
+    @ti.func
+    def energy(p: pair, k):
+        return k * p.n.a**2 * p.v.norm_sqr()
+
+    @ti.func
+    def loose(p):
+        return 3.0 * p.n.a**2 * p.v.norm_sqr()
+
+    slope, loose_slope = ti.ad.grad(energy), ti.ad.value_and_grad(loose)
+    p = pair({"a": 2.0}, [1.0, 2.0])
+    assert slope(p, 3.0).to_dict() == {"n": {"a": 60.0}, "v": [24.0, 48.0]}
+    assert loose_slope(p)[1].to_dict() == {"n": {"a": 60.0}, "v": [24.0, 48.0]}
+    count = current().variants
+    p.n.a = 3.0
+    assert slope(p, 3.0).to_dict() == {"n": {"a": 90.0}, "v": [54.0, 108.0]}
+    assert loose_slope(p)[0] == 135.0
+    assert current().variants == count
 
 
 def test_a_function_with_its_own_derivative() -> None:

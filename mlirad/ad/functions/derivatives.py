@@ -19,6 +19,8 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import is_scalar
 from mlirad.frontend.python.source import FunctionSource, Names
 from mlirad.frontend.python.specials import Special
+from mlirad.frontend.python.struct import Struct, with_members
+from mlirad.frontend.python.struct_type import StructType, type_of
 from mlirad.frontend.python.transforms import Transform, parameters_of
 from mlirad.frontend.python.translator import Translator
 from mlirad.lang import matrix as lm
@@ -114,6 +116,8 @@ class _Arguments:
 
 def _annotation(name: str, value: Any, declared: Any) -> Any:
     """The type of the kernel's parameter for an argument."""
+    if isinstance(value, Struct) and not is_template(declared):
+        return declared if isinstance(declared, StructType) else type_of(value)
     is_array = isinstance(value, np.ndarray | list | Matrix)
     if is_template(declared) or not (is_array or is_scalar(value)):
         return Template()
@@ -145,6 +149,8 @@ def _key(annotation: Any, value: Any) -> Any:
     """What tells arguments apart that need kernels of their own."""
     if isinstance(annotation, MatrixType):
         return annotation.shape, annotation.dtype
+    if isinstance(annotation, StructType):
+        return repr(annotation)
     if isinstance(annotation, Template):
         return (type(value), value) if is_scalar(value) else id(value)
     return annotation
@@ -206,6 +212,8 @@ def _source(launched: Any, place: FunctionSource, arguments: list[ast.expr]) -> 
 def _of_python(value: Any, as_numpy: bool) -> Any:
     if isinstance(value, tuple):
         return tuple([_of_python(part, as_numpy) for part in value])
+    if isinstance(value, Struct):
+        return with_members(value, lambda member: _of_python(member, as_numpy=False))
     if isinstance(value, Matrix):
         return (
             np.array(value.rows_list())

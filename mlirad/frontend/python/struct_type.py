@@ -23,6 +23,7 @@ from mlirad.frontend.python.struct import (
     METHODS,
     Struct,
     members_of,
+    methods_of,
     refuse_names_twice,
     same_members,
     struct_of,
@@ -114,6 +115,22 @@ class StructType:
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={kind}" for name, kind in self.members.items())
         return f"<ti.StructType {shown}, struct_methods={self.methods}>"
+
+
+def type_of(value: Struct) -> StructType:
+    """The type of a struct of Python's numbers, in the default types."""
+    members = {name: _kind_of(member) for name, member in members_of(value).items()}
+    return StructType(**members, **{METHODS: methods_of(value)})
+
+
+def _kind_of(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return type_of(value)
+    scalars = value.entries if isinstance(value, Matrix) else [value]
+    dtype = float if any(isinstance(scalar, float) for scalar in scalars) else int
+    if not isinstance(value, Matrix):
+        return dtype
+    return MatrixType(value.n, value.m if value.ndim == 2 else None, dtype, value.ndim)
 
 
 def _names(value: Struct | Mapping[str, Any]) -> set[str]:
