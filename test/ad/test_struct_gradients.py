@@ -70,11 +70,23 @@ class WithStructs:
             block.dense(ti.j, 1)
             ti.root.dense(ti.i, N // 4).dense(ti.i, 4).place(p.C, p.v)
             ti.root.dense(ti.i, GRID).place(g)
+        elif layout == "sparse":
+            p, g = Particle.field(), Cell.field()
+            ti.root.pointer(ti.i, 3).dense(ti.i, 4).place(p)
+            ti.root.bitmasked(ti.i, GRID).place(g)
+            ti.root.lazy_grad()
         else:
             p = Particle.field(shape=N, needs_grad=True, layout=layout)
             g = Cell.field(shape=GRID, needs_grad=True, layout=layout)
         self.p, self.g, loss, k = p, g, self.loss, self.k
         self.state: Any = [p, g]
+
+        @ti.kernel
+        def activate():
+            for i in range(N):
+                p[i].x = 0.0
+            for i in range(GRID):
+                g[i].m = 0.0
 
         @ti.kernel
         def clear():
@@ -103,7 +115,7 @@ class WithStructs:
             for i in p:
                 loss[None] += p[i].x.norm_sqr() + 0.1 * p[i].C.trace() * p[i].v.y
 
-        self.kernels = clear, scatter, gather
+        self.activate, self.kernels = activate, (clear, scatter, gather)
         self.measure = measure
 
     def fields(self) -> list[Any]:
@@ -112,6 +124,8 @@ class WithStructs:
 
     def start(self) -> None:
         """The state at the beginning."""
+        if isinstance(self.state[0], ti.StructField):
+            self.activate()
         random = np.random.default_rng(7)
         for field in self.fields():
             field.from_numpy(random.uniform(-1, 1, field.to_numpy().shape))
@@ -175,7 +189,7 @@ class WithFields(WithStructs):
         return self.all
 
 
-LAYOUTS = {"together": ti.Layout.AOS, "apart": ti.Layout.SOA, "by_hand": None}
+LAYOUTS = {"together": ti.Layout.AOS, "apart": ti.Layout.SOA, "by_hand": None, "sparse": "sparse"}
 
 
 @pytest.fixture(params=LAYOUTS)

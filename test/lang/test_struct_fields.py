@@ -236,3 +236,50 @@ def test_is_no_value() -> None:
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(f)
     assert len(f) == 3
+
+
+def test_lists_of_structs() -> None:
+    f = Outer.field()
+    ti.root.dynamic(ti.i, 16, chunk_size=4).place(f)
+
+    @ti.kernel
+    def collect(n: int) -> int:
+        f.deactivate()
+        for i in range(n):
+            if i % 2 == 1:
+                f.append(Outer(Inner([i, 0, 0], i), 10 * i, 1, [[0, i], [0, 0]]))
+        return f.length()
+
+    @ti.kernel
+    def total() -> (int, float):
+        s, t = 0, 0.0
+        for i in f:
+            s += f[i].index * f[i].flag
+            t += f[i].inner.length + f[i].inner.direction.x + f.m[i][0, 1]
+        return s, t
+
+    assert [collect(n) for n in (20, 3, 9)] == [10, 1, 4]
+    assert total() == (10 * (1 + 3 + 5 + 7), 3.0 * (1 + 3 + 5 + 7))
+
+
+def test_structs_in_sparse_blocks() -> None:
+    """A member that is written activates the others, which are 0."""
+    f = Inner.field()
+    ti.root.pointer(ti.ij, 4).bitmasked(ti.ij, 2).place(f)
+
+    @ti.kernel
+    def touch():
+        f[1, 2].length = 3.0
+        f[5, 5].direction.y = 4.0
+
+    @ti.kernel
+    def count() -> int:
+        n = 0
+        for i, j in f:
+            n += 1 + 10 * i
+            f[i, j].length += 1.0
+        return n
+
+    touch()
+    assert count() == 2 + 10 * (1 + 5)
+    assert f.length.to_numpy().sum() == 5.0 and f.direction[5, 5].to_list() == [0, 4, 0]

@@ -29,6 +29,8 @@ from mlirad.lang.variable_names import variable_name
 from mlirad.runtime.program import program
 from mlirad.types import DataType
 
+_OF_LISTS = ("append", "length", "deactivate", "loop_range")  # which all members lie in together
+
 
 class StructField(LeafGroup):
     """Structs over index axes: `f.a` is the field of a member, `f[i].a` a member of an element.
@@ -60,6 +62,8 @@ class StructField(LeafGroup):
     def __getattr__(self, name: str) -> Any:
         if name in ("grad", "dual"):
             return _derivative(self, name)
+        if name in _OF_LISTS:
+            return getattr(_first(self), name)
         known = self.__dict__.get("_members", {})
         raise AttributeError(f"this field of structs has no '{name}'{did_you_mean(name, known)}")
 
