@@ -12,7 +12,7 @@ BLOCK_DIM = "block_dim"  # of a loop: how many iterations a block runs
 WHOLE_BLOCKS = "field.whole_blocks"
 DEFAULT_BLOCK, MOST_THREADS = 128, 1024
 FILLING_BLOCKS = 2048  # of 128 threads: about as many as a large GPU holds at once
-MOST_SUMS = 32  # of a loop: a thread has 255 registers, a block 48 kB of shared memory
+SUM_BYTES = 256  # of the sums of a loop: a thread has 255 registers of four
 WARP = 32  # threads that run together, and reach memory together
 
 _REDUCTION = "gpu.all_reduce"

@@ -28,6 +28,7 @@ class Accumulator:
         self._is_wider = width < 32
         wide = ir.F32Type.get() if self._is_float else b.integer_type(32)
         self.type = wide if self._is_wider else narrow
+        self.bytes = max(width, 32) // 8
 
     def widened(self, value: ir.Value) -> ir.Value:
         """A value of an update, as one of the sum."""

@@ -20,7 +20,6 @@ from mlirad.dialect.field import AtomicOp, split_access
 from mlirad.ir import build as b
 from mlirad.ir.blocks import (
     BLOCK_DIM,
-    MOST_SUMS,
     WARP,
     block_number,
     block_size,
@@ -48,6 +47,7 @@ from mlirad.passes.gpu._accumulator import (
     sums_of_parts,
 )
 from mlirad.passes.gpu._iterations import Cells, Iterations
+from mlirad.passes.gpu._many_sums import first_sums
 
 REQUIRES = KERNELS
 
@@ -70,7 +70,7 @@ def split_axis_reductions(module: ir.Operation) -> None:
             for kept, sums in _sums_by_axes(loop).items():
                 if prod(known) < _MOST_ITERATIONS:
                     with before(loop):
-                        _Split(module, loop, kept, sums[:MOST_SUMS], known, size).run()
+                        _Split(module, loop, kept, first_sums(sums), known, size).run()
                 break
 
 

@@ -4,9 +4,9 @@ and over the blocks, always in the same order.
 Assumes `split-serial-code` and marked updates. A loop with updates marked `field.reduce` becomes
 one of threads that fill blocks, at most 2048 of them, and stride over its box. The sum of a block
 goes to an array of the launch, which one block adds up in a launch of its own; a loop that is one
-block needs none. The sums are in slots, for `mem2reg`; of very many, some stay atomic. How they are
-cut depends on the box, and not on what the loop does: so exact sums come out the same in every
-mode.
+block needs none. The sums are in slots, for `mem2reg`. For more of them than have room, a loop runs
+several times; where it does more than to sum up, some stay atomic. How sums are cut depends on the
+box, and not on what the loop does: so exact sums come out the same in every mode.
 """
 
 from mlirad.bindings import ir
@@ -14,7 +14,6 @@ from mlirad.dialect import field
 from mlirad.ir import build as b
 from mlirad.ir.blocks import (
     FILLING_BLOCKS,
-    MOST_SUMS,
     WARP,
     block_number,
     block_size,
@@ -22,7 +21,6 @@ from mlirad.ir.blocks import (
 )
 from mlirad.ir.box import box_indices, box_size
 from mlirad.ir.launch_memory import scratch
-from mlirad.ir.reductions import find_reductions
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import Parallel, is_parallel
 from mlirad.ir.walk import (
@@ -41,6 +39,7 @@ from mlirad.passes.gpu._accumulator import (
     sums_of_parts,
 )
 from mlirad.passes.gpu._iterations import Cells, Iterations
+from mlirad.passes.gpu._many_sums import loops_of_sums
 
 REQUIRES = KERNELS
 
@@ -51,13 +50,14 @@ def split_reductions(module: ir.Operation) -> None:
         if is_private(function):
             continue
         for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
-            sums = [Accumulator(reduction) for reduction in find_reductions(loop)[:MOST_SUMS]]
             size = block_size(loop)
-            if sums and size is not None:
-                with before(loop):
-                    extents, total = box_size(loop)
+            if size is None:
+                continue
+            for part, sums in loops_of_sums(loop):
+                with before(part):
+                    extents, total = box_size(part)
                     if constant_integer(total) != 0:
-                        _Split(module, loop, sums, extents, total, size).run()
+                        _Split(module, part, sums, extents, total, size).run()
 
 
 class _Grid:

@@ -291,3 +291,33 @@ def test_few_bins_that_all_threads_update(order: str) -> None:
     i = np.arange(n)
     wanted = [max((i % 30_011)[i % 4 % 3 == k]) for k in range(3)]
     np.testing.assert_array_equal(most.to_numpy(), wanted)
+
+
+def test_more_sums_than_registers(order: str) -> None:
+    """The loop runs several times; one that also changes what it reads does not."""
+    n, count = 1000, 70
+    x, sums, least = ti.field(ti.f64, n), ti.field(ti.f64, count), ti.field(ti.i32, count)
+
+    @ti.kernel
+    def only():
+        for i in x:
+            for k in ti.static(range(count)):
+                sums[k] += x[i] * (k + 1)
+                ti.atomic_min(least[k], i - k)
+
+    @ti.kernel
+    def also():
+        for i in x:
+            x[i] *= 2.0
+            for k in ti.static(range(count)):
+                sums[k] += x[i] * (k + 1)
+
+    v = np.random.default_rng(3).uniform(0, 1, n)
+    x.from_numpy(v)
+    only()
+    number = np.arange(count)
+    np.testing.assert_allclose(sums.to_numpy(), v.sum() * (number + 1), rtol=1e-12)
+    np.testing.assert_array_equal(least.to_numpy(), -number)
+    also()
+    np.testing.assert_allclose(sums.to_numpy(), 3 * v.sum() * (number + 1), rtol=1e-12)
+    np.testing.assert_allclose(x.to_numpy(), 2 * v)
