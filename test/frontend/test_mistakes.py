@@ -707,7 +707,7 @@ class TestSourceText:
         )
         same = "import mlirad as ti\nti.init()\n@ti.kernel\ndef run():\n    a = 1\nrun()\n"
         by_exec = run_python(
-            "-c", f"{same}exec({same.replace('= 1', '= 2')!r})"
+            "-c", f"{same}exec({same!r}.replace('= 1', '= 2'))"
         ).stderr.splitlines()[-1]
         assert "comes from exec() or eval()" in by_exec and by_exec.endswith(cure)
 

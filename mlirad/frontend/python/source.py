@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import ast
-import inspect
-import linecache
-import re
-import sys
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import CodeType
 from typing import Any
 
 from mlirad.errors import SourceLocation, TaichiSyntaxError
 from mlirad.frontend.python.assigned_names import assigned_more_than_once, known_names, stored_names
+from mlirad.frontend.python.lambdas import definition_of
+from mlirad.frontend.python.match_statements import MatchesAsBranches
+from mlirad.frontend.python.source_text import origin, text_of
 
 
 @dataclass
@@ -37,74 +35,36 @@ class FunctionSource:
 
 def read_source(function: Callable[..., object]) -> FunctionSource:
     """Parse a function. Raises TaichiSyntaxError where its source cannot be read."""
+    if function.__name__ == "<lambda>":
+        node, file = definition_of(function)
+        return _completed(FunctionSource(node, file, 0, 0, Names(function)))
     name = getattr(function, "__qualname__", str(function))
     try:
-        _show_command_line(function)
-        lines, start = inspect.getsourcelines(function)
-        file = inspect.getsourcefile(function) or "<unknown>"
+        lines, start, file = text_of(function)
     except (OSError, TypeError) as error:
         raise TaichiSyntaxError(
-            f"cannot read the source of '{name}', which comes from {_origin(function)}: a kernel "
+            f"cannot read the source of '{name}', which comes from {origin(function)}: a kernel "
             "is compiled from its text. Put it into a file, and run or import that"
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
-    tree = ast.parse(dedented)
-    node = tree.body[0]
-    if not isinstance(node, ast.FunctionDef):
+    found = ast.parse(dedented).body[0]
+    if not isinstance(found, ast.FunctionDef):
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
-    source = FunctionSource(node, file, start - 1, indent, Names(function))
-    source.stored = stored_names(node)
-    source.mutable = assigned_more_than_once(node, known_names(source.names, node.body))
+    return _completed(FunctionSource(found, file, start - 1, indent, Names(function)))
+
+
+def _completed(source: FunctionSource) -> FunctionSource:
+    """With statements that others replace, and what is assigned."""
+    try:
+        MatchesAsBranches().visit(source.node)
+    except TaichiSyntaxError as error:
+        raise error.at(source.place_of(source.node)) from None
+    source.stored = stored_names(source.node)
+    known = known_names(source.names, source.node.body)
+    source.mutable = assigned_more_than_once(source.node, known)
     return source
-
-
-def _origin(function: Callable[..., object]) -> str:
-    """Where a function without source text comes from."""
-    file = getattr(getattr(function, "__code__", None), "co_filename", "")
-    return {
-        "<stdin>": "standard input or an interactive prompt",
-        "<string>": "exec() or eval()",
-    }.get(file, f"'{file}'")
-
-
-def _show_command_line(function: Callable[..., object]) -> None:
-    """Let `inspect` and messages read the program of `python -c`.
-
-    Raises OSError for a function that an exec() made, whose text would be looked for in that
-    program too.
-    """
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_filename != "<string>":
-        return
-    program = _command_line_program()
-    if program is None or not _holds(compile(program, "<string>", "exec", dont_inherit=True), code):
-        raise OSError("no text is kept of what exec() runs")
-    linecache.cache["<string>"] = (
-        len(program),
-        None,
-        program.splitlines(keepends=True),
-        "<string>",
-    )
-
-
-def _holds(code: CodeType, wanted: CodeType) -> bool:
-    """Whether code, or a function in it, is the wanted code."""
-    return code == wanted or any(
-        _holds(part, wanted) for part in code.co_consts if isinstance(part, CodeType)
-    )
-
-
-def _command_line_program() -> str | None:
-    """The text behind `-c`, or None."""
-    given = sys.orig_argv[1:]
-    flags = [k for k, text in enumerate(given) if re.fullmatch("-[A-Za-z]*c", text)]
-    return (
-        given[flags[0] + 1]
-        if sys.argv[:1] == ["-c"] and flags and flags[0] + 1 < len(given)
-        else None
-    )
 
 
 class Names(Mapping[str, Any]):

@@ -1,0 +1,119 @@
+"""`match` statements as `if` statements: what compares the subject with patterns of values,
+alternatives, sequences and names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from copy import copy
+from typing import TypeVar
+
+from mlirad.errors import TaichiSyntaxError
+
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+class MatchesAsBranches(ast.NodeTransformer):
+    """Replaces the `match` statements of a function. Raises TaichiSyntaxError, without a place, for
+    a pattern that the language does not have."""
+
+    def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
+        """The subject in a variable that no program can name, then the cases."""
+        name = f"match.{node.lineno}.{node.col_offset}"
+        subject = _at(ast.Name(name, ast.Load()), node.subject)
+        chain: list[ast.stmt] = []
+        for case in reversed(node.cases):
+            self.generic_visit(case)
+            chain = _branch(case, subject, chain)
+        target = _at(ast.Name(name, ast.Store()), node.subject)
+        return [_at(ast.Assign([target], node.subject), node), *chain]
+
+
+def _branch(case: ast.match_case, subject: ast.expr, others: list[ast.stmt]) -> list[ast.stmt]:
+    """One case, and what runs where it does not match."""
+    names = dict(_captures(case.pattern, subject))
+    tests = [test for test in [_test(case.pattern, subject)] if test is not None]
+    if case.guard is not None:
+        tests.append(_Captured(names).visit(case.guard))
+    body = [
+        _at(ast.Assign([_at(ast.Name(name, ast.Store()), value)], value), value)
+        for name, value in names.items()
+    ] + case.body
+    if not tests:
+        return body
+    test = tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), tests[0])
+    return [_at(ast.If(test, body, others), case.pattern)]
+
+
+def _test(pattern: ast.pattern, subject: ast.expr) -> ast.expr | None:
+    """Whether a pattern matches; None where it always does."""
+    if isinstance(pattern, ast.MatchValue):
+        return _at(ast.Compare(subject, [ast.Eq()], [pattern.value]), pattern)
+    if isinstance(pattern, ast.MatchSingleton):
+        value = _at(ast.Constant(pattern.value), pattern)
+        kind = ast.Eq() if isinstance(pattern.value, bool) else ast.Is()
+        return _at(ast.Compare(subject, [kind], [value]), pattern)
+    if isinstance(pattern, ast.MatchAs):
+        return None if pattern.pattern is None else _test(pattern.pattern, subject)
+    if isinstance(pattern, ast.MatchOr):
+        tests = [_test(one, subject) for one in pattern.patterns]
+        known = [test for test in tests if test is not None]
+        return _at(ast.BoolOp(ast.Or(), known), pattern) if len(known) == len(tests) else None
+    if isinstance(pattern, ast.MatchSequence):
+        return _test_of_sequence(pattern, subject)
+    raise _refused(pattern)
+
+
+def _test_of_sequence(pattern: ast.MatchSequence, subject: ast.expr) -> ast.expr:
+    length = _at(ast.Call(ast.Name("len", ast.Load()), [subject], []), pattern)
+    count = _at(ast.Constant(len(pattern.patterns)), pattern)
+    tests: list[ast.expr] = [_at(ast.Compare(length, [ast.Eq()], [count]), pattern)]
+    for k, part in enumerate(pattern.patterns):
+        test = _test(part, _entry(subject, k, part))
+        tests += [] if test is None else [test]
+    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), pattern)
+
+
+def _captures(pattern: ast.pattern, subject: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a pattern gives to the subject and its parts."""
+    if isinstance(pattern, ast.MatchAs):
+        if pattern.pattern is not None:
+            yield from _captures(pattern.pattern, subject)
+        if pattern.name is not None:
+            yield pattern.name, _at(copy(subject), pattern)
+    elif isinstance(pattern, ast.MatchSequence):
+        for k, part in enumerate(pattern.patterns):
+            if isinstance(part, ast.MatchStar):
+                raise _refused(part)
+            yield from _captures(part, _entry(subject, k, part))
+    elif isinstance(pattern, ast.MatchOr) and any(
+        True for one in pattern.patterns for _ in _captures(one, subject)
+    ):
+        raise TaichiSyntaxError("alternatives of a pattern that give names are not supported")
+
+
+def _entry(subject: ast.expr, position: int, pattern: ast.pattern) -> ast.expr:
+    return _at(ast.Subscript(subject, ast.Constant(position), ast.Load()), pattern)
+
+
+class _Captured(ast.NodeTransformer):
+    """Puts what a pattern gives names to in the place of the names."""
+
+    def __init__(self, names: Mapping[str, ast.expr]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """A name, or what it stands for."""
+        return self.names.get(node.id, node)
+
+
+def _at(node: _Node, place: ast.AST) -> _Node:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+def _refused(pattern: ast.pattern) -> TaichiSyntaxError:
+    kind = {ast.MatchStar: "'*'", ast.MatchMapping: "mappings", ast.MatchClass: "classes"}
+    return TaichiSyntaxError(
+        f"a pattern of {kind[type(pattern)]} is not supported: values, alternatives, sequences and "
+        "names are"
+    )
