@@ -44,6 +44,7 @@ from mlirad.frontend.python.sparse import *
 from mlirad.frontend.python.specials import *
 from mlirad.lang import graph
 from mlirad.lang import types_namespace as types
+from mlirad.lang.arguments.packs import ArgPack
 from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.field import Field

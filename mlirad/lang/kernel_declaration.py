@@ -9,7 +9,8 @@ from typing import Any
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.annotations import Template
 from mlirad.frontend.python.source import FunctionSource, read_source
-from mlirad.lang.arguments.parameters import TEMPLATE, Parameter, parameter
+from mlirad.lang.arguments.packs import unpacked
+from mlirad.lang.arguments.parameters import PACK, TEMPLATE, Parameter, flattened, parameter
 
 
 class KernelDeclaration:
@@ -27,6 +28,8 @@ class KernelDeclaration:
         self._shared = shared
         self._source = source
         self._parameters: list[Parameter] | None = None
+        self._by_keyword = 0  # how many are given by their names only
+        self._own: list[Parameter] = []  # in which a pack is one
         self.return_type: Any = None  # once the parameters were asked for
 
     @property
@@ -40,10 +43,11 @@ class KernelDeclaration:
 
     @property
     def parameters(self) -> list[Parameter]:
-        """The declared parameters, without `self`. Raises TaichiSyntaxError for those without a
-        type."""
+        """The declared parameters, with those of packs. Raises TaichiSyntaxError for those without
+        a type."""
         if self._parameters is None:
-            self._parameters = self._declared()
+            self._own = self._declared()
+            self._parameters = list(flattened(self._own, self.name))
         return self._parameters
 
     def _declared(self) -> list[Parameter]:
@@ -59,6 +63,8 @@ class KernelDeclaration:
             None if declared in (inspect.Signature.empty, None) else _return_type(declared)
         )
         names = list(signature.parameters)
+        kinds = [one.kind for one in signature.parameters.values()]
+        self._by_keyword = kinds.count(inspect.Parameter.KEYWORD_ONLY)
         found = []
         for position, name in enumerate(names):
             kind = signature.parameters[name].kind
@@ -81,12 +87,21 @@ class KernelDeclaration:
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arguments of a call, one for each parameter. Raises TaichiSyntaxError where they do
         not fit."""
+        if len(self.parameters) == len(self._own) and all(p.kind != PACK for p in self._own):
+            return self._bound(args, kwargs)
+        given: list[Any] = []
+        for one, value in zip(self._own, self._bound(args, kwargs)):
+            given += unpacked(value, one.annotation, one.name) if one.kind == PACK else [value]
+        return given
+
+    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arguments as they are given."""
         given = [self.owner, *args] if self.owner is not None else list(args)
-        parameters = self.parameters
-        if len(given) == len(parameters) and not kwargs:
+        parameters = self._own
+        if len(given) == len(parameters) and not kwargs and not self._by_keyword:
             return given
-        if len(given) > len(parameters):
-            count = len(parameters) - (self.owner is not None)
+        if len(given) > len(parameters) - self._by_keyword:
+            count = len(parameters) - self._by_keyword - (self.owner is not None)
             raise TaichiSyntaxError(
                 f"Too many arguments: kernel '{self.name}' takes {count}, "
                 f"but got {len(args) + len(kwargs)}"

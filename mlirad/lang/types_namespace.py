@@ -7,6 +7,7 @@ from typing import Any
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import ndarray as ln
 from mlirad.lang import struct as ls
+from mlirad.lang.arguments.packs import ArgPackType
 from mlirad.lang.field import declaration as lf
 from mlirad.lang.matrix import Matrix, Vector, set_makers
 from mlirad.types import ALL, DataType, TypeLike, resolve
@@ -75,6 +76,11 @@ def _element_type(
         return dtype
     n, m = (shape[0], shape[-1]) if shape is not None else (None, None)
     return vector(n, dtype) if axes == 1 else matrix(n, m, dtype)
+
+
+def argpack(**members: Any) -> ArgPackType:
+    """The type of several arguments that are passed as one, by names and types."""
+    return ArgPackType(members)
 
 
 def is_integral(dtype: TypeLike) -> bool:

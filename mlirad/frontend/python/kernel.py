@@ -23,6 +23,7 @@ from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.jumps import returns_early
 from mlirad.frontend.python.leaves import built, form_of, leaves
+from mlirad.frontend.python.packs import packs_of
 from mlirad.frontend.python.places import Place, extent
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
@@ -143,6 +144,8 @@ class _Kernel:
             marks: list[Attributes] = []
             for parameter, argument in arguments:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
+            for name, pack in packs_of([parameter for parameter, _ in arguments], frame).items():
+                frame.define(name, pack)
             if returns_early(self.source.node.body):
                 frame.live = Flag()
             with self.builder.stream(lambda: constant(-1, i64)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
 from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.arguments.packs import ArgPackType
 from mlirad.types import DataType
 
 
@@ -21,10 +23,12 @@ class ParameterKind(Enum):
     STRUCT = "struct"
     NDARRAY = "ndarray"
     TEMPLATE = "template"
+    PACK = "pack"
 
 
 SCALAR, MATRIX, STRUCT = ParameterKind.SCALAR, ParameterKind.MATRIX, ParameterKind.STRUCT
 NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
+PACK = ParameterKind.PACK
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,8 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
         )
     if isinstance(annotation, MatrixType):
         return Parameter(name, MATRIX, annotation)
+    if isinstance(annotation, ArgPackType):
+        return Parameter(name, PACK, annotation)
     if isinstance(annotation, StructType):
         return Parameter(name, STRUCT, annotation)
     if isinstance(annotation, DataType) or annotation in (int, float, bool):
@@ -63,3 +69,14 @@ def parameter(name: str, annotation: object, kernel: str) -> Parameter:
     raise TaichiSyntaxError(
         f"Invalid type annotation (argument {name}) of kernel '{kernel}': {annotation!r}"
     )
+
+
+def flattened(parameters: Iterable[Parameter], kernel: str) -> Iterator[Parameter]:
+    """Parameters, with those of a pack in its place: `pack.member`."""
+    for one in parameters:
+        if one.kind != PACK:
+            yield one
+            continue
+        members = one.annotation.members.items()
+        inner = [parameter(f"{one.name}.{name}", kind, kernel) for name, kind in members]
+        yield from flattened(inner, kernel)

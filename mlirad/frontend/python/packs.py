@@ -1,0 +1,32 @@
+"""Argument packs inside a kernel: parameters whose names have dots, as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.frontend.python.scopes import Frame
+
+
+class Pack:
+    """Arguments by name."""
+
+    def __init__(self, members: dict[str, Any]) -> None:
+        self.__dict__.update(members)
+
+
+def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack]:
+    """The packs that some parameters belong to, by name."""
+    trees: dict[str, Any] = {}
+    for name in names:
+        *path, last = name.split(".")
+        members = trees
+        for part in path:
+            members = members.setdefault(part, {})
+        if path:
+            members[last] = frame.find_local(name)
+    return {name: _pack(members) for name, members in trees.items()}
+
+
+def _pack(members: dict[str, Any]) -> Pack:
+    return Pack({k: _pack(v) if isinstance(v, dict) else v for k, v in members.items()})
