@@ -3,7 +3,7 @@ parts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, linear_form
@@ -55,3 +55,18 @@ def _is_one_sum(found: Group) -> bool:
         and not kinds & {None, "exchange"}
         and not any(has_uses(op.results[0]) for op, _ in found)
     )
+
+
+def private_updates(
+    meetings: Meetings, shared: Sequence[ir.Value], group: Group
+) -> list[ir.Operation]:
+    """The updates of an array whose element no access reaches in an iteration with another value
+    of the shared indices."""
+    found = {op: meetings.residues(indices) for op, indices in group}
+    places = list(dict.fromkeys(found.values()))
+    private = {
+        place
+        for place in {found[op] for op in [op for op, _ in group if is_atomic(op)]}
+        if all(meetings.apart(place, other, iv) for iv in shared for other in places)
+    }
+    return [op for op, _ in group if is_atomic(op) and found[op] in private]

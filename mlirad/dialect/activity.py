@@ -142,6 +142,16 @@ def blocks_of(module: ir.Operation, activity: str) -> list[ir.Operation]:
     return [op for op in tree_operations(module) if is_sparse(op) and activity_of(op) == activity]
 
 
+def blocks_by_activity(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The sparse blocks of a module, by the fields of their activity: of several with one, the
+    first, that of the fields themselves."""
+    found: dict[str, ir.Operation] = {}
+    for op in tree_operations(module):
+        if is_sparse(op):
+            found.setdefault(activity_of(op), op)
+    return found
+
+
 def _check(op: ir.Operation, *, of_lists: bool = False, only_lists: bool = False) -> bool:
     """Whether the block is there, of the kind, and has as many indices; an error at the op where it
     is not."""

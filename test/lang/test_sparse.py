@@ -332,3 +332,86 @@ def test_what_is_no_sparse_block_is_refused() -> None:
     ):
         with pytest.raises(ti.TaichiRuntimeError):
             make()
+
+
+def test_a_loop_goes_over_what_was_active_before_it() -> None:
+    """What it activates itself, in other cells, it does not visit; in any number of launches."""
+    ti.init()
+    x, count = ti.field(ti.i32), ti.field(ti.i32, ())
+    ti.root.pointer(ti.i, 64).dense(ti.i, 16).place(x)
+
+    @ti.kernel
+    def grow():
+        for i in x:
+            count[None] += 1
+            if i + 16 < 1024:
+                x[i + 16] += 1
+
+    @ti.kernel
+    def begin():
+        x[5] = 1
+
+    begin()
+    for launch in range(1, 5):
+        count[None] = 0
+        grow()
+        assert count[None] == 16 * launch
+    assert _visited(x, (1024,)) == {(i,) for i in range(80)}
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_tree_of_many_cells(debug: bool) -> None:
+    """Of 8,192 cells along each axis, a loop, its reverse and its sums go over the active ones."""
+    ti.init(debug=debug)
+    x, y = ti.field(ti.f64, needs_grad=True), ti.field(ti.f64, needs_grad=True)
+    outer = ti.root.pointer(ti.ijk, 32)
+    outer.pointer(ti.ijk, 16).dense(ti.ijk, 16).place(x, y)
+    total = ti.field(ti.f64, (), needs_grad=True)
+    cells = ti.field(ti.i32, ())
+
+    @ti.kernel
+    def begin():
+        for k in range(20):
+            x[400 * k, 8191 - 300 * k, 7] = k + 1.0
+
+    @ti.kernel
+    def follow():
+        for i, j, k in x:
+            y[i, j, k] = x[i, j, k] ** 2
+
+    @ti.kernel
+    def add_up():
+        for index in ti.grouped(y):
+            total[None] += y[index] * 3.0
+
+    @ti.kernel
+    def count():
+        for _i, _j, _k in outer:
+            cells[None] += 1
+
+    begin()
+    with ti.ad.Tape(total):
+        follow()
+        add_up()
+    count()
+    assert cells[None] == len({(400 * k // 256, (8191 - 300 * k) // 256) for k in range(20)})
+    assert total[None] == sum(3.0 * (k + 1) ** 2 for k in range(20))
+    assert x.grad[2000, 8191 - 1500, 7] == 36.0
+
+
+def test_a_serial_loop_over_too_many_cells_is_refused() -> None:
+    """It would test each."""
+    ti.init()
+    x = ti.field(ti.f32)
+    ti.root.pointer(ti.ij, 1 << 12).pointer(ti.ij, 1 << 8).place(x)
+
+    @ti.kernel
+    def run():
+        ti.loop_config(serialize=True)
+        for i, j in x:
+            x[i, j] = 1.0
+
+    with pytest.raises(
+        ti.TaichiCompilationError, match="would test 1099511627776 cells one by one"
+    ):
+        run()

@@ -1,6 +1,7 @@
 """Check every index at run time: an access out of bounds is reported; a load reads element 0
 instead, a write nothing."""
 
+from mlirad.analysis.index_ranges import is_below
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_of, is_load, split_access
@@ -17,11 +18,12 @@ from mlirad.ir.walk import (
 
 
 def insert_bounds_checks(root: ir.Operation) -> None:
-    """Assert that indices lie inside their arrays."""
+    """Assert that indices lie inside their arrays, where that is not known."""
     for function in functions(root):
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for op, _, indices in list(accesses(function)):
-            if indices:
+            extents = array_of(split_access(op)[0].type)[1]
+            if not all(is_below(index, extent) for index, extent in zip(indices, extents)):
                 with before(op):
                     _check(op, indices, name)
 

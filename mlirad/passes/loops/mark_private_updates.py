@@ -8,9 +8,7 @@ another place of the chunked axis, or where nothing runs in parallel. On a machi
 iteration on its own (`every-axis`), none may reach it from another iteration.
 """
 
-from collections.abc import Sequence
-
-from mlirad.analysis.cells import Group, accesses_by_array, summed_cells
+from mlirad.analysis.cells import Group, accesses_by_array, private_updates, summed_cells
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
@@ -68,7 +66,7 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
         for number, cell in enumerate(sums):
             for op in cell.updates:
                 op.attributes[REDUCE_MARK] = ir.IntegerAttr.get(integer_type(64), number)
-        for op in _updates(group) if own or serial else _private(meetings, shared, group):
+        for op in _updates(group) if own or serial else private_updates(meetings, shared, group):
             if REDUCE_MARK not in op.attributes:
                 op.attributes["field.plain"] = unit
 
@@ -85,16 +83,3 @@ def _chunk_axis(loop: ir.Operation, threads: int) -> int:
 
 def _updates(group: Group) -> list[ir.Operation]:
     return [op for op, _ in group if is_atomic(op)]
-
-
-def _private(meetings: Meetings, shared: Sequence[ir.Value], group: Group) -> list[ir.Operation]:
-    """The updates of an array whose element no access reaches in an iteration with another value
-    of the shared indices."""
-    found = {op: meetings.residues(indices) for op, indices in group}
-    places = list(dict.fromkeys(found.values()))
-    private = {
-        place
-        for place in {found[op] for op in _updates(group)}
-        if all(meetings.apart(place, other, iv) for iv in shared for other in places)
-    }
-    return [op for op in _updates(group) if found[op] in private]

@@ -27,7 +27,7 @@ class ActivityFields:
         value = self.load(activity, index)
         if activity.item is None:
             return b.compare(b.EQ, value, b.number(ACTIVE, value.type))
-        return b.compare(b.SGT, value, _as_i32(part(activity.item, index)))
+        return b.compare(b.SGT, value, _item(activity, index))
 
     def load(self, activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
         """The byte of a cell, or the length of a list."""
@@ -48,7 +48,7 @@ class ActivityFields:
         if activity.item is None:
             self.store(activity, index, b.number(ACTIVE, b.integer_type(8)))
             return
-        item = _as_i32(part(activity.item, index))
+        item = _item(activity, index)
         one = b.number(1, item.type)
         self.update(activity, index, b.add(item, one), "max")
 
@@ -74,6 +74,16 @@ def part(digits: Digits, index: Sequence[ir.Value]) -> ir.Value:
     if digits.width > 1:
         value = b.div(value, b.index(digits.width))
     return value
+
+
+def _item(activity: Activity, index: Sequence[ir.Value]) -> ir.Value:
+    """The number in its list of an item."""
+    item = activity.item
+    assert item is not None
+    number = part(item, index)
+    if any(digits.axis == item.axis for digits in activity.cells):
+        number = b.make("arith.remui", b.index_type(), [number, b.index(item.extent)])
+    return _as_i32(number)
 
 
 def _place(activity: Activity, index: Sequence[ir.Value]) -> list[ir.Value]:

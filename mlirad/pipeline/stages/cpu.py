@@ -7,7 +7,7 @@ from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
 _LOWER = (
-    "inline-custom-gradients,lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,"
+    "inline-custom-gradients,insert-active-lists,lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"

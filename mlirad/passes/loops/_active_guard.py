@@ -1,0 +1,146 @@
+"""The test of a loop over active cells: all that the loop does is done where a cell is active."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import GetOp, is_load, split_access
+from mlirad.dialect.field_layout import Kind, declared, path_to
+from mlirad.ir import build as b
+from mlirad.ir.structured import REDUCE, Parallel, is_branch
+from mlirad.ir.walk import (
+    array_root,
+    block_operations,
+    constant_integer,
+    defining_op,
+    operations,
+)
+
+_CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi")
+
+
+class Part(NamedTuple):
+    """`(index + shift) // width` of an axis of a loop; of no axis, 0."""
+
+    axis: int | None
+    shift: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What is tested: the cell of a block, or of a list's block that the item is one of the list.
+    `cell` are the indices of the field of activity."""
+
+    condition: ir.Value
+    load: ir.Operation
+    block: ir.Operation
+    cell: tuple[Part, ...]
+    item: Part | None
+
+    @property
+    def activity(self) -> str:
+        """The field of activity."""
+        return str(array_root(split_access(self.load)[0]))
+
+
+def guard_of(box: Parallel, blocks: Mapping[str, ir.Operation]) -> Guard | None:
+    """The test of the innermost block under which all effects of a loop are, or None. `blocks`: by
+    the fields of their activity."""
+    body = block_operations(box.body)
+    found = [
+        guard
+        for op in body
+        if is_load(op) and array_root(split_access(op)[0]) in blocks
+        for guard in _guards(box, op, blocks[str(array_root(split_access(op)[0]))])
+        if _holds_all_effects(body, guard.condition)
+    ]
+    return max(found, key=lambda guard: len(path_to(guard.block)), default=None)
+
+
+def _guards(box: Parallel, load: ir.Operation, block: ir.Operation) -> list[Guard]:
+    cell = [_part(box, index) for index in split_access(load)[1]]
+    if any(part is None for part in cell):
+        return []
+    known = tuple(part for part in cell if part is not None)
+    axes = [part.axis for part in known if part.axis is not None]
+    if len(set(axes)) != len(axes):
+        return []
+    is_list = declared(block).kind is Kind.DYNAMIC
+    found = []
+    for use in load.results[0].uses:
+        test = use.owner.operation
+        if test.name != "arith.cmpi":
+            continue
+        item = _item(box, test, load.results[0]) if is_list else None
+        if item is not None if is_list else _is_test_of_byte(test):
+            found.append(Guard(test.results[0], load, block, known, item))
+    return found
+
+
+def _is_test_of_byte(test: ir.Operation) -> bool:
+    is_equal = ir.IntegerAttr(test.attributes["predicate"]).value == b.EQ
+    return is_equal and constant_integer(test.operands[1]) == 1
+
+
+def _item(box: Parallel, test: ir.Operation, length: ir.Value) -> Part | None:
+    """The number in the list that is compared to its length."""
+    predicate = ir.IntegerAttr(test.attributes["predicate"]).value
+    left, right = test.operands
+    if (predicate, left) == (b.SGT, length):
+        return _part(box, right)
+    return _part(box, left) if (predicate, right) == (b.SLT, length) else None
+
+
+def _part(box: Parallel, value: ir.Value) -> Part | None:
+    """An index of a field of activity, as a part of an axis of the loop."""
+    if constant_integer(value) == 0:
+        return Part(None, 0, 1)
+    if value in box.indices:
+        return Part(box.indices.index(ir.BlockArgument(value)), 0, 1)
+    op = defining_op(value)
+    if op is None:
+        return None
+    if op.name in _CASTS:
+        return _part(box, op.operands[0])
+    known = constant_integer(op.operands[1]) if len(op.operands) == 2 else None
+    inner = None if known is None else _part(box, op.operands[0])
+    if inner is None or known is None:
+        return None
+    if op.name == "arith.divui":
+        return inner._replace(width=inner.width * known)
+    if inner.width == 1 and op.name in ("arith.addi", "arith.subi"):
+        return inner._replace(shift=inner.shift + (known if op.name == "arith.addi" else -known))
+    return None
+
+
+def _holds_all_effects(body: Sequence[ir.Operation], condition: ir.Value) -> bool:
+    return all(_is_pure(op) or _is_under(op, condition) for op in body)
+
+
+def _is_under(op: ir.Operation, condition: ir.Value) -> bool:
+    if not is_branch(op) or not _implies(op.operands[0], condition):
+        return False
+    otherwise = [inner for block in op.regions[1].blocks for inner in block_operations(block)]
+    return all(_is_pure(inner) for inner in otherwise)
+
+
+def _implies(value: ir.Value, condition: ir.Value) -> bool:
+    if value == condition:
+        return True
+    op = defining_op(value)
+    return (
+        op is not None
+        and op.name == "arith.andi"
+        and any(_implies(operand, condition) for operand in op.operands)
+    )
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    if is_branch(op):
+        return all(_is_pure(inner) for inner in operations(op))
+    plain = op.name.startswith(("arith.", "math.")) or op.name in (REDUCE, "scf.yield")
+    return plain or is_load(op) or GetOp.holds(op) or op.name == "memref.load"
