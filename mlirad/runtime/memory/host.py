@@ -22,6 +22,7 @@ from mlirad.runtime.memory.memory import (
     Values,
 )
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
+from mlirad.runtime.memory.short_axes import assign
 from mlirad.runtime.memory.sparse_host import SparseHostElements, SparseKept
 from mlirad.runtime.memory.values import part
 
@@ -112,7 +113,7 @@ class HostArena(Arena):
             self._capacity.lend(self._block, _LENT.format(name))
         self._used = start + view.nbytes
         found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
-        found[...] = view
+        assign(found, view)
         return HostKept(view, found)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
+from mlirad.runtime.memory.short_axes import assign, copied
 from mlirad.runtime.memory.values import bits, part, same_bits
 
 
@@ -34,18 +35,18 @@ class HostElements(Elements):
 
     def read(self, box: Box | None = None) -> Values:
         """A copy."""
-        return self._part(box).copy()
+        return copied(self._part(box))
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values."""
-        self._part(box)[...] = values
+        assign(self._part(box), values)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number."""
         if where is not None:
             self._part(box)[where] = value
         elif box is not None or not self._view.flags.c_contiguous:
-            self._part(box)[...] = value
+            assign(self._part(box), value)
         elif value == 0:
             ctypes.memset(self.address, 0, self.nbytes)
         else:
@@ -70,7 +71,7 @@ class HostElements(Elements):
 
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        self._part(box)[...] = _looked_at(other, box)
+        assign(self._part(box), _looked_at(other, box))
 
     def holds(self, other: Elements, box: Box | None = None) -> bool:
         """Whether elements have the bits of others."""
@@ -111,17 +112,17 @@ class HostKept(Kept):
 
     def renew(self) -> None:
         """Hold the elements as they are now."""
-        np.copyto(self._copy, self._view)
+        assign(self._copy, self._view)
 
     def restore(self) -> None:
         """Let memory hold the kept elements."""
-        self._view[...] = self._copy
+        assign(self._view, self._copy)
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
-        memory = self._view.copy()
-        self._view[...] = self._copy
-        self._copy[...] = memory
+        memory = copied(self._view)
+        assign(self._view, self._copy)
+        assign(self._copy, memory)
 
     def add(self) -> None:
         """Add the kept elements to those in memory."""

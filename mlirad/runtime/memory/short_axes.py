@@ -1,0 +1,46 @@
+"""Arrays whose elements are short rows that lie apart, such as vectors among other members of a
+cell: NumPy's innermost loop is over the last axis, and takes several times as long over few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.memory.values import Values
+
+SHORT, MANY = 16, 4096  # entries of a row, of an array
+
+
+def assign(target: Values, values: Any) -> None:
+    """`target[...] = values`."""
+    is_array = isinstance(values, np.ndarray) and values.shape == target.shape
+    if not _is_of_short_rows(target) and not (is_array and _is_of_short_rows(values)):
+        target[...] = values
+    elif is_array:
+        for k in range(target.shape[-1]):
+            assign(target[..., k], values[..., k])
+    elif np.ndim(values) == 0:
+        for k in range(target.shape[-1]):
+            assign(target[..., k], values)
+    else:  # one row for all
+        target[...] = values
+
+
+def copied(values: Values) -> Values:
+    """A contiguous copy."""
+    if not _is_of_short_rows(values):
+        return values.copy()
+    copy = np.empty(values.shape, values.dtype)
+    for k in range(values.shape[-1]):
+        assign(copy[..., k], values[..., k])
+    return copy
+
+
+def _is_of_short_rows(array: Values) -> bool:
+    return (
+        array.ndim > 1
+        and array.size >= MANY
+        and array.shape[-1] <= SHORT
+        and not array.flags.c_contiguous
+    )

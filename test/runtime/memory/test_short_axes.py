@@ -1,0 +1,47 @@
+"""Elements that are short rows apart: the same as NumPy's own assignments and copies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlirad.runtime.memory.short_axes import MANY, assign, copied
+
+N = MANY
+
+
+def views(memory: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    """Parts of memory of N rows of 12 numbers."""
+    return {
+        "vectors": memory[:, 1:3],
+        "matrices": memory[:, 2:8].reshape(N, 2, 3),
+        "numbers": memory[:, 5],
+        "all": memory,
+        "box": memory.reshape(64, N // 64, 12)[5:40, ::2, :3],
+        "few": memory[:3, :2],
+    }
+
+
+@pytest.mark.parametrize("name", views(np.zeros((N, 12))))
+def test_assignments(name: str) -> None:
+    random = np.random.default_rng(0)
+    before = random.uniform(size=(N, 12))
+    shape = views(before)[name].shape
+    for values in (0.0, 7, random.uniform(size=shape), random.uniform(size=shape[-1:])):
+        found, expected = before.copy(), before.copy()
+        assign(views(found)[name], values)
+        views(expected)[name][...] = values
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", views(np.zeros((N, 12))))
+def test_copies(name: str) -> None:
+    memory = np.random.default_rng(0).uniform(size=(N, 12))
+    view = views(memory)[name]
+    found, other = copied(view), np.zeros(view.shape)
+    assign(other, view)
+    assert found.flags.c_contiguous and not np.shares_memory(found, memory)
+    np.testing.assert_array_equal(found, view)
+    np.testing.assert_array_equal(other, view)
