@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from weakref import WeakSet
 
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
@@ -11,17 +11,38 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.runtime.executor.executor import Code, Located
 from mlirad.runtime.footprints import Footprints
-from mlirad.runtime.kernel_ir import KernelIR
+from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.notes import Notes
 
 
-@dataclass(frozen=True)
 class Derivative:
-    """The reverse of a kernel, for the gradients that fields had when it was asked for."""
+    """The reverse of a kernel, for the gradients that fields had when it was asked for; made into
+    machine code when it first runs, or before these change."""
 
-    code: Code
-    footprints: Footprints
-    check: Code | None  # of what is not known while compiling
+    def __init__(self, codes: Codes, mode: Mode, footprints: Footprints) -> None:
+        self._codes, self._mode, self.footprints = codes, mode, footprints
+        self._code: Code | None = None
+        self._check: Code | None = None
+
+    @property
+    def code(self) -> Code:
+        """The machine code."""
+        self.finish()
+        assert self._code is not None
+        return self._code
+
+    @property
+    def check(self) -> Code | None:
+        """That of a check of what is not known while compiling, where there is one."""
+        self.finish()
+        return self._check
+
+    def finish(self) -> None:
+        """Make the machine code."""
+        if self._code is None:
+            self._codes.look_at_poles()
+            self._code = self._codes.code(self._mode)
+            self._check = self._codes.collision_check(self._mode)
 
 
 class Codes:
@@ -35,6 +56,8 @@ class Codes:
         self.when_stale: list[Callable[[], None]] = []
         self._may_collide: dict[Mode, bool] = {}
         self._derivatives: dict[Mode, Derivative] = {}
+        self._lowered: dict[Mode, LoweredMode] = {}
+        self._unfinished = WeakSet[Derivative]()
         self._symbols: set[str] = set()
         self._poles_version = -1
         self.program.compiled.add(self)
@@ -50,7 +73,7 @@ class Codes:
         if found is None and mode == PRIMAL and self._primal is not None:
             found = self.compiled[mode] = self._primal.code(mode)
         if found is None:
-            lowered = self.stages.lower(mode)
+            lowered = self._lowered.pop(mode, None) or self.stages.lower(mode)
             with context():
                 found = self.program.executor.compile(lowered.kernel, self, self.program.config)
             self.compiled[mode] = found
@@ -58,16 +81,19 @@ class Codes:
         return found
 
     def derivative(self, mode: Mode) -> Derivative:
-        """The compiled reverse, which a later `refresh` leaves as it is. Raises
-        TaichiCompilationError where there is none."""
-        if self._poles_version != self.program.poles.version:
-            self._look_at_poles()
+        """The reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError
+        where there is none."""
+        self.look_at_poles()
         found = self._derivatives.get(mode)
         return found if found is not None else self._find_derivative(mode)
 
-    @in_turn
-    def _look_at_poles(self) -> None:
+    def look_at_poles(self) -> None:
         """Compile reverses anew where a field that the kernel reads has come to hold infinities."""
+        if self._poles_version != self.program.poles.version:
+            self._take_poles()
+
+    @in_turn
+    def _take_poles(self) -> None:
         poles = self.program.poles
         self._poles_version = poles.version
         if self.stages.assume_infinite(poles.among(self.stages.kernel.fields)):
@@ -75,9 +101,21 @@ class Codes:
 
     @in_turn
     def _find_derivative(self, mode: Mode) -> Derivative:
-        code = self.code(mode)
-        found = Derivative(code, self._notes.footprints(), self.collision_check(mode))
-        return self._derivatives.setdefault(mode, found)
+        if mode not in self.compiled and mode not in self._may_collide:  # of which it was known
+            self._lowered[mode] = self.stages.lower(mode)
+            self._may_collide[mode] = self._lowered[mode].may_collide
+        found = self._derivatives.get(mode)
+        if found is None:
+            found = self._derivatives[mode] = Derivative(self, mode, self._notes.footprints())
+            self._unfinished.add(found)
+        return found
+
+    @in_turn
+    def finish(self) -> None:
+        """Make the code of all reverses that were asked for."""
+        for derivative in [] if self.is_stale else list(self._unfinished):
+            derivative.finish()
+        self._unfinished.clear()
 
     @in_turn
     def collision_check(self, mode: Mode) -> Code | None:
@@ -110,12 +148,12 @@ class Codes:
 
     def discard(self) -> None:
         """Drop compiled code: it is not run again."""
-        self.compiled, self._derivatives, self.is_stale = {}, {}, True
+        self.compiled, self._derivatives, self._lowered, self.is_stale = {}, {}, {}, True
         for note in self.when_stale:
             note()
 
     def forget_modes(self, are_wrong: Callable[[Mode], bool]) -> None:
         """Drop code of some modes: it is made anew."""
-        for mode in [mode for mode in self.compiled if are_wrong(mode)]:
-            self.compiled.pop(mode, None)
-            self._derivatives.pop(mode, None)
+        for made in (self.compiled, self._derivatives, self._lowered):
+            for mode in [mode for mode in made if are_wrong(mode)]:
+                del made[mode]

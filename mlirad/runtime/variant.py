@@ -175,6 +175,8 @@ class Variant:
         """Look again at which fields have gradients and duals; code for derivatives is compiled
         anew where one was added."""
         gradients, duals = self._gradients(), self._duals()
+        if (gradients, duals) != (self._declared, self._declared_duals):
+            self.codes.finish()
         if duals != self._declared_duals:
             self._declared_duals = duals
             self.codes.forget_modes(lambda mode: mode.tangents > 0)

@@ -55,3 +55,66 @@ def test_footprints_are_found_without_code(squares: Any) -> None:
     variant, *_ = add.prepare(program(), (), {})
     assert [access.array for access in variant.notes.footprints().needed] == [x.symbol]
     assert not variant.codes.compiled
+
+
+def test_reverses_become_machine_code_when_they_run(squares: Any) -> None:
+    add, x, loss = squares
+    x.fill(3.0)
+    with ti.ad.Tape(loss):
+        add()
+        assert REVERSE not in compiled()
+    assert REVERSE in compiled()
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.full(N, 6.0))
+
+
+def test_infinities_found_meanwhile_compile_no_reverse_twice(
+    squares: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add, x, loss = squares
+    y = ti.field(ti.f64, shape=N, needs_grad=True)
+
+    @ti.kernel
+    def divide():
+        for i in x:
+            y[i] = 1.0 / x[i]
+
+    @ti.kernel
+    def put():
+        for i in x:
+            x[i] = 1.0 / y[i]
+
+    x.fill(2.0)
+    names = []
+    compile_ = program().executor.compile
+
+    def noted(lowered: Any, *others: Any) -> Any:
+        names.append(lowered.name)
+        return compile_(lowered, *others)
+
+    monkeypatch.setattr(program().executor, "compile", noted)
+    with ti.ad.Tape(loss):
+        add()
+        divide()
+        put()
+        add()
+    assert sorted(names) == ["add", "add", "divide", "divide", "put", "put"]
+    np.testing.assert_allclose(x.grad.to_numpy(), np.full(N, 8.0))
+
+
+def test_a_gradient_that_comes_later_leaves_recorded_reverses(squares: Any) -> None:
+    _, x, loss = squares
+    z = ti.field(ti.f64, shape=N)
+
+    @ti.kernel
+    def read():
+        for i in x:
+            loss[None] += x[i] * z[i]
+
+    z.fill(5.0)
+    x.fill(3.0)
+    with ti.ad.Tape(loss):
+        read()
+        ti.root.lazy_grad()
+        read()
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.full(N, 10.0))
+    np.testing.assert_array_equal(z.grad.to_numpy(), np.full(N, 3.0))  # of the second alone

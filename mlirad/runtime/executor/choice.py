@@ -15,7 +15,10 @@ def _simt() -> Executor:
 
 
 def _cuda() -> Executor:
-    from mlirad.runtime.cuda.executor import CudaExecutor  # and an LLVM that few programs need
+    from mlirad.runtime.cuda.functions import driver_functions
+
+    driver_functions()  # which there may not be; behind it comes an LLVM that few programs need
+    from mlirad.runtime.cuda.executor import CudaExecutor
 
     return CudaExecutor()
 
