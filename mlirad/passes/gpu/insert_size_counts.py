@@ -25,7 +25,7 @@ from mlirad.dialect.field import array_type
 from mlirad.dialect.grad import AllocOp, OpenOp, log_parts
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
-from mlirad.ir.graph import Graph, Node
+from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.location import nearest_location
 from mlirad.ir.reductions import REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private, refuse
@@ -95,16 +95,28 @@ def _count_some(function: ir.Operation) -> bool:
     graph = Graph(function)
     nodes = {node.op: node for node in graph.nodes()}
     sites = [nodes[op] for op in unsized]
+    alike = _alike(sites)
     for is_patient in (True, False):
-        plans = {site: _plan(graph, site, set(sites), is_patient=is_patient) for site in sites}
-        plan = next((plan for plan in plans.values() if plan is not None), None)
+        plans = [_plan(graph, one[0], set(sites), is_patient=is_patient) for one in alike]
+        plan = next((plan for plan in plans if plan is not None), None)
         if plan is not None:
-            same = [site for site in sites if plans[site] == plan]
+            same = [site for one, other in zip(alike, plans) if other == plan for site in one]
             found = SizeSlice(graph, plan.span, same, plan.way)
             _size(same, _counted(graph, plan.span, found, same), plan.span[0].op)
             return True
     refuse(unsized[0], "a size that depends on what is kept in memory of that size")
     return False
+
+
+def _alike(sites: Sequence[Node]) -> list[list[Node]]:
+    """Stacks of one size in one place together, and each log for itself."""
+    found: dict[tuple[Node | BlockNode | int, ...], list[Node]] = {}
+    for site in sites:
+        key: tuple[Node | BlockNode | int, ...] = (site,)
+        if AllocOp.holds(site):
+            key = (site.block, *site.operands)
+        found.setdefault(key, []).append(site)
+    return list(found.values())
 
 
 class _Plan(NamedTuple):
