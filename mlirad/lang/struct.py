@@ -6,40 +6,18 @@ import ast
 import inspect
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
-from mlirad.frontend.python import struct as fs
+from mlirad.frontend.python.struct import METHODS, Struct, set_maker
 from mlirad.frontend.python.struct_type import StructType
-from mlirad.lang.field.struct_field import StructField, declare
-
-
-class Struct(fs.Struct):
-    """Values by name; `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`."""
-
-    @classmethod
-    def field(
-        cls, members: Mapping[str, Any], methods: Mapping[str, Any] | None = None, **options: Any
-    ) -> StructField:
-        """A field of structs."""
-        return declare(_Type(**members, **{fs.METHODS: methods or {}}), **options)
-
-
-class _Type(StructType):
-    """A struct type that can make fields."""
-
-    def value_class(self) -> type[fs.Struct]:
-        return Struct
-
-    def field(self, **options: Any) -> StructField:
-        """A field of this type."""
-        return declare(self, **options)
+from mlirad.lang.field.struct_field import declare
 
 
 def struct(**members: Any) -> StructType:
     """The type of structs with some members; `__struct_methods` is a dictionary of functions."""
-    return _Type(**members)
+    return StructType(**members)
 
 
 def dataclass(cls: type) -> StructType:
@@ -60,7 +38,7 @@ def dataclass(cls: type) -> StructType:
                     "from, too"
                 )
             members[name] = _evaluated(declared, kind)
-    made = _Type(**members, **{fs.METHODS: _methods(cls)})
+    made = StructType(**members, **{METHODS: _methods(cls)})
     made.declared_by = cls
     return made
 
@@ -84,7 +62,7 @@ def _evaluated(declared: Any, cls: type) -> Any:
 
 
 def _refuse_twice(cls: type) -> None:
-    """Raise TaichiCompilationError where the body of a class declares a name twice, which Python
+    """Raise TaichiCompilationError where the body of a class declares a member twice, which Python
     does not see."""
     try:
         lines, start = inspect.getsourcelines(cls)
@@ -95,7 +73,8 @@ def _refuse_twice(cls: type) -> None:
     indent = len(lines[0]) - len(lines[0].lstrip())
     seen: dict[str, ast.stmt] = {}
     for name, statement in _declared(node):
-        if name in seen:
+        is_member = isinstance(statement, ast.AnnAssign)
+        if name in seen and (is_member or isinstance(seen[name], ast.AnnAssign)):
             first, again = (
                 SourceLocation(file, start - 1 + s.lineno, s.col_offset + 1 + indent)
                 for s in (seen[name], statement)
@@ -115,3 +94,7 @@ def _declared(node: ast.stmt) -> Iterator[tuple[str, ast.stmt]]:
             yield statement.target.id, statement
         elif isinstance(statement, ast.FunctionDef):
             yield statement.name, statement
+
+
+set_maker(declare)
+__all__ = ["Struct", "dataclass", "struct"]

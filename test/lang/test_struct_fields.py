@@ -283,3 +283,16 @@ def test_structs_in_sparse_blocks() -> None:
     touch()
     assert count() == 2 + 10 * (1 + 5)
     assert f.length.to_numpy().sum() == 5.0 and f.direction[5, 5].to_list() == [0, 4, 0]
+
+
+def test_all_structs_are_of_one_class() -> None:
+    """Values, elements, and results of kernels."""
+    f = Inner.field(shape=3)
+
+    @ti.kernel
+    def run(s: Inner) -> Inner:
+        return s
+
+    for value in (Inner(), f[1], run(f[1]), ti.Struct(a=1), Outer().inner):
+        assert isinstance(value, ti.Struct)
+    assert isinstance(ti.Struct.field({"a": ti.f32}, shape=2), ti.StructField)

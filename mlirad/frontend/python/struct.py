@@ -101,6 +101,13 @@ class Struct:
             found["__matrix_ndim"] = ndims
         return found
 
+    @classmethod
+    def field(
+        cls, members: Mapping[str, Any], methods: Mapping[str, Any] | None = None, **options: Any
+    ) -> Any:
+        """A field of structs."""
+        return make_field(members, methods or {}, **options)
+
     def __len__(self) -> int:
         return len(members_of(self))
 
@@ -129,11 +136,22 @@ def methods_of(struct: Struct) -> Mapping[str, Any]:
     return methods
 
 
-def struct_of(
-    values: MutableMapping[str, Any], methods: Mapping[str, Any], cls: type[Struct] = Struct
-) -> Struct:
+_makers: dict[str, Callable[..., Any]] = {}
+
+
+def make_field(members: Mapping[str, Any], methods: Mapping[str, Any], **options: Any) -> Any:
+    """A field of structs of some members."""
+    return _makers["field"](members, methods, **options)
+
+
+def set_maker(field: Callable[..., Any]) -> None:
+    """Name the function that makes fields of structs."""
+    _makers.update(field=field)
+
+
+def struct_of(values: MutableMapping[str, Any], methods: Mapping[str, Any]) -> Struct:
     """A struct of members that are as they should be, and stay where they are."""
-    struct = cls.__new__(cls)
+    struct = Struct.__new__(Struct)
     struct.__dict__.update(_values=values, _methods=methods)
     return struct
 
@@ -141,7 +159,7 @@ def struct_of(
 def with_members(struct: Struct, make: Callable[[Any], Any]) -> Struct:
     """A struct of what a function makes of each member of another."""
     values = {name: make(value) for name, value in members_of(struct).items()}
-    return struct_of(values, methods_of(struct), type(struct))
+    return struct_of(values, methods_of(struct))
 
 
 def member_value(name: str, value: object) -> Any:
@@ -166,7 +184,6 @@ def replaced(name: str, old: object, value: object) -> Any:
         return struct_of(
             {n: replaced(n, member, found[n]) for n, member in members_of(old).items()},
             methods_of(old),
-            type(old),
         )
     if isinstance(old, Matrix):
         if ex.is_scalar(value):

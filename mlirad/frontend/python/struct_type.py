@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from mlirad.errors import (
     TaichiCompilationError,
-    TaichiRuntimeError,
     TaichiSyntaxError,
     TaichiTypeError,
     did_you_mean,
@@ -22,6 +21,7 @@ from mlirad.frontend.python.scalar import Scalar
 from mlirad.frontend.python.struct import (
     METHODS,
     Struct,
+    make_field,
     members_of,
     methods_of,
     refuse_names_twice,
@@ -41,10 +41,6 @@ class StructType:
         self.members: dict[str, Any] = {
             name: _member_type(name, declared) for name, declared in members.items()
         }
-
-    def value_class(self) -> type[Struct]:
-        """The class of the values."""
-        return Struct
 
     def __call__(self, *args: Any, **kwargs: Any) -> Struct:
         """A struct of members given by position or name, or as one dictionary; the others are 0."""
@@ -74,7 +70,7 @@ class StructType:
 
     def _made(self, given: Mapping[str, Any]) -> Struct:
         values = {name: converted(name, kind, given[name]) for name, kind in self.members.items()}
-        return struct_of(values, self.methods, self.value_class())
+        return struct_of(values, self.methods)
 
     def cast(self, value: Struct | Mapping[str, Any]) -> Struct:
         """A struct of these members in the types that are declared. Raises TaichiTypeError where it
@@ -98,14 +94,9 @@ class StructType:
                 return f"member '{name}': {reason}"
         return None
 
-    def field(self, *args: Any, **kwargs: Any) -> Any:
+    def field(self, **options: Any) -> Any:
         """A field of this type."""
-        make = self.field_maker
-        if make is None:
-            raise TaichiRuntimeError("fields cannot be declared here")
-        return make(self, *args, **kwargs)
-
-    field_maker: Callable[..., Any] | None = None
+        return make_field(self.members, self.methods, **options)
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         if self.declared_by is None:

@@ -14,7 +14,13 @@ from mlirad.errors import (
 )
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType
-from mlirad.frontend.python.struct import Struct, refuse_names_twice, same_members, struct_of
+from mlirad.frontend.python.struct import (
+    METHODS,
+    Struct,
+    refuse_names_twice,
+    same_members,
+    struct_of,
+)
 from mlirad.frontend.python.struct_places import StructArray
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.arguments.numbers import scalar_type
@@ -228,7 +234,8 @@ def _refuse_fields_twice(field: StructField) -> None:
 
 
 def declare(
-    declared: StructType,
+    members: Mapping[str, Any],
+    methods: Mapping[str, Any],
     shape: Shape | None = None,
     name: str = "",
     offset: Offset = None,
@@ -246,6 +253,7 @@ def declare(
     refuse_unknown("a field of structs", unknown, declare)
     if shape is None and offset is not None:
         raise TaichiSyntaxError("shape cannot be None when offset is being set")
+    declared = StructType(**members, **{METHODS: methods})
     field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
     if (needs_grad or needs_dual) and not any(one.dtype.is_float for one in field.__leaves__()):
         raise TaichiRuntimeError("a struct with no member that is a float has no derivatives")
