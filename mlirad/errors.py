@@ -73,6 +73,10 @@ class TaichiIndexError(TaichiCompilationError, IndexError):
     """A constant index out of range, or an index of the wrong rank."""
 
 
+class TaichiDerivativeError(TaichiCompilationError, RuntimeError):
+    """A derivative that cannot be taken, where Taichi finds that out when the program runs."""
+
+
 class TaichiRuntimeError(RuntimeError):
     """A request that cannot be met when the program runs."""
 

@@ -35,6 +35,8 @@ class KernelDeclaration:
     @property
     def source(self) -> FunctionSource:
         """The syntax tree, read once. Raises TaichiSyntaxError where it cannot be."""
+        if self.name == "<lambda>":
+            raise TaichiSyntaxError("a kernel is not defined by 'def': lambdas cannot be kernels")
         if self._source is None:
             self._source = (
                 self._shared.source if self._shared is not None else read_source(self.function)

@@ -130,3 +130,21 @@ def test_patterns_that_there_are_not() -> None:
 
     with pytest.raises(ti.TaichiSyntaxError, match="a pattern of mappings is not supported"):
         run(1)
+
+
+def test_annotations_that_name_nothing() -> None:
+    space = {"ti": ti}
+    text = "def run(x: 'nowhere'):\n    pass\n"
+    exec(compile(text, "<text>", "exec", dont_inherit=True), space)
+    for decorate in (ti.kernel, ti.func, ti.real_func):
+        with pytest.raises(ti.TaichiSyntaxError, match=r"annotation \(argument x\).*nowhere"):
+            decorate(space["run"])
+
+
+def test_template_arguments_are_immutable() -> None:
+    @ti.kernel
+    def run(a: ti.template()):
+        a = 5  # noqa: F841 - refused
+
+    with pytest.raises(ti.TaichiSyntaxError, match='Kernel argument "a" is immutable'):
+        run(3)

@@ -1,6 +1,7 @@
 """What the parameters of kernels and functions may be declared as."""
 
 from __future__ import annotations
+import __future__
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -134,7 +135,9 @@ def evaluate_annotations(function: Callable[..., object], frame: FrameType | Non
 
     Local names are visible too: those of the frame, and of the one around it for a method.
     `inspect` and `typing` evaluate them in the same way, but see no local names, and give up at the
-    first unknown one.
+    first unknown one. Raises TaichiSyntaxError for text that the program wrote and that names
+    nothing; of what `from __future__ import annotations` made text, it is an error where the kernel
+    is first used.
     """
     annotations = function.__annotations__
     if frame is None or not any(isinstance(value, str) for value in annotations.values()):
@@ -143,6 +146,10 @@ def evaluate_annotations(function: Callable[..., object], frame: FrameType | Non
     names = {**outer, **frame.f_locals}
     for name, value in annotations.items():
         if isinstance(value, str):
-            # An unknown name is an error where the kernel is first used.
             with suppress(NameError, AttributeError):
                 annotations[name] = eval(value, function.__globals__, names)
+                continue
+            if not function.__code__.co_flags & __future__.annotations.compiler_flag:
+                raise TaichiSyntaxError(
+                    f"Invalid type annotation (argument {name}) of '{function.__name__}': {value}"
+                )

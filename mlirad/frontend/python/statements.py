@@ -96,6 +96,8 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
     elif isinstance(existing, Place):
         existing.store(value)
     elif existing is not None and name in frame.source.mutable and _is_plain_value(existing):
+        if frame.is_kernel and name in {one.arg for one in frame.source.node.args.args}:
+            raise TaichiSyntaxError(f'Kernel argument "{name}" is immutable in the kernel')
         raise TaichiSyntaxError(f"'{name}' is a loop index or a constant and cannot be assigned to")
     elif existing is not None and not _is_plain_value(existing) and _is_plain_value(value):
         raise TaichiSyntaxError(

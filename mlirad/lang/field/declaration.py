@@ -65,9 +65,11 @@ def place(field: Field, shape: tuple[int, ...], offset: Offset, order: str | Non
                 "The dimensionality of shape and order must be the same "
                 f"({len(shape)} != {len(order)})"
             )
+        if len(set(order)) != len(order):
+            raise TaichiCompilationError(f"The axes in order must be different, not '{order}'")
         if sorted(order) != sorted(names):
             raise TaichiCompilationError(
-                f"The axes in order {order} must be a permutation of {names}"
+                f"Invalid axis in order '{order}': it is a permutation of '{names}'"
             )
         axis_order = [names.index(c) for c in order]
     if not shape:

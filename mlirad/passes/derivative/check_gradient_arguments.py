@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mlirad.analysis.activity import Activity
+from mlirad.analysis.array_flows import ArrayFlows
 from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, located
+from mlirad.errors import TaichiCompilationError, TaichiDerivativeError, located
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
@@ -22,7 +23,7 @@ REQUIRES = KERNELS
 
 
 def check_gradient_arguments(module: ir.Operation) -> None:
-    """Refuse kernels whose reverse adds to a gradient that they use."""
+    """Refuse kernels whose reverse adds to a gradient that they use, or would need its gradient."""
     for function in functions(module):
         if is_private(function):
             continue
@@ -40,18 +41,29 @@ def _check(module: ir.Operation, function: ir.Operation, gradients: list[int]) -
         uses = next(_accesses(graph, arguments[number]), None)
         for node in _accesses(graph, arguments[number - 1]):
             if uses is not None and not activity.active.isdisjoint((*node.operands, *node.results)):
-                raise _refusal(uses, node)
+                raise _refusal(_BESIDE, uses, node)
+    flows, used = ArrayFlows(graph), {arguments[number] for number in gradients}
+    for array, sources in flows.into.items():
+        if array in activity.adjoint and not used.isdisjoint(sources):
+            raise _refusal(_THROUGH, flows.writer[array])
 
 
-def _refusal(uses: Node, carries: Node) -> TaichiCompilationError:
-    places = [source_location(node.op.location) for node in (uses, carries)]
+_BESIDE = (
+    "the gradient of an array argument is used in a kernel through which a derivative passes "
+    "to it, and the reverse would add to it: use it in a kernel of its own, outside of the "
+    "tape or under ti.ad.no_grad"
+)
+_THROUGH = (
+    "Cannot automatically differentiate through a grad tensor: the gradient of an array argument "
+    "reaches an array with a gradient here, and has none itself"
+)
+
+
+def _refusal(message: str, *nodes: Node) -> TaichiCompilationError:
+    places = [source_location(node.op.location) for node in nodes]
     known = [place for place in places if place is not None]
-    message = (
-        "the gradient of an array argument is used in a kernel through which a derivative passes "
-        "to it, and the reverse would add to it: use it in a kernel of its own, outside of the "
-        "tape or under ti.ad.no_grad"
-    )
-    error = TaichiCompilationError(located(message, *known) if known else message)
+    kind = TaichiDerivativeError if message is _THROUGH else TaichiCompilationError
+    error = kind(located(message, *known) if known else message)
     error.reason, error.source = message, known[0] if known else None
     return error
 

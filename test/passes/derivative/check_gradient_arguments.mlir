@@ -23,3 +23,12 @@ func.func @one(%a: !field.array<f32, [-1]> {field.needs_grad}, %g: !field.array<
   "field.store"(%w, %a, %i) : (f32, !field.array<f32, [-1]>, index) -> ()
   return
 }
+
+// -----
+
+func.func @through(%a: !field.array<f32, [-1]> {field.needs_grad}, %g: !field.array<f32, [-1]> {field.gradient}, %b: !field.array<f32, [-1]> {field.needs_grad}, %i: index) {
+  %v = "field.load"(%g, %i) : (!field.array<f32, [-1]>, index) -> f32
+  // expected-error @below {{Cannot automatically differentiate through a grad tensor}}
+  "field.store"(%v, %b, %i) : (f32, !field.array<f32, [-1]>, index) -> ()
+  return
+}
