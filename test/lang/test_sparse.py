@@ -282,9 +282,16 @@ def test_what_lies_outside_is_an_error_of_the_launch() -> None:
         for k in range(count):
             items.append(k + 1)
 
-    for k in (4, -1, 1 << 30):
+    @ti.kernel
+    def write(k: ti.i32):
+        x[k] += 1
+        x[k] = 1
+
+    for k in (4, -1, 1 << 28):
         with pytest.raises(ti.TaichiAssertionError, match="outside of the tree"):
             activate(k)
+        with pytest.raises(ti.TaichiAssertionError):
+            write(4 * k)
     with pytest.raises(ti.TaichiAssertionError, match="list that is full: it has room for 4"):
         append(9)
     assert sorted(items.to_numpy().tolist()) == [1, 2, 3, 4]
@@ -415,3 +422,81 @@ def test_a_serial_loop_over_too_many_cells_is_refused() -> None:
         ti.TaichiCompilationError, match="would test 1099511627776 cells one by one"
     ):
         run()
+
+
+def _appended(serial: bool) -> Any:
+    ti.init()
+    x, y = ti.field(ti.f64, needs_grad=True), ti.field(ti.f64, 20, needs_grad=True)
+    ti.root.dense(ti.i, 3).dynamic(ti.j, 16).place(x)
+    total = ti.field(ti.f64, (), needs_grad=True)
+    y.from_numpy(np.arange(20.0))
+
+    @ti.kernel
+    def append():
+        ti.loop_config(serialize=serial)
+        for i in y:
+            x[i % 3].append(y[i] * y[i])
+
+    @ti.kernel
+    def weigh():
+        for i, j in x:
+            total[None] += x[i, j] * (j + 1.0)
+
+    with ti.ad.Tape(total):
+        append()
+        weigh()
+    return y.grad.to_numpy()
+
+
+def test_items_that_are_appended_in_order_carry_derivatives() -> None:
+    """The place of an item is what the launch gave it; in parallel it is that of no order."""
+    k = np.arange(20.0)
+    np.testing.assert_array_equal(_appended(True), 2 * k * (k // 3 + 1))
+    with pytest.raises(ti.TaichiRuntimeError, match="updated here in iteration"):
+        _appended(False)
+
+
+def test_addresses_of_elements() -> None:
+    """They differ by what lies between: here in cells of 3 f32, rows of 4 cells."""
+    ti.init()
+    x, v = ti.field(ti.f32), ti.Vector.field(2, ti.f32)
+    ti.root.pointer(ti.i, 4).dense(ti.ij, (2, 4)).place(x, v)
+    found = ti.field(ti.u64, 4)
+
+    @ti.kernel
+    def ask(array: ti.types.ndarray(dtype=ti.f64, ndim=2)):
+        found[0] = ti.get_addr(x, [3, 2]) - ti.get_addr(x, [0, 0])
+        found[1] = ti.get_addr(v, [3, 2]) - ti.get_addr(x, [3, 2])
+        found[2] = ti.get_addr(array, [2, 1]) - ti.get_addr(array, [0, 0])
+        found[3] = ti.get_addr(array, [0, 0])
+
+    values = np.zeros((3, 5))
+    ask(values)
+    assert found.to_numpy().tolist() == [12 * (3 * 4 + 2), 4, 8 * 11, values.ctypes.data]
+
+
+@pytest.mark.parametrize("bits", range(4))
+def test_lists_along_an_axis_of_blocks_around_them(bits: int) -> None:
+    """Items count from 0 in each list, whatever lies around and below."""
+    ti.init()
+    x = ti.field(ti.i32)
+    outer = ti.root.pointer(ti.i, 3) if bits & 1 else ti.root.dense(ti.i, 3)
+    block = outer.dynamic(ti.i, 5)
+    (block.dense(ti.i, 2) if bits & 2 else block).place(x)
+    width = 2 if bits & 2 else 1
+    lengths = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def write():
+        x[5 * width + 3 * width] = 1
+
+    @ti.kernel
+    def ask():
+        for i in range(3):
+            lengths[i] = ti.length(block, i)
+
+    write()
+    ask()
+    assert lengths.to_numpy().tolist() == [0, 4, 0]
+    assert _visited(x, (15 * width,)) == {(i,) for i in range(5 * width, 9 * width)}
+    assert _visited(block, (15,)) == {(i,) for i in range(5, 9)}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlirad.bindings import ext, ir
+from mlirad.bindings import I64, ext, ir
 from mlirad.dialect.field.arrays import Field, array_of, check_array, element_type
 from mlirad.dialect.layout_rules import problem_of
 from mlirad.dialect.snode import (
@@ -138,6 +138,25 @@ class DimOp(View, dialect=Field, name="dim", traits=[ext.Pure]):
         return True
 
 
+class AddressOp(View, dialect=Field, name="address", traits=[ext.Pure]):
+    """Where an element lies. `%a = "field.address"(%x, %i) : (!field.array<f32, [16]>, index) ->
+    i64`"""
+
+    array: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+    place: ext.Result[I64]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        array, rank = op.operands[0], len(op.operands) - 1
+        if not check_array(op, array.type):
+            return False
+        extents = array_of(array.type)[1]
+        if rank != len(extents):
+            op.location.emit_error(f"{rank} indices for an array of rank {len(extents)}")
+        return rank == len(extents)
+
+
 ARRAY_OPERAND = {
     LoadOp.OPERATION_NAME: 0,
     DimOp.OPERATION_NAME: 0,
@@ -237,6 +256,12 @@ def dim(array: ir.Value, axis: int) -> ir.Value:
     return ir.Operation.create(
         DimOp.OPERATION_NAME, [ir.IndexType.get()], [array], attributes
     ).result
+
+
+def address(array: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
+    """`field.address`."""
+    type_ = ir.IntegerType.get_signless(64)
+    return ir.Operation.create(AddressOp.OPERATION_NAME, [type_], [array, *indices]).result
 
 
 def split_access(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]]:

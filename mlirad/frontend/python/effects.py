@@ -28,6 +28,12 @@ def load(
     return field.load(array, indices, marks)
 
 
+def address(array: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
+    """Where an element lies in memory."""
+    _refuse_in_custom("asks where memory lies", array)
+    return field.address(array, indices)
+
+
 def store(value: ir.Value, array: ir.Value, indices: Sequence[ir.Value] = ()) -> None:
     """Set an element."""
     _refuse_in_custom("writes to memory", array)

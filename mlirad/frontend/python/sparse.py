@@ -10,17 +10,19 @@ from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.blocks import BlockRef, block_ref
+from mlirad.frontend.python.builder import index_constant
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import array_ref, flat_parts
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.specials import Special, special
 from mlirad.frontend.python.translator import Translator
-from mlirad.types import u1
+from mlirad.types import u1, u64
 
 __all__ = [
     "activate",
     "append",
     "deactivate",
+    "get_addr",
     "is_active",
     "length",
     "no_activate",
@@ -93,6 +95,18 @@ def no_activate(t: Translator, node: ast.Call) -> None:
     """Say that the kernel writes to active cells only: a hint, without effect."""
     for argument in node.args:
         _block(t.visit_value(argument), "no_activate")
+
+
+@special()
+def get_addr(t: Translator, node: ast.Call) -> Expr:
+    """Where the element of a field lies in memory, of a vector or matrix its first component."""
+    arguments = [t.visit_value(argument) for argument in node.args]
+    arrays = array_ref(arguments[0]) if len(arguments) == 2 else None
+    if arrays is None:
+        raise TaichiTypeError("ti.get_addr takes a field and an index")
+    array = arrays.leaves()[0]
+    first = [index_constant(0)] * len(array.element_shape)
+    return Expr(effects.address(array.value, [*array.indices(arguments[1]), *first]), u64)
 
 
 def _rescaled(t: Translator, node: ast.Call) -> Matrix:

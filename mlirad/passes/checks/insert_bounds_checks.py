@@ -4,7 +4,8 @@ instead, a write nothing."""
 from mlirad.analysis.index_ranges import is_below
 from mlirad.bindings import ir
 from mlirad.dialect import field
-from mlirad.dialect.field import array_of, is_load, split_access
+from mlirad.dialect.field import array_of, is_load, is_write, split_access
+from mlirad.dialect.field_layout import layouts
 from mlirad.ir import build as b
 from mlirad.ir.walk import (
     accesses,
@@ -17,13 +18,18 @@ from mlirad.ir.walk import (
 )
 
 
-def insert_bounds_checks(root: ir.Operation) -> None:
-    """Assert that indices lie inside their arrays, where that is not known."""
-    for function in functions(root):
+def insert_bounds_checks(module: ir.Operation, *, sparse_writes: bool = False) -> None:
+    """Assert that indices lie inside their arrays, where that is not known. `sparse-writes`: only
+    those of writes to fields in sparse layouts."""
+    sparse = {name for name, layout in layouts(module).items() if layout.activities}
+    if sparse_writes and not sparse:
+        return
+    for function in functions(module):
         name = ir.StringAttr(function.attributes["sym_name"]).value
-        for op, _, indices in list(accesses(function)):
+        for op, root, indices in list(accesses(function)):
+            is_asked = not sparse_writes or (root in sparse and is_write(op))
             extents = array_of(split_access(op)[0].type)[1]
-            if not all(is_below(index, extent) for index, extent in zip(indices, extents)):
+            if is_asked and not all(map(is_below, indices, extents)):
                 with before(op):
                     _check(op, indices, name)
 

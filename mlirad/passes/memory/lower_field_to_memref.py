@@ -24,6 +24,7 @@ from mlirad.dialect.field import (
     split_access,
 )
 from mlirad.dialect.field_layout import FieldLayout, layouts
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.dialect.snode import places, roots
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir import build as b
@@ -393,6 +394,31 @@ def _lower_dim(lowering: _Lowering, op: ir.Operation) -> None:
     op.erase()
 
 
+def _lower_address(lowering: _Lowering, op: ir.Operation) -> None:
+    """The address of the first element, and the distance from it in elements."""
+    array, (value, *indices) = lowering.array(op.operands[0]), list(op.operands)
+    i64 = b.integer_type(64)
+    extents = array_of(value.type)[1]
+    if array.layout is not None:
+        places = element_indices(array.layout, indices)
+        distances: list[ir.Value] = [b.index(s) for s in array.layout.element_strides]
+    else:
+        places, distances = indices, []
+        step: ir.Value | int = ELEMENT_SIZES[str(element_type(value.type))]
+        sizes = iter(reversed(array.extents))
+        for extent in reversed(extents):
+            distances.insert(0, _as_value(step))
+            step = _product(step, extent if extent >= 0 else next(sizes))
+    total = b.index(0)
+    for place, distance in zip(places, distances):
+        total = b.add(total, b.mul(place, distance))
+    pointer = array.pointer if array.pointer is not None else pointer_of(array.memref)
+    start = b.make("llvm.ptrtoint", i64, [pointer])
+    found = b.make("arith.addi", i64, [start, b.make("arith.index_cast", i64, [total])])
+    op.results[0].replace_all_uses_with(found)
+    op.erase()
+
+
 def _lower_fetch(_: _Lowering, op: ir.Operation) -> None:
     """The host reaches the memory that a value comes from."""
     for old, new in zip(op.results, list(op.operands)):
@@ -426,6 +452,7 @@ _HANDLERS = {
     field.AtomicOp.OPERATION_NAME: _lower_atomic,
     field.AllocaOp.OPERATION_NAME: _lower_alloca,
     field.DimOp.OPERATION_NAME: _lower_dim,
+    field.AddressOp.OPERATION_NAME: _lower_address,
     field.FetchOp.OPERATION_NAME: _lower_fetch,
     "func.call": _lower_call,
 }

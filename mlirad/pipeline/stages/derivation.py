@@ -22,6 +22,7 @@ _COLLISIONS = (
 _FORWARD = "differentiate-forward{{tangents={tangents} constant={constant}}},canonicalize,cse"
 _STORE = "lower-grad-logs,lower-grad-to-memref,"
 _TIDY = "hoist-loads,canonicalize,cse"
+_CHECK_SPARSE = "insert-bounds-checks{sparse-writes=true}"
 _CHECK_BOUNDS, _CHECK_ACCESS, _CHECK_FINITE = (
     "report-races,insert-bounds-checks",
     "insert-access-checks",
@@ -49,7 +50,7 @@ def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) ->
         return [Stage("normal", NORMALISE), Stage(MARKED, _ACCESSES), Stage("derived", derived)]
     # nothing to differentiate: the values are enough
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
-    bounds = [_CHECK_BOUNDS] * check_bounds
+    bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE]
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
     stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)

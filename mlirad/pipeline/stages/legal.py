@@ -13,17 +13,25 @@ _VARIABLES = {
     "memref.load",
     "memref.store",
 }  # of the frontend: for mem2reg, and the stacks of recursions
+_TREES = {
+    "snode.root",
+    "snode.dense",
+    "snode.pointer",
+    "snode.bitmasked",
+    "snode.dynamic",
+    "snode.place",
+}
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
 
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
-    "normal": _PLAIN | {"snode", "field"} | _CUSTOM | _VARIABLES,
-    "marked": _PLAIN | {"snode", "field"} | _CUSTOM | _VARIABLES,
-    "derived": _PLAIN | {"snode", "field", "memref", "llvm"} | _CUSTOM,
+    "normal": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
+    "marked": _PLAIN | _TREES | {"field"} | _CUSTOM | _VARIABLES,
+    "derived": _PLAIN | _TREES | {"field", "memref", "llvm"} | _CUSTOM,
 }
 _GPU = {
     **_SHARED,
-    "derived": _PLAIN | {"snode", "field", "grad", "memref", "llvm"},
+    "derived": _PLAIN | _TREES | {"field", "grad", "memref", "llvm"},
     "memref": _PLAIN | {"memref", "llvm", "gpu"},
     "outlined": _PLAIN | {"memref", "llvm", "gpu"},
 }
