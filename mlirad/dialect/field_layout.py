@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from math import prod
 from typing import Protocol
 
@@ -163,7 +164,7 @@ class FieldLayout:
     levels: tuple[Level, ...]
     activities: tuple[Activity, ...] = ()  # of the sparse blocks above, outermost first
 
-    @property
+    @cached_property
     def index_shape(self) -> tuple[int, ...]:
         """Cells along each index axis."""
         return tuple(

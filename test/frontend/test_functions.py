@@ -38,6 +38,36 @@ def test_arguments_by_reference_are_shared_with_a_loop() -> None:
     assert run(1000) == 1000 * 999 + 1
 
 
+def test_parts_of_locals_by_reference_are_shared_with_a_loop() -> None:
+    """So many iterations that both threads have some."""
+    pair = ti.types.struct(a=ti.i32, v=ti.types.vector(3, ti.i32), inner=ti.types.struct(k=ti.i32))
+
+    @ti.func
+    def count(target: ti.template(), n):
+        for _ in range(n):
+            target += 1
+
+    @ti.func
+    def count_in(target: ti.template(), n):
+        for _ in range(n):
+            target.k += 1
+
+    @ti.kernel
+    def run(n: int, j: int) -> pair:
+        s, w = pair(5), ti.Vector([0, 0])
+        count(s.a, n)
+        count(s.v[j], n)
+        count(s.v.xz, n)
+        count_in(s.inner, n)
+        count(w[1], n)
+        s.v.y += w.y
+        return s
+
+    n = 400_000
+    found = run(n, 2)
+    assert (found.a, found.v.to_list(), found.inner.k) == (n + 5, [n, n, 2 * n], n)
+
+
 def test_early_returns_in_functions() -> None:
     @ti.func
     def find(n, divisor):

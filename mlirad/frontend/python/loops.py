@@ -180,11 +180,11 @@ def _iteration(t: Translator, node: ast.For, indices: list[Expr], grouped: bool)
 
 def _share_outer_variables(
     t: Translator, node: ast.For
-) -> list[tuple[dict[str, Any], str, Variable | StructPlace, Variable | StructPlace]]:
+) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | StructPlace]]:
     """Locals from outside that iterations update become shared cells; the others are read once,
     before the loop."""
     updated = assigned_names(node.body, known_names(t.frame, node.body))
-    shared: list[tuple[dict[str, Any], str, Variable | StructPlace, Variable | StructPlace]] = []
+    shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | StructPlace]] = []
     for frame in t.frames:
         for scope in frame.scopes:
             for name, variable in list(scope.items()):

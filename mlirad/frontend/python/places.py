@@ -4,7 +4,7 @@ both."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -181,6 +181,10 @@ class Place:
             places, tuple(len(p) for p, part in zip(positions, key) if isinstance(part, slice))
         )
 
+    def variables(self) -> list[Variable] | None:
+        """The local variables that the value lies in; None where it lies elsewhere."""
+        return None
+
     def named(self, name: str) -> Any:
         """The place of a member, or a method as it is declared, or None."""
         return None
@@ -202,6 +206,9 @@ class VariablePlace(Place):
 
     def __init__(self, variable: Variable, position: int | Expr | None = None) -> None:
         self.variable, self.position = variable, position
+
+    def variables(self) -> list[Variable]:
+        return [self.variable]
 
     def load(self) -> Any:
         if self.position is None:
@@ -341,6 +348,9 @@ class PlaceList(Place):
         self.places = list(places)
         self._shape = (len(self.places),) if shape is None else shape
 
+    def variables(self) -> list[Variable] | None:
+        return variables_in(self.places)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self._shape
@@ -372,6 +382,17 @@ class PlaceList(Place):
         if not isinstance(numbers, int):
             raise TaichiTypeError("a component is selected by a constant here")
         return self.places[numbers]
+
+
+def variables_in(places: Iterable[Place]) -> list[Variable] | None:
+    """The local variables that values lie in; None where one lies elsewhere."""
+    found: list[Variable] = []
+    for place in places:
+        variables = place.variables()
+        if variables is None:
+            return None
+        found += variables
+    return found
 
 
 class ValuePlace(Place):

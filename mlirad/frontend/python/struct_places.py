@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from mlirad.errors import TaichiTypeError, did_you_mean
 from mlirad.frontend.python.annotations import is_template
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.matrix import Matrix, Value
-from mlirad.frontend.python.places import Array, ArrayRef, Place, Subscript, VariablePlace
+from mlirad.frontend.python.places import (
+    Array,
+    ArrayRef,
+    Place,
+    Subscript,
+    VariablePlace,
+    variables_in,
+)
 from mlirad.frontend.python.struct import (
     Struct,
     members_of,
@@ -37,6 +44,9 @@ class StructPlace(Place):
         for name, place in self.members.items():
             member = found[name]
             place.store(Matrix(member) if isinstance(member, list | tuple) else member)
+
+    def variables(self) -> list[Variable] | None:
+        return variables_in(self.members.values())
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
         raise TaichiTypeError("a struct is not updated as a whole: update its members")
@@ -83,33 +93,22 @@ def local(value: Any, kind: Callable[[Any], Variable] = Variable) -> Variable | 
     return StructPlace(members, methods_of(value))
 
 
-def place_of(made: Variable | StructPlace) -> Place:
+def place_of(made: Variable | Place) -> Place:
     """A local as a place."""
     return VariablePlace(made) if isinstance(made, Variable) else made
 
 
-def variables_of(made: Variable | Place) -> list[Variable] | None:
-    """The variables that a local consists of; None for what is none."""
-    if isinstance(made, Variable):
-        return [made]
-    if isinstance(made, VariablePlace):
-        return [made.variable] if made.position is None else None
-    if not isinstance(made, StructPlace):
-        return None
-    parts = [variables_of(place) for place in made.members.values()]
-    return None if None in parts else [one for part in parts for one in part or ()]
-
-
 def dtypes_of(made: Variable | StructPlace) -> list[DataType]:
     """The types of the scalars of a local."""
-    return [dtype for variable in variables_of(made) or () for dtype in variable.dtypes]
+    return [dtype for variable in place_of(made).variables() or () for dtype in variable.dtypes]
 
 
-def may_be_shared(binding: object) -> bool:
-    """Whether a name stands for a local that iterations of a loop do not share yet."""
-    if not isinstance(binding, Variable | StructPlace):
+def may_be_shared(binding: object) -> TypeGuard[Variable | Place]:
+    """Whether a name stands for a local, or a part of one, that iterations of a loop do not share
+    yet."""
+    if not isinstance(binding, Variable | Place):
         return False
-    parts = variables_of(binding)
+    parts = place_of(binding).variables()
     return parts is not None and not any(isinstance(part, SharedVariable) for part in parts)
 
 
