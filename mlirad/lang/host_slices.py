@@ -50,8 +50,10 @@ def part_of(key: object, shape: tuple[int, ...], start: Sequence[int]) -> Part |
 
     Raises TaichiIndexError for too many axes, or an integer out of bounds.
     """
+    if isinstance(key, int):  # most subscripts are of elements
+        return None
     parts: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-    kinds = list(map(type, parts))  # of an element, soon: most subscripts are
+    kinds = list(map(type, parts))
     if slice not in kinds and type(Ellipsis) not in kinds:
         return None
     if Ellipsis in parts:
