@@ -235,7 +235,9 @@ def test_is_no_value() -> None:
         list(f)
     with pytest.raises(TypeError, match="neither true nor false"):
         bool(f)
-    assert len(f) == 3
+    assert len(f) == 3 and str(f) == str(
+        {"direction": np.zeros((3, 3), "f"), "length": np.zeros(3)}
+    )
 
 
 def test_lists_of_structs() -> None:

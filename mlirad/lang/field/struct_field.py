@@ -163,6 +163,9 @@ class StructField(LeafGroup):
             "Struct for is only available in Taichi scope: a field is looped over in a kernel"
         )
 
+    def __str__(self) -> str:
+        return str(self.to_numpy())
+
     def __repr__(self) -> str:
         members = ", ".join(map(repr, _fields(self).values()))
         return f"<ti.StructField '{self.__dict__['_name']}' {members}>"
