@@ -52,11 +52,19 @@ class DeactivateOp(View, dialect=Snode, name="deactivate"):
 
 
 class IsActiveOp(View, dialect=Snode, name="is_active", traits=[_Reads]):
-    """Whether a cell is active. `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`"""
+    """Whether a cell is active; with the attribute `visits`, for a serial loop over active cells.
+
+    `%a = "snode.is_active"(%i) {activity = @p} : (index) -> i1`
+    """
 
     indices: Sequence[ext.Operand[ir.IndexType]]
     activity: ir.FlatSymbolRefAttr
     answer: ext.Result[I1]
+
+    @property
+    def visits(self) -> bool:
+        """Whether a serial loop asks, to run its body or not."""
+        return VISITS in self.operation.attributes
 
     def verify_region_invariants(self) -> bool:
         return _check(self.operation)
@@ -88,6 +96,7 @@ class AppendOp(View, dialect=Snode, name="append"):
         return _check(self.operation, of_lists=True, only_lists=True)
 
 
+VISITS = "visits"
 _CHANGES = (ActivateOp, DeactivateOp, AppendOp)
 _ALL = (*_CHANGES, IsActiveOp, LengthOp)
 
@@ -95,6 +104,11 @@ _ALL = (*_CHANGES, IsActiveOp, LengthOp)
 def is_on_activity(op: Named) -> bool:
     """Whether an op reads or changes which cells are active."""
     return any(kind.holds(op) for kind in _ALL)
+
+
+def changes_activity(op: Named) -> bool:
+    """Whether an op changes which cells are active."""
+    return any(kind.holds(op) for kind in _CHANGES)
 
 
 def block_named(op: ir.Operation) -> str:

@@ -500,3 +500,31 @@ def test_lists_along_an_axis_of_blocks_around_them(bits: int) -> None:
     assert lengths.to_numpy().tolist() == [0, 4, 0]
     assert _visited(x, (15 * width,)) == {(i,) for i in range(5 * width, 9 * width)}
     assert _visited(block, (15,)) == {(i,) for i in range(5, 9)}
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
+def test_serial_loops_leave_other_elements_as_they_are(kind: str) -> None:
+    x = ti.field(ti.f32)
+    block = getattr(ti.root, kind)(ti.i, 16)
+    block.place(x)
+
+    @ti.kernel
+    def grow():
+        for _ in range(1):
+            for i in x:
+                x[(i + 1) % 16] = 1.0
+
+    @ti.kernel
+    def consume() -> int:
+        count = 0
+        ti.loop_config(serialize=True)
+        for i in x:
+            x[i] += 1.0
+            count += 1
+            ti.deactivate(block, i)
+        return count
+
+    x[0] = x[5] = 1.0
+    with pytest.raises(ti.TaichiCompilationError, match="changes which elements are active"):
+        grow()
+    assert consume() == 2 and consume() == 0

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
+from mlirad.dialect.activity import VISITS, IsActiveOp
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.active_cells import are_active
 from mlirad.frontend.python.blocks import block_ref
 from mlirad.frontend.python.places import array_ref
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr
+from mlirad.ir.walk import owner_operation
 
 # whether the element of an index is active; None, or what gives it, where all are
 Active = Callable[[Sequence[Expr]], ir.Value | None] | None
@@ -33,10 +35,24 @@ def active_elements(domain: object) -> Active:
     return lambda indices: are_active(activities, [ex.as_index(i) for i in indices])
 
 
-def where_active(active: Active, indices: Sequence[Expr], body: Callable[[], object]) -> None:
+def where_active(
+    active: Active, indices: Sequence[Expr], body: Callable[[], object], *, is_serial: bool = False
+) -> None:
     """Run the body of a loop where the element of an iteration is active."""
     test = None if active is None else active(indices)
     if test is None:
         body()
+        return
+    if is_serial:
+        _mark_visits(test)
+    if_op(test, body, is_tail=True)
+
+
+def _mark_visits(test: ir.Value) -> None:
+    """Note on a test, and on those that it is made of, that a serial loop asks."""
+    op = owner_operation(test)
+    if IsActiveOp.holds(op):
+        op.attributes[VISITS] = ir.UnitAttr.get()
     else:
-        if_op(test, body, is_tail=True)
+        for operand in op.operands:
+            _mark_visits(operand)

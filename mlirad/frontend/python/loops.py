@@ -234,7 +234,7 @@ def _serial_body(
 ) -> None:
     t.frame.loops.append(loop)
     with t.at_run_time(), t.frame.scope():
-        where_active(active, indices, lambda: _iteration(t, node, indices, grouped))
+        where_active(active, indices, lambda: _iteration(t, node, indices, grouped), is_serial=True)
     t.frame.loops.pop()
 
 
