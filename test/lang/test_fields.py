@@ -467,3 +467,18 @@ def test_a_new_program_frees_the_code_of_the_last() -> None:
     del tape
     gc.collect()
     assert [code() for code in found] == [None, None]
+
+
+def test_addresses_of_leaves_and_components() -> None:
+    ti.init(arch=ti.cpu)
+    x = ti.Vector.field(3, ti.f32, (4, 5))
+    second, found = x.get_scalar_field(1), ti.field(ti.u64, 2)
+
+    @ti.kernel
+    def run():
+        ti.no_activate(x)
+        found[0] = ti.get_addr(x.snode, [2, 3]) - ti.get_addr(x, [0, 0])
+        found[1] = ti.get_addr(second, [2, 3]) - ti.get_addr(x, [2, 3])
+
+    run()
+    assert found.to_numpy().tolist() == [12 * (2 * 5 + 3), 4]

@@ -94,19 +94,23 @@ def append(t: Translator, node: ast.Call) -> Expr:
 def no_activate(t: Translator, node: ast.Call) -> None:
     """Say that the kernel writes to active cells only: a hint, without effect."""
     for argument in node.args:
-        _block(t.visit_value(argument), "no_activate")
+        value = t.visit_value(argument)
+        if array_ref(value) is None:
+            _block(value, "no_activate")
 
 
 @special()
 def get_addr(t: Translator, node: ast.Call) -> Expr:
-    """Where the element of a field lies in memory, of a vector or matrix its first component."""
+    """Where the element of a field lies in memory; of a vector or matrix its first component, or
+    that of a field of one component."""
     arguments = [t.visit_value(argument) for argument in node.args]
     arrays = array_ref(arguments[0]) if len(arguments) == 2 else None
     if arrays is None:
         raise TaichiTypeError("ti.get_addr takes a field and an index")
     array = arrays.leaves()[0]
-    first = [index_constant(0)] * len(array.element_shape)
-    return Expr(effects.address(array.value, [*array.indices(arguments[1]), *first]), u64)
+    component = array.component or (0,) * len(array.element_shape)
+    place = [*array.indices(arguments[1]), *map(index_constant, component)]
+    return Expr(effects.address(array.value, place), u64)
 
 
 def _rescaled(t: Translator, node: ast.Call) -> Matrix:

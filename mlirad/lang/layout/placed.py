@@ -43,6 +43,10 @@ class PlacedField:
         """The block `n` levels up, or None above the root."""
         return self if n == 0 else self.block.parent(n - 1)
 
+    def __kernel_ref__(self) -> object:
+        """The array of the field inside a kernel."""
+        return self.field.__kernel_ref__()
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PlacedField) and other.field is self.field
 

@@ -226,6 +226,10 @@ class Leaf(ABC):
         """The `snode.place` of this."""
 
     @abstractmethod
+    def __kernel_ref__(self) -> object:
+        """The array of this inside a kernel."""
+
+    @abstractmethod
     def _derive(self, kind: DerivativeKind) -> Self:
         """A new field for a derivative."""
 
