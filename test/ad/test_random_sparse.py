@@ -75,6 +75,8 @@ class Tree:
                 axes = list(range(rank))
             node = getattr(node, kind)(ti.axes(*axes), [self.chance.choice([2, 3]) for _ in axes])
             found.append(node)
+        if self.chance.random() < 0.3:
+            found.append(node.dynamic(ti.axes(rank), 5))
         return found
 
     def _fields(self) -> Fields:

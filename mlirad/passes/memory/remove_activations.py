@@ -14,10 +14,17 @@ from mlirad.dialect.activity import (
     is_on_activity,
 )
 from mlirad.dialect.layout_rules import BITMASKED
-from mlirad.dialect.snode import trees_around
+from mlirad.dialect.snode import activity_of, extents_of, trees_around
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import If, is_branch, is_parallel, is_serial_loop
-from mlirad.ir.walk import block_operations, defining_op, entry_of, functions, operations
+from mlirad.ir.walk import (
+    block_operations,
+    constant_integer,
+    defining_op,
+    entry_of,
+    functions,
+    operations,
+)
 
 REQUIRES = KERNELS
 
@@ -64,17 +71,55 @@ def _deactivates(op: ir.Operation) -> bool:
 
 def _tested(module: ir.Operation, condition: ir.Value) -> set[Cell]:
     """The cells that are active, with all around them, where a condition holds."""
+    tests = _tests(condition)
+    tested = {_cell(op) for op in tests}
+    return {_cell(op) for op in tests if _around(module, op, tests) <= tested}
+
+
+def _tests(condition: ir.Value) -> list[ir.Operation]:
+    """The tests of cells that all have to hold for a condition."""
     op = defining_op(condition)
     if op is not None and op.name == "arith.andi":
-        return _tested(module, op.operands[0]) | _tested(module, op.operands[1])
-    if op is None or not IsActiveOp.holds(op) or _is_within_bitmasked(module, block_named(op)):
-        return set()
-    return {_cell(op)}
+        return [*_tests(op.operands[0]), *_tests(op.operands[1])]
+    return [op] if op is not None and IsActiveOp.holds(op) else []
 
 
-def _is_within_bitmasked(module: ir.Operation, block: str) -> bool:
-    """Whether a block lies in one whose cells may be inactive while its own are active."""
-    return any(op.name == BITMASKED for op in trees_around(blocks_of(module, block)[0]))
+def _around(
+    module: ir.Operation, test: ir.Operation, tests: list[ir.Operation]
+) -> set[Cell | None]:
+    """The cells of bitmasked blocks, which may be inactive while those inside are not, around a
+    cell: as they are tested, or None for one that is not."""
+    block = blocks_of(module, block_named(test))[0]
+    around: set[Cell | None] = set()
+    path = list(trees_around(block))[:-1]
+    for position, outer in enumerate(path):
+        if outer.name == BITMASKED:
+            inside = extents_of([block, *path[:position]])
+            axes = sorted(extents_of([block, *path])), sorted(extents_of(path[position:]))
+            wanted = [
+                _digits(test.operands[axes[0].index(axis)], inside.get(axis, 1)) for axis in axes[1]
+            ]
+            around.add(
+                next(
+                    (
+                        _cell(op)
+                        for op in tests
+                        if block_named(op) == activity_of(outer)
+                        and [_digits(value, 1) for value in op.operands] == wanted
+                    ),
+                    None,
+                )
+            )
+    return around
+
+
+def _digits(index: ir.Value, width: int) -> tuple[ir.Value, int]:
+    """A quotient of an index by a constant, divided further by a width: of what, and by what."""
+    op = defining_op(index)
+    divisor = None if op is None or op.name != "arith.divui" else constant_integer(op.operands[1])
+    if op is None or divisor is None:
+        return index, width
+    return op.operands[0], width * divisor
 
 
 def _cell(op: ir.Operation) -> Cell:
