@@ -175,3 +175,46 @@ def test_deactivation_in_a_checkpointed_loop() -> None:
     whole = run(lambda made: range(STEPS))
     kept = run(lambda made: ti.ad.checkpointed(range(STEPS), state=[made.x], snapshots=2))
     assert whole == kept
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
+def test_second_derivatives_and_checks(kind: str) -> None:
+    """Of the sum of u(a)**3, u(a) = a sin(a), by calculus; and a gradient against differences."""
+    ti.init(default_fp=ti.f64)
+    x, y = ti.field(ti.f64), ti.field(ti.f64)
+    for f in (x, y):
+        getattr(ti.root, kind)(ti.i, 8).dense(ti.i, 4).place(f)
+    loss = ti.field(ti.f64, shape=(), needs_grad=True)
+    ti.root.lazy_grad()
+
+    @ti.kernel
+    def clear():
+        for i in y:
+            y[i] = 0.0
+
+    @ti.kernel
+    def reflect():
+        for i in x:
+            y[31 - i] += ti.sin(x[i]) * x[i]
+
+    @ti.kernel
+    def cost():
+        for i in y:
+            loss[None] += y[i] ** 3
+
+    def program() -> None:
+        clear()
+        reflect()
+        cost()
+
+    places = np.arange(5, 10)
+    for i in places:
+        x[int(i)] = 0.1 * i
+    direction, a = np.zeros(32), 0.1 * places
+    direction[places] = places
+    u, du, ddu = a * np.sin(a), np.sin(a) + a * np.cos(a), 2 * np.cos(a) - a * np.sin(a)
+    found = ti.ad.hvp(program, loss, x, direction)
+    expected = np.zeros(32)
+    expected[places] = (6 * u * du**2 + 3 * u**2 * ddu) * places
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    ti.ad.check(loss, x, run=program)
