@@ -6,7 +6,6 @@ their extents, and the results of a public function leave through a pointer; all
 (`ir/signature.py`). Layout trees are gone.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from typing import Annotated, Any
@@ -14,7 +13,6 @@ from typing import Annotated, Any
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import (
-    AtomicOp,
     DimOp,
     GetOp,
     array_of,
@@ -32,7 +30,6 @@ from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.limits import Range
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import calls_of_private_functions, is_private, known_arrays
-from mlirad.ir.rounding import round_like
 from mlirad.ir.signature import (
     ALIGN,
     NOALIAS,
@@ -54,6 +51,7 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
 )
+from mlirad.passes.memory._atomic_update import update
 from mlirad.passes.memory._field_address import element_indices, field_memref
 
 REQUIRES = (known_arrays, calls_of_private_functions)
@@ -282,78 +280,11 @@ def _lower_store(lowering: _Lowering, op: ir.Operation) -> None:
     op.erase()
 
 
-_ATOMIC_KINDS = {
-    "add": ("addf", "addi"),
-    "mul": ("mulf", "muli"),
-    "min": ("", "mins"),
-    "max": ("", "maxs"),
-    "minu": ("", "minu"),
-    "maxu": ("", "maxu"),
-    "and": ("", "andi"),
-    "or": ("", "ori"),
-    "xor": ("", "xori"),
-    "exchange": ("assign", "assign"),
-}
-
-
 def _lower_atomic(lowering: _Lowering, op: ir.Operation) -> None:
-    memref, indices = lowering.element(op)
-    kind = AtomicOp(op).kind.value
-    value = op.operands[0]
-    if "field.plain" in op.attributes:
-        old = b.read(memref, indices)
-        b.write(round_like(b.combine(kind, old, value), op), memref, indices)
-    else:
-        name = _ATOMIC_KINDS[kind][0 if b.is_float(value.type) else 1]
-        if name and kind != "mul" and kind != "xor":
-            old = b.make(
-                "memref.atomic_rmw",
-                value.type,
-                [value, memref, *indices],
-                kind=ir.Attribute.parse(f"{_RMW_NUMBERS[name]} : i64"),
-            )
-        else:
-            old = _compare_and_swap(memref, indices, op)
+    old = update(op, *lowering.element(op))
     if has_uses(op.results[0]):
         op.results[0].replace_all_uses_with(old)
     op.erase()
-
-
-# arith::AtomicRMWKind
-_RMW_NUMBERS = {
-    "addf": 0,
-    "addi": 1,
-    "andi": 2,
-    "assign": 3,
-    "maximumf": 4,
-    "maxnumf": 5,
-    "maxs": 6,
-    "maxu": 7,
-    "minimumf": 8,
-    "minnumf": 9,
-    "mins": 10,
-    "minu": 11,
-    "mulf": 12,
-    "muli": 13,
-    "ori": 14,
-    "xori": 15,
-}
-
-
-def _compare_and_swap(
-    memref: ir.Value, indices: Sequence[ir.Value], update: ir.Operation
-) -> ir.Value:
-    """An update that no single instruction does: `memref.generic_atomic_rmw`; gives the value
-    before."""
-    kind, value = AtomicOp(update).kind.value, update.operands[0]
-    type_ = value.type
-    op = ir.Operation.create("memref.generic_atomic_rmw", [type_], [memref, *indices], regions=1)
-    block = b.block(op, 0, [type_])
-    with ir.InsertionPoint(block):
-        b.effect(
-            "memref.atomic_yield", [round_like(b.combine(kind, block.arguments[0], value), update)]
-        )
-    return op.results[0]
 
 
 def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
