@@ -60,7 +60,8 @@ class Intervals:
         return high < 700.0 and exp(high) < _LARGEST[self._type(value)]
 
     def _type(self, value: int) -> str:
-        return str(self.graph.values[value].type)
+        type_ = self.graph.values[value].type
+        return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
 
     def _constant(self, node: Node) -> Interval:
         value = ir.FloatAttr(node.op.attributes["value"]).value

@@ -82,3 +82,11 @@ func.func @factor_that_may_be_infinite(%i: index) {
   "field.store"(%product, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
   return
 }
+
+// A vector's elements decide what its quotients may be; it is no array, and nothing is differentiated.
+// CHECK-LABEL: func.func @vectors
+// CHECK-NOT: arith.divf
+func.func @vectors(%x: vector<4xf32>, %y: vector<4xf32>) -> vector<4xf32> {
+  %0 = arith.divf %x, %y : vector<4xf32>
+  return %0 : vector<4xf32>
+}
