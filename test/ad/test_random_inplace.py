@@ -19,6 +19,7 @@ from programs.inplace import Writer
 from programs.load import load
 
 import mlirad as ti
+from mlirad.pipeline.runner import VERIFY
 
 PARTS, COUNT, DRIVERS = 6, 50, 2  # 300 modules, each of two programs
 
@@ -125,4 +126,7 @@ def check_slope(
 )
 @given(seed=st.integers(0, 2**32))
 def test_random_programs_in_place(tmp_path: Path, part: int, seed: int) -> None:
-    check_programs(PARTS * seed + part, tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        if part % 2:  # passes are verified in half of the parts: that is a quarter of the time
+            patch.delenv(VERIFY)
+        check_programs(PARTS * seed + part, tmp_path)
