@@ -93,7 +93,7 @@ class SNode:
         A gradient of a field that may be inactive lies where the gradients are that have no place:
         it is not 0 only where its field is active."""
         for field in [one for given in fields for one in _listed(given)]:
-            if field.primal is not None and self.is_sparse:
+            if self.is_sparse and isinstance(field, Leaf) and field.primal is not None:
                 field.primal.want(field.kind)
                 continue
             field.put_into(self, offset)
