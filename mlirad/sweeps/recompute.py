@@ -15,7 +15,7 @@ from mlirad.ir.flow import Carried
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import Parallel, is_branch, is_for, is_parallel, is_while
 from mlirad.ir.walk import attributes_of
-from mlirad.sweeps.undo import Undo, ends_block
+from mlirad.sweeps.undo import Undo
 
 Environment = dict[int, ir.Value]
 
@@ -66,11 +66,7 @@ class Recompute:
             elif replays or self._wants(node.results, level):
                 self._while(node, level, env, with_count=False)
         elif is_branch(node):
-            if self._wants(node.results, level):
-                self._if(node, level, env)
-            elif redone and runs_reversed and ends_block(node):
-                self.undo.leave(node)
-            elif replays:
+            if replays or self._wants(node.results, level):
                 self._if(node, level, env)
         elif is_parallel(node):
             if replays:

@@ -42,7 +42,7 @@ class Reverse(AdjointSweep):
         unwound already."""
         if not node.blocks:
             self.undo.undo_write(node, env)
-        elif node not in self.undo.left and (is_branch(node) or node not in self.needed.work):
+        elif is_branch(node) or node not in self.needed.work:
             self.undo.undo_to(self.undo.before[node])
 
 

@@ -59,8 +59,7 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
             if number < len(node.blocks):
                 block, scope = node.blocks[number], dict(env)
                 sweep.seed(inner, block.terminator.operands, results)
-                with sweep.undo.done_now(node):
-                    sweep.recompute.block(block, block.depth + 1, scope)
+                sweep.recompute.block(block, block.depth + 1, scope)
                 sweep.block(block, scope, inner)
             b.yield_([sweep.taken(inner, v) for v in outside])
     for value, part in zip(outside, op.results):

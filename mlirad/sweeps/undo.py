@@ -22,7 +22,6 @@ from mlirad.dialect.field import AtomicOp, array_of, element_type, is_atomic
 from mlirad.ir import build as b
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.rounding import round_like
-from mlirad.ir.structured import is_branch
 from mlirad.ir.walk import Array
 
 Environment = dict[int, ir.Value]
@@ -39,8 +38,6 @@ class Undo:
         self.before: dict[Node, Marks] = {}
         self.last: dict[Node, Marks] = {}  # before the condition that ended a `while`
         self.stacks: dict[Node, list[ir.Value]] = {}
-        # branches that are not run before they are reversed: how their writes are marked
-        self.left: dict[Node, Mapping[str, ir.Attribute]] = {}
         self._marks: Mapping[str, ir.Attribute] = {}
 
     @contextmanager
@@ -61,18 +58,6 @@ class Undo:
         yield
         self._marks = outer
 
-    def leave(self, branch: Node) -> None:
-        """Do the writes of a branch only where it is reversed, which is as good as now."""
-        self.left[branch] = self._marks
-
-    @contextmanager
-    def done_now(self, branch: Node) -> Iterator[None]:
-        """Where a branch is reversed, what it computes anew is written for the first time if it was
-        left."""
-        outer, self._marks = self._marks, self.left.get(branch, self._marks)
-        yield
-        self._marks = outer
-
     def _open(self, block: BlockNode, env: Environment) -> None:
         owner = block.owner
         nodes = owner.walk() if owner is not None else self.needed.graph.nodes()
@@ -82,7 +67,6 @@ class Undo:
                 and node.is_access
                 and node.array not in self.logs
                 and base_depth(node) == block.depth
-                and _is_recorded(node, block)
             ):
                 array = env[node.array_value]
                 log = grad.open_(element_type(array.type), len(array_of(array.type)[1]))
@@ -147,22 +131,3 @@ class Undo:
         """The loop is reversed."""
         for stack in self.stacks[loop]:
             grad.free(stack)
-
-
-def ends_block(node: Node) -> bool:
-    """Whether nothing behind a node of a block that is reversed next touches memory, so that what
-    it writes need not be there before it is reversed."""
-    behind = node.block.nodes[node.block.nodes.index(node) + 1 :]
-    return not any(one.blocks or one.is_access for one in behind)
-
-
-def _is_recorded(node: Node, block: BlockNode) -> bool:
-    """Whether a write in a block with logs may be done in a run that is not reversed at once."""
-    around = node.block
-    while around is not block:
-        owner = around.owner
-        assert owner is not None
-        if not (is_branch(owner) and not owner.results and ends_block(owner)):
-            return True
-        around = owner.block
-    return False

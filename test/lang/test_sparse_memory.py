@@ -35,7 +35,7 @@ def write(value: ti.f32):
 @ti.kernel
 def grow():
     for cell in ti.grouped(x):
-        x[cell] = x[cell] * x[cell]
+        x[cell] = 3.0 * x[cell]
 
 
 @ti.kernel
@@ -51,7 +51,7 @@ with ti.ad.Tape(loss):
     grow()
     total()
 assert count[None] >= SIDE**3 and loss[None] == 9 * SIDE**3
-assert x[4050, 5050, 3050] == 9.0 and x.grad[4050, 5050, 3050] == 6.0
+assert x[4050, 5050, 3050] == 9.0 and x.grad[4050, 5050, 3050] == 3.0
 assert x.grad[4050, 5050, 2000] == 0.0 and x[0, 0, 0] == 0.0
 try:
     x.to_numpy()
