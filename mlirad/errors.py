@@ -101,16 +101,22 @@ class MLIRError(TaichiCompilationError):
     """IR that was rejected by a verifier or a pass."""
 
 
-def located(message: str, *places: SourceLocation) -> str:
-    """The message under the places it speaks of, each with its source line."""
-    parts = [f"{places[0]}: {message}"]
-    for place in places:
-        excerpt = place.excerpt()
-        if place is not places[0]:
-            parts.append(_shown(place, "the other access"))
-        elif excerpt:
-            parts.append(excerpt)
-    return "\n".join(parts)
+def located(message: str, place: SourceLocation) -> str:
+    """The message under the place it speaks of, with its source line."""
+    return _shown(place, message)
+
+
+def of_accesses(
+    message: str,
+    places: Sequence[SourceLocation],
+    kind: type[TaichiCompilationError] = TaichiCompilationError,
+) -> TaichiCompilationError:
+    """An error at the first of some accesses, as far as their places are known, that shows the
+    others."""
+    if not places:
+        return kind(message)
+    first, *others = places
+    return kind(message, first, [(place, "the other access") for place in others])
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -17,7 +17,13 @@ from math import prod
 from typing import Protocol
 
 from mlirad.bindings import ir
-from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers, is_sparse
+from mlirad.dialect.layout_rules import (
+    ELEMENT_SIZES,
+    children_of,
+    extents_along,
+    integers,
+    is_sparse,
+)
 from mlirad.dialect.snode import activity_of, roots, trees_around
 
 
@@ -120,11 +126,7 @@ def activities_of(path: Sequence[TreeBlock]) -> tuple[Activity, ...]:
 
 
 def _extents(blocks: Sequence[TreeBlock]) -> dict[int, int]:
-    extents: dict[int, int] = {}
-    for block in blocks:
-        for axis, extent in zip(block.axes, block.extents):
-            extents[axis] = extents.get(axis, 1) * extent
-    return extents
+    return extents_along((block.axes, block.extents) for block in blocks)
 
 
 @dataclass(frozen=True)

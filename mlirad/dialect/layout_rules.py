@@ -1,5 +1,7 @@
 """What may stand in a layout tree, and how: what the verifiers of its ops ask."""
 
+from collections.abc import Iterable, Sequence
+
 from mlirad.bindings import ir
 from mlirad.dialect.view import Named
 
@@ -78,6 +80,16 @@ def _are_integers(attribute: ir.Attribute) -> bool:
 def integers(attribute: ir.Attribute) -> tuple[int, ...]:
     """The integers of an array attribute."""
     return tuple(ir.IntegerAttr(item).value for item in ir.ArrayAttr(attribute))
+
+
+def extents_along(blocks: Iterable[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:
+    """How many cells nested blocks have along each of their axes; a block is given as its axes and
+    the extents along them."""
+    found: dict[int, int] = {}
+    for axes, extents in blocks:
+        for axis, extent in zip(axes, extents):
+            found[axis] = found.get(axis, 1) * extent
+    return found
 
 
 def children_of(block: ir.Operation) -> list[ir.Operation]:

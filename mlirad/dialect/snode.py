@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from mlirad.bindings import ext, ir
-from mlirad.dialect.layout_rules import children_of, integers, problem_of
+from mlirad.dialect.layout_rules import children_of, extents_along, integers, problem_of
 from mlirad.dialect.view import View
 
 
@@ -240,12 +240,10 @@ def trees_around(place: ir.Operation) -> Iterator[ir.Operation]:
 
 def extents_of(blocks: Iterable[ir.Operation]) -> dict[int, int]:
     """How many cells nested blocks have along each of their axes."""
-    extents: dict[int, int] = {}
-    for block in blocks:
-        axes = integers(block.attributes["axes"])
-        for axis, extent in zip(axes, integers(block.attributes["extents"])):
-            extents[axis] = extents.get(axis, 1) * extent
-    return extents
+    return extents_along(
+        (integers(block.attributes["axes"]), integers(block.attributes["extents"]))
+        for block in blocks
+    )
 
 
 def element_and_shape(place: ir.Operation) -> tuple[str, tuple[int, ...]]:

@@ -9,6 +9,7 @@ from typing import Self
 from mlirad.bindings import ir
 from mlirad.dialect import snode
 from mlirad.dialect.field_layout import Kind
+from mlirad.dialect.layout_rules import extents_along
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.blocks import BlockRef
@@ -149,10 +150,7 @@ class SNode:
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells along each index axis, down to this block."""
-        sizes: dict[int, int] = {}
-        for node in self.path():
-            for axis, extent in zip(node.axes, node.extents):
-                sizes[axis] = sizes.get(axis, 1) * extent
+        sizes = extents_along((node.axes, node.extents) for node in self.path())
         return tuple(sizes[axis] for axis in sorted(sizes))
 
     @property

@@ -30,7 +30,8 @@ from mlirad.lang.matrix import Matrix, Vector
 
 Matrices = Sequence[fm.Matrix]
 Solve = Callable[[fm.Matrix, fm.Matrix], fm.Matrix]
-EPSILON = {16: 2.0**-10, 32: 2.0**-23, 64: 2.0**-52}
+MANTISSAS = {16: 10, 32: 23, 64: 52}  # bits of floats, by their width
+EPSILON = {width: 2.0**-bits for width, bits in MANTISSAS.items()}
 PAIRS = {2: ((0, 1),), 3: ((0, 1), (0, 2), (1, 2))}
 
 

@@ -13,6 +13,7 @@ from mlirad.frontend.python.specials import static, static_assert
 from mlirad.lang.kernel import func
 from mlirad.lang.math.decomposition_rules import (
     EPSILON,
+    MANTISSAS,
     polar_adjoint,
     polar_tangent,
     svd_adjoint,
@@ -24,7 +25,6 @@ from mlirad.types import TypeLike, i16, i32, i64
 PAIRS = ((0, 1), (0, 2), (1, 2))
 SWEEPS = 8
 _INTEGERS = {16: i16, 32: i32, 64: i64}
-_MANTISSAS = {16: 10, 32: 23, 64: 52}  # their widths in bits
 _BIASES = {16: 15, 32: 127, 64: 1023}  # of exponents
 
 
@@ -39,7 +39,7 @@ def _magnitude(M: fm.Matrix) -> tuple[Any, Any]:
     """The power of two at the largest entry, and its reciprocal: what is computed of `M` times the
     second neither overflows nor vanishes, and rounds as without it."""
     bits = M[0, 0].dtype.bits
-    mantissa, bias = _MANTISSAS[bits], _BIASES[bits]
+    mantissa, bias = MANTISSAS[bits], _BIASES[bits]
     largest = reduce(fn.max, [fn.abs(entry) for entry in M.entries])
     exponent = fn.bit_cast(largest, _INTEGERS[bits]) >> mantissa
     exponent = fn.min(fn.max(exponent, 1), 2 * bias - 1)

@@ -19,7 +19,7 @@ from mlirad.analysis.needed import Needed
 from mlirad.analysis.overwrite import Overwrites
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write
-from mlirad.errors import SplitError, TaichiCompilationError, located
+from mlirad.errors import SplitError, TaichiCompilationError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.limits import OneOf
 from mlirad.ir.location import source_location
@@ -201,8 +201,4 @@ def _refuse(
     known = [
         place for node in (load, write) if (place := source_location(node.op.location)) is not None
     ]
-    if not known:
-        raise kind(message)
-    error = kind(located(message, *known))
-    error.reason, error.source = message, known[0]
-    raise error
+    raise of_accesses(message, known, kind)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.array_flows import ArrayFlows
 from mlirad.bindings import ir
-from mlirad.errors import TaichiCompilationError, TaichiDerivativeError, located
+from mlirad.errors import TaichiCompilationError, TaichiDerivativeError, of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import KERNELS, is_private
@@ -61,11 +61,8 @@ _THROUGH = (
 
 def _refusal(message: str, *nodes: Node) -> TaichiCompilationError:
     places = [source_location(node.op.location) for node in nodes]
-    known = [place for place in places if place is not None]
     kind = TaichiDerivativeError if message is _THROUGH else TaichiCompilationError
-    error = kind(located(message, *known) if known else message)
-    error.reason, error.source = message, known[0] if known else None
-    return error
+    return of_accesses(message, [place for place in places if place is not None], kind)
 
 
 def _accesses(graph: Graph, array: ir.Value) -> Iterator[Node]:

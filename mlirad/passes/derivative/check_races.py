@@ -20,7 +20,7 @@ from mlirad.analysis.trips import certainly_runs
 from mlirad.analysis.witness import Iteration, Witness
 from mlirad.bindings import ir
 from mlirad.dialect.field import AllocaOp, is_load, is_store, replaces
-from mlirad.errors import TaichiCompilationError, located
+from mlirad.errors import of_accesses
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import shown_array
@@ -115,8 +115,4 @@ def _refuse(
     ]
     if len(known) == 2 and known[0] == known[1]:
         known.pop()
-    if not known:
-        raise TaichiCompilationError(message)
-    error = TaichiCompilationError(located(message, *known))
-    error.reason, error.source = message, known[0]
-    raise error
+    raise of_accesses(message, known)

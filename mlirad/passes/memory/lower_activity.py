@@ -13,6 +13,7 @@ from mlirad.dialect import activity as act
 from mlirad.dialect import field
 from mlirad.dialect.activity import block_named, blocks_of, is_on_activity
 from mlirad.dialect.field_layout import Activity, Digits, Kind, activities_of, declared, path_to
+from mlirad.dialect.layout_rules import extents_along
 from mlirad.ir import build as b
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.walk import at_end, before, functions, operations
@@ -58,10 +59,7 @@ class _Block:
 
     def extents(self) -> list[int]:
         """How many cells, or lists, there are along each axis."""
-        found: dict[int, int] = {}
-        for block in self.around:
-            for axis, extent in zip(block.axes, block.extents):
-                found[axis] = found.get(axis, 1) * extent
+        found = extents_along((block.axes, block.extents) for block in self.around)
         return [found[axis] for axis in sorted(found)]
 
     def where_inside(
