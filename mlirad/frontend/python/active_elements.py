@@ -12,8 +12,8 @@ from mlirad.bindings import ir
 from mlirad.dialect.activity import VISITS, IsActiveOp
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.active_cells import are_active
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.blocks import block_ref
-from mlirad.frontend.python.places import array_ref
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.ir.walk import owner_operation

@@ -7,9 +7,10 @@ from math import prod
 from mlirad.bindings import ir
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import index_constant
 from mlirad.frontend.python.matrix import check_indices
-from mlirad.frontend.python.places import ArrayRef, Subscript, flat_parts
+from mlirad.frontend.python.places import Subscript, flat_parts
 from mlirad.frontend.python.regions import clamped
 from mlirad.frontend.python.scalar import Expr
 

@@ -11,9 +11,10 @@ from mlirad.dialect.field_layout import Activity, Kind
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import Array, array_ref
 from mlirad.frontend.python.builder import emit, index_constant, index_type
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import Array, Subscript, array_ref, flat_parts
+from mlirad.frontend.python.places import Subscript, flat_parts
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct, members_of

@@ -10,8 +10,8 @@ import numpy as np
 
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import array_ref
 from mlirad.frontend.python.scalar import Expr
 
 _MODULES = ("math", "cmath", "numpy", "random")

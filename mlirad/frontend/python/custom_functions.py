@@ -11,12 +11,13 @@ from mlirad.bindings import ir
 from mlirad.dialect.grad import CustomOp, yield_
 from mlirad.errors import SourceLocation, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import Array
 from mlirad.frontend.python.builder import mlir_type
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import kind_of, leaves, like, widest
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.parameters import Binding, Bindings
-from mlirad.frontend.python.places import Array, Place
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct, members_of
 from mlirad.frontend.python.translator import Translator

@@ -12,10 +12,10 @@ from mlirad.dialect.field import AllocaOp, PrintOp, is_write
 from mlirad.dialect.grad import JvpOp, yield_
 from mlirad.errors import TaichiCompilationError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import mlir_type
 from mlirad.frontend.python.leaves import float_leaves, like, widest
 from mlirad.frontend.python.open_regions import user_place
-from mlirad.frontend.python.places import ArrayRef
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Translator
 

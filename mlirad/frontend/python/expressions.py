@@ -9,9 +9,10 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.blocks import list_at
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import Place, ValuePlace, array_ref
+from mlirad.frontend.python.places import Place, ValuePlace
 from mlirad.frontend.python.python_objects import is_of_program
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct

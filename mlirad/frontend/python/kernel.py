@@ -20,11 +20,12 @@ from mlirad.frontend.python import (  # noqa: F401 - they register the node hand
     statements,
 )
 from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
+from mlirad.frontend.python.arrays import extent
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
 from mlirad.frontend.python.jumps import returns_early
 from mlirad.frontend.python.leaves import built, form_of, leaves
 from mlirad.frontend.python.packs import packs_of
-from mlirad.frontend.python.places import Place, extent
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.source import FunctionSource

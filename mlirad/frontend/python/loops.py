@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.active_elements import Active, active_elements, where_active
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
 from mlirad.frontend.python.blocks import block_ref
 from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
@@ -18,7 +19,7 @@ from mlirad.frontend.python.comprehensions import bind_target
 from mlirad.frontend.python.domains import Bounds, Grouped, NdRange, Range
 from mlirad.frontend.python.jumps import has_jump, leaves_loop
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import Place, array_ref
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.regions import for_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue

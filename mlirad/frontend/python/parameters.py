@@ -11,11 +11,12 @@ from typing import Any
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Reference, is_template
+from mlirad.frontend.python.arrays import ArrayRef, array_ref
 from mlirad.frontend.python.conversions import convert, convert_result
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import kind_of
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef, Place, array_ref
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.struct_type import StructType

@@ -9,10 +9,11 @@ from typing import Any
 from mlirad.errors import TaichiTypeError
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.blocks import BlockRef, block_ref
 from mlirad.frontend.python.builder import index_constant
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import array_ref, flat_parts
+from mlirad.frontend.python.places import flat_parts
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.specials import Special, special
 from mlirad.frontend.python.translator import Translator

@@ -10,9 +10,9 @@ from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.domains import Grouped, NdRange
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import array_ref
 from mlirad.frontend.python.printing import emit_print
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Static, Translator

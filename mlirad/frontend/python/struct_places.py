@@ -8,16 +8,10 @@ from typing import Any, TypeGuard
 
 from mlirad.errors import TaichiTypeError, did_you_mean
 from mlirad.frontend.python.annotations import is_template
+from mlirad.frontend.python.arrays import Array, ArrayRef
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.matrix import Matrix, Value
-from mlirad.frontend.python.places import (
-    Array,
-    ArrayRef,
-    Place,
-    Subscript,
-    VariablePlace,
-    variables_in,
-)
+from mlirad.frontend.python.places import Place, Subscript, VariablePlace, variables_in
 from mlirad.frontend.python.struct import (
     Struct,
     members_of,

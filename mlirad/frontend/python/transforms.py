@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
 from mlirad.frontend.python.calls import call_bound
 from mlirad.frontend.python.derivative_op import Derivatives, emit_jvp
@@ -17,7 +18,7 @@ from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.leaves import float_leaves, kind_of, like
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.parameters import Binding, Bindings, bind_parameters
-from mlirad.frontend.python.places import Place, array_ref
+from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.specials import Special
 from mlirad.frontend.python.translator import Translator, frozen

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.places import ArrayRef
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host_array import Values, array_of

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
-from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.memory.values import Values

@@ -8,7 +8,7 @@ from typing import Any
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
-from mlirad.frontend.python.places import ArrayRef
+from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.scalar import Expr
 from mlirad.lang.field.access import FieldAccess
 from mlirad.lang.field.components import ComponentField
