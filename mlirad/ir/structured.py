@@ -8,6 +8,9 @@ from mlirad.dialect.view import Named
 FOR, WHILE, IF, PARALLEL = "scf.for", "scf.while", "scf.if", "scf.parallel"
 YIELD, CONDITION, REDUCE = "scf.yield", "scf.condition", "scf.reduce"
 _LOOPS = (FOR, WHILE)
+# of a `for` that came from a parallel loop: its iterations may run in any order, or together; what
+# it carries are sums
+ANY_ORDER = "field.any_order"
 STRUCTURED = (FOR, WHILE, IF, PARALLEL)
 
 
@@ -29,6 +32,11 @@ def is_branch(op: Named) -> bool:
 def is_parallel(op: Named) -> bool:
     """Whether an op is a loop whose iterations run in any order."""
     return op.name == PARALLEL
+
+
+def runs_in_any_order(op: ir.Operation) -> bool:
+    """Whether an op is a `for` over an axis of what was a parallel loop."""
+    return is_for(op) and ANY_ORDER in op.attributes
 
 
 def is_serial_loop(op: Named) -> bool:

@@ -1,4 +1,4 @@
-"""The function that runs a chunk of a parallel loop."""
+"""The function that runs a chunk of a parallel loop: nested loops, marked `field.any_order`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.reductions import Reduction, accumulators, join
-from mlirad.ir.structured import REDUCE, Parallel
+from mlirad.ir.structured import ANY_ORDER, REDUCE, Parallel
 from mlirad.ir.walk import (
     at_end,
     at_start,
@@ -72,6 +72,7 @@ class Chunk:
         step = mapping.get(self.loop.steps[self.axis], self.loop.steps[self.axis])
         if self.loop.rank == 1 and self.reductions and constant_integer(self.loop.steps[0]) == 1:
             blocks = b.for_loop(low, high, b.index(BLOCK))
+            blocks.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
             start = blocks.body
             with at_end(start, self.loop.op.location):
                 inner = accumulators(self.reductions)
@@ -94,6 +95,7 @@ class Chunk:
         sums: list[ir.Value],
     ) -> None:
         loop = b.for_loop(low, high, step)
+        loop.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
         block = loop.body
         axis = axes[position]
         mapping[self.loop.body.arguments[axis]] = block.arguments[0]

@@ -82,6 +82,7 @@ func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {
 // CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
 // CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
 // CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]])
+// CHECK: {field.any_order}
 
 // CHECK-LABEL: func.func private @unknown_length.chunk0
 
