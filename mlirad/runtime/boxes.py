@@ -43,13 +43,30 @@ class Region:
         """Leave out what lies in a box."""
         self.boxes = [own for own in self.boxes if not _lies_in(own, box)]
 
-    def holds(self, box: Box) -> bool:
-        """Whether a box lies in one of the boxes."""
-        return any(_lies_in(box, own) for own in self.boxes)
-
     def meets(self, box: Box) -> bool:
         """Whether the union may share an element with a box."""
         return any(meet(own, box) for own in self.boxes)
+
+
+class Covered:
+    """Boxes of which every element is covered; of more than `limit`, the first are forgotten."""
+
+    def __init__(self, limit: int = 64) -> None:
+        self._limit = limit
+        self._boxes: list[Box] = []
+
+    def add(self, box: Box) -> None:
+        """Cover a box."""
+        for position in range(len(self._boxes) - 1, -1, -1):
+            joined = _join_exactly(self._boxes[position], box)
+            if joined is not None:
+                self._boxes[position] = joined
+                return
+        self._boxes = [*self._boxes[1 - self._limit :], box]
+
+    def holds(self, box: Box) -> bool:
+        """Whether a box is known to be covered."""
+        return any(_lies_in(box, own) for own in self._boxes)
 
 
 def _lies_in(inner: Box, outer: Box) -> bool:
@@ -77,6 +94,14 @@ def _join(left: Box, right: Box) -> Box | None:
     else:
         joined = (min(low, first), max(high, last))
     return (*left[:axis], joined, *left[axis + 1 :])
+
+
+def _join_exactly(left: Box, right: Box) -> Box | None:
+    """The union of two boxes where it is a box, and known to be one."""
+    if _lies_in(left, right):
+        return right
+    ends = [end for pair in (*left, *right) for end in pair]
+    return left if _lies_in(right, left) else None if None in ends else _join(left, right)
 
 
 def hull(boxes: Sequence[Box]) -> Box:

@@ -459,6 +459,33 @@ def test_a_call_keeps_what_it_overwrites_and_no_more() -> None:
     assert tape.explain().bytes == 8 * (8 + 12 + 1)
 
 
+def test_a_call_that_writes_in_many_places_keeps_each() -> None:
+    count = 200
+    x, loss = variable(count), scalar()
+    start = x.to_numpy()
+
+    @ti.kernel
+    def read():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    @ti.kernel
+    def put(i: ti.i32):
+        for _ in range(1):
+            x[i] = 1.0
+
+    @ti.ad.no_grad
+    def change() -> None:
+        for i in [*range(0, count, 2), *range(1, count, 2)]:
+            put(i)
+
+    with ti.ad.Tape(loss) as tape:
+        read()
+        change()
+    assert x.grad.to_numpy() == pytest.approx(2 * start)
+    assert tape.explain().bytes == 8 * count
+
+
 @pytest.mark.parametrize("how", ["launch", "write", "element", "copy", "call"])
 def test_what_a_call_only_read_is_as_it_was(how: str) -> None:
     x, y, other, loss = variable(4), variable(4), variable(4), scalar()

@@ -10,7 +10,7 @@ from mlirad.ad.tape.entries import memory_of, touched_box
 from mlirad.ad.tape.versions import Key, Version, Versions
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.recorder import Target
-from mlirad.runtime.boxes import Box, Region
+from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
 
@@ -27,6 +27,7 @@ class Call:
         self._elements: dict[Key, Elements] = {}
         self._read: dict[Key, Region] = {}  # before the call wrote there
         self._written: dict[Key, Region] = {}
+        self._kept: dict[Key, Covered] = {}  # what was looked at before the first write there
 
     def launch(
         self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
@@ -49,15 +50,19 @@ class Call:
 
     def read(self, key: Key, elements: Elements, box: Box) -> None:
         """A box of an array is about to be read."""
-        if key not in self._written or not self._written[key].holds(box):
+        if not self._is_kept(key, box):
             self._note(self._read, key, elements, box)
 
     def write(self, key: Key, elements: Elements, box: Box, place: str) -> None:
         """A box of an array is about to be written at a place of the program."""
-        if key not in self._written or not self._written[key].holds(box):
+        if not self._is_kept(key, box):
             found = self._versions.before_write(key, elements, box, place, by_call=True)
             self.saved[:0] = found
             self._note(self._written, key, elements, box)
+            self._kept.setdefault(key, Covered()).add(box)
+
+    def _is_kept(self, key: Key, box: Box) -> bool:
+        return key in self._kept and self._kept[key].holds(box)
 
     def _note(self, regions: dict[Key, Region], key: Key, elements: Elements, box: Box) -> None:
         self._elements[key] = elements

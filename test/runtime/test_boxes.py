@@ -1,0 +1,53 @@
+"""Unions of boxes against masks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mlirad.runtime.boxes import Box, Covered, Region
+
+SHAPE = (12, 9)
+
+
+def _random_box(rng: np.random.Generator) -> Box:
+    ends = []
+    for extent in SHAPE:
+        low, high = sorted(rng.integers(0, extent, 2).tolist())
+        open_low, open_high = rng.random(2) < 0.1
+        ends.append((None if open_low else low, None if open_high else high))
+    return tuple(ends)
+
+
+def _mask(boxes: list[Box]) -> np.ndarray:
+    mask = np.zeros(SHAPE, bool)
+    for box in boxes:
+        mask[tuple(slice(low, None if high is None else high + 1) for low, high in box)] = True
+    return mask
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_region_holds_at_least_its_boxes_and_covered_at_most(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    region, covered, added = Region(), Covered(limit=3), []
+    found = 0
+    for _ in range(60):
+        box = _random_box(rng)
+        region.add(box)
+        covered.add(box)
+        added.append(box)
+        mask, asked = _mask(added), _random_box(rng)
+        inside = _mask([asked])
+        assert region.meets(asked) or not (mask & inside).any()
+        assert mask[inside].all() or not covered.holds(asked)
+        assert covered.holds(box)
+        found += covered.holds(asked)
+    assert found
+
+
+def test_lines_become_one_box() -> None:
+    covered = Covered()
+    for row in range(1000):
+        covered.add(((row, row), (0, 8)))
+    assert covered.holds(((0, 999), (0, 8)))
+    assert not covered.holds(((0, 1000), (0, 8)))
