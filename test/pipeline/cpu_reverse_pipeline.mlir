@@ -7,7 +7,7 @@
   "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
-// CHECK-LABEL: llvm.func @sine(
+// CHECK-LABEL: llvm.func internal @sine(
 // CHECK-SAME: field.symbol = @x.grad
 // CHECK: llvm.intr.cos
 func.func @sine() {

@@ -6,7 +6,7 @@
   }) {axes = [0], extents = [1000000]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
 
-// CHECK-LABEL: define void @fill(
+// CHECK-LABEL: define internal void @fill(
 // CHECK: call void {{.*}}@__kmpc_fork_call
 // CHECK-LABEL: define {{.*}}void @fill.chunk0(
 // CHECK: store float

@@ -18,7 +18,7 @@ _TARGET = (
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
-    "reconcile-unrealized-casts,mark-disjoint-accesses"
+    "reconcile-unrealized-casts,mark-disjoint-accesses,mark-internal-functions"
 )
 _LANES, _FUSE, _FAST = "split-sums,", "merge-products,", "insert-fast-math,"
 

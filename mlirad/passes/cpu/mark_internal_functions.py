@@ -1,0 +1,40 @@
+"""Tell LLVM which functions only their module calls: of those that are inlined everywhere, nothing
+is compiled by itself.
+
+Every function that others may call is compiled, and the ExecutionEngine adds one that takes its
+arguments packed; a kernel would be compiled into each of these anew. Behind this pass the only
+function of a kernel that others may call is its C interface, into which it is inlined, and which
+is inlined nowhere.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir.walk import operations
+
+_INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name of a kernel
+
+
+def mark_internal_functions(module: ir.Operation) -> None:
+    """Make functions internal that are private, or that have a C interface, which is inlined
+    nowhere."""
+    for function in operations(module):
+        if function.name != "llvm.func" or not function.regions[0].blocks:
+            continue
+        if _is_interface(function):
+            function.attributes["no_inline"] = ir.UnitAttr.get()
+        elif _is_called_within(function):
+            function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
+
+
+def _is_interface(function: ir.Operation) -> bool:
+    return ir.StringAttr(function.attributes["sym_name"]).value.startswith(_INTERFACE)
+
+
+def _is_called_within(function: ir.Operation) -> bool:
+    """Whether all calls of it are in the module."""
+    attributes = function.attributes
+    return "llvm.emit_c_interface" in attributes or (
+        "sym_visibility" in attributes
+        and ir.StringAttr(attributes["sym_visibility"]).value == "private"
+    )
