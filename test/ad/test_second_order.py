@@ -11,6 +11,7 @@ from gradients import scalar, scatter, variable
 from scipy.optimize import rosen_der, rosen_hess
 
 import mlirad as ti
+from mlirad.ad.forward.overwritten import Overwritten
 
 
 @pytest.fixture(autouse=True, params=[1, 2], ids=["one_thread", "two_threads"])
@@ -25,7 +26,7 @@ def check_product(run: Callable[[], Any], x: Any, loss: Any, rel: float = 1e-6) 
     others = {name: memory.read() for name, memory in x.program.primals().items()}
 
     def gradient(h: float) -> np.ndarray[Any, Any]:
-        for name, kept in others.items():
+        for name, kept in reversed(others.items()):  # what is active goes back last
             x.program.fields[name].write(kept)
         x.from_numpy(values + h * v)
         with ti.ad.Tape(loss):
@@ -36,13 +37,13 @@ def check_product(run: Callable[[], Any], x: Any, loss: Any, rel: float = 1e-6) 
     h = 2.0**-13
     expected = (8 * (gradient(h) - gradient(-h)) - (gradient(2 * h) - gradient(-2 * h))) / (12 * h)
     here = gradient(0.0)
-    for name, kept in others.items():
+    for name, kept in reversed(others.items()):  # what is active goes back last
         x.program.fields[name].write(kept)
     found = ti.ad.hvp(run, loss=loss, wrt=x, v=v)
     assert found.shape == values.shape
     np.testing.assert_allclose(found, expected, rtol=rel, atol=rel * np.abs(expected).max())
     np.testing.assert_allclose(x.grad.to_numpy(), here, rtol=1e-12, atol=1e-13)
-    for name, kept in others.items():
+    for name, kept in reversed(others.items()):  # what is active goes back last
         if name != loss.symbol:
             np.testing.assert_array_equal(x.program.fields[name].read(), kept)
 
@@ -287,6 +288,61 @@ def test_where_gradients_are_stopped() -> None:
 
     with pytest.raises(ti.TaichiRuntimeError, match="'own' has a gradient of its own"):
         ti.ad.hvp(own, loss, x, np.ones(3))
+
+
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "pointer"])
+def test_only_what_is_overwritten_is_kept(monkeypatch: pytest.MonkeyPatch, is_sparse: bool) -> None:
+    count, steps = 64, 5
+    x, big, loss = variable(count), variable(100_000), scalar()
+    kind, trace = ti.field(ti.i32, count), ti.field(ti.f64, (steps, count), needs_grad=True)
+    tree = ti.field(ti.f64, needs_grad=True)
+    blocks = ti.root.pointer(ti.i, 16) if is_sparse else ti.root.dense(ti.i, 16)
+    blocks.dense(ti.i, 4).place(tree, tree.grad)
+    trace.from_numpy(np.random.default_rng(0).random((steps, count)))
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in x:
+            trace[t, i] = ti.sin(x[i] * big[i] + trace[t - 1, i])
+
+    @ti.kernel
+    def finish():
+        for i in x:
+            x[i] = ti.sin(x[i] * trace[steps - 1, i])
+            tree[i // 2] += x[i] ** 2
+        for i in range(32):
+            loss[None] += tree[i] ** 2
+
+    @ti.kernel
+    def count_up():
+        for i in kind:
+            kind[i] += 1
+
+    def run() -> None:
+        for t in range(1, steps):
+            step(t)
+        count_up()
+        kind[5] = 7
+        finish()
+        finish()
+
+    kept, restore = [], Overwritten.restore
+
+    def restored(self: Overwritten) -> None:
+        kept.append(sum(one.nbytes for one in self._kept))
+        restore(self)
+
+    monkeypatch.setattr(Overwritten, "restore", restored)
+    before = {name: memory.read() for name, memory in x.program.primals().items()}
+    v = np.random.default_rng(3).uniform(-1, 1, count)
+    found = [ti.ad.hvp(run, loss=loss, wrt=x, v=v) for _ in range(2)]
+    assert found[0].tobytes() == found[1].tobytes()
+    memories = x.program.primals().items()
+    changed = [name for name, one in memories if not one.elements.equals(before[name])]
+    assert changed == [loss.symbol]
+    overwritten = 8 * (trace.shape[0] - 1) * count + 8 * count + 4 * (count + 1) + 8 * count
+    assert kept == [pytest.approx(overwritten, rel=0.2)] * 2
+    check_product(run, x, loss)
 
 
 def test_bad_requests() -> None:

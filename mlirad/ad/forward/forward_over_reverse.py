@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.forward.overwritten import Overwritten
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.entries import activities_of, box_of, touched_box
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
@@ -41,6 +43,7 @@ class ForwardOverReverse(Order):
         self.given = list(fields)
         self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
         self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
+        self.overwritten = Overwritten(program)
 
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
@@ -93,6 +96,12 @@ class ForwardOverReverse(Order):
                 variant.refresh()
                 self._prepared[variant] = self.program.derivatives.tangent_version
 
+    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
+        """Keep what it overwrites; a function without a derivative may launch what has none."""
+        notes = variant.notes
+        written = notes.accesses().written if is_replacing else notes.footprints().written
+        self.overwritten.before_launch(written, values)
+
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
         """Note the arrays, whose tangents lie beside them."""
         for buffer in buffers:
@@ -122,6 +131,7 @@ class ForwardOverReverse(Order):
     ) -> Sequence[Elements]:
         """What Python writes is constant: its tangents are 0, and in reverse those of its
         adjoint."""
+        self._keep(target, index)
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else hidden
             tangents = [one.elements for one in target.tangents]
@@ -132,6 +142,15 @@ class ForwardOverReverse(Order):
         for elements in tangents:
             elements.put(() if index is None else index, 0)
         return beside
+
+    def _keep(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
+        """Keep what Python writes over in a field, and which of its elements are active."""
+        for key, cells in activities_of(target):
+            assert isinstance(key, str)
+            self.overwritten.before_write(key, cells, box_of(cells, None))
+        if isinstance(target, Field):
+            elements = target.located().elements
+            self.overwritten.before_write(target.symbol, elements, touched_box(target, index))
 
     def prepare_copy(self, target: Field, source: Field) -> None:
         """Give both fields duals."""

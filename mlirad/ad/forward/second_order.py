@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.forward.forward_over_reverse import ForwardOverReverse
 from mlirad.ad.forward.seeds import floats
 from mlirad.ad.functions.targets import has_twice, listed
@@ -84,14 +83,13 @@ def _products(
     """H v for several v, of shape `(k, *shape)` for each field."""
     current = program()
     with current.threads.alone:
-        start = Snapshot(current)
         order = ForwardOverReverse(current, fields, directions)
         tape = Tape(loss)
         tape.order = order
         with tape:
             computation()
         value = loss.to_numpy()
-        start.restore()
+        order.overwritten.restore()
         loss.from_numpy(value)
         return order.products()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.versions import Key
@@ -52,6 +53,10 @@ class Order(ABC):
     @abstractmethod
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
         """Before launches of kernels."""
+
+    @abstractmethod
+    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
+        """A launch is about to run."""
 
     @abstractmethod
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
@@ -110,6 +115,9 @@ class FirstOrder(Order):
         """Nothing."""
 
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
+        """Nothing."""
+
+    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
         """Nothing."""
 
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:

@@ -145,6 +145,7 @@ class Recording(Recorder):
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
+        self.order.before_run(piece, values, is_replacing=self.is_replacing)
         found = piece.launch(mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)
         return found
