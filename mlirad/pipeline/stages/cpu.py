@@ -14,7 +14,7 @@ _LOWER = (
     "lower-field-to-memref,hoist-buffers,canonicalize,cse"
 )
 _TARGET = (
-    "{fast}arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
+    "{fast}mark-scalar-loops,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"

@@ -1,0 +1,41 @@
+"""Tell LLVM which innermost loops not to make vector code of: those of many stores whose lanes
+would each lie in a cache line of their own.
+
+LLVM's vectorizer scatters such lanes one by one, checks when the loop runs that the address ranges
+of all accesses are apart, and leaves a loop of many times the size, whose accesses later passes
+compare in pairs. In scalar code, neighbours within an iteration (the weights of a neuron) still
+become vectors.
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.linear import LinearForms
+from mlirad.bindings import ir
+from mlirad.ir.structured import For, is_for, is_serial_loop
+from mlirad.ir.walk import is_defined_in, operations
+
+MANY = 24  # stores
+FAR = 16  # elements: a cache line of floats
+_SCALAR = "#llvm.loop_annotation<vectorize = <disable = true>>"
+
+
+def mark_scalar_loops(root: ir.Operation) -> None:
+    """Keep innermost loops of many stores that are far apart from becoming vector code."""
+    for op in operations(root):
+        if is_for(op) and not any(map(is_serial_loop, operations(op))):
+            stores = [inner for inner in operations(op) if inner.name == "memref.store"]
+            forms = LinearForms()
+            if sum(_step(store, For(op), forms) >= FAR for store in stores) >= MANY:
+                op.attributes["loop_annotation"] = ir.Attribute.parse(_SCALAR)
+
+
+def _step(store: ir.Operation, loop: For, forms: LinearForms) -> int:
+    """How many elements lie between what two trips that follow one another write."""
+    _, memory, *indices = store.operands
+    total = 0
+    for index, stride in zip(indices, ir.MemRefType(memory.type).get_strides_and_offset()[0]):
+        form = forms.of(index)
+        if any(is_defined_in(name, loop.op) and name != loop.induction for name in form.names):
+            return FAR
+        total += form.coefficient(loop.induction) * stride
+    return abs(total)
