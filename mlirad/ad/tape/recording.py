@@ -108,8 +108,7 @@ class Recording(Recorder):
         values: Sequence[Any],
         buffers: Sequence[ArrayBuffer],
     ) -> Any:
-        """Launch one of the pieces of a kernel, keeping what it overwrites of what reverses read;
-        what it returns."""
+        """Launch a piece of a kernel, keeping what it overwrites of what reverses read."""
         derivative = piece.codes.derivative(self.order.reverse_mode)
         if buffers:
             return self._record_with_arrays(kernel, piece, values, buffers, derivative)
