@@ -3,7 +3,8 @@
 `field.exact`: as IEEE 754 says. `field.fused`: a product that is not rounded before the op that
 uses it adds it. `field.lanes`, beside exact: a step of a sum over a loop, the terms of which go to
 16 partial sums in turn (`split-sums`). `field.loose`: a step of a sum over a loop, or what only
-such sums are made of: in any order, by estimates. `field.decision`: what it gives jumps where an
+such sums are made of: in any order, by estimates. Elementary functions are those of
+one library in all modes (`lower-vector-math`). `field.decision`: what it gives jumps where an
 operand passes some value. An op without any of the first three is a derivative's.
 """
 

@@ -130,12 +130,17 @@ def constant_integer(value: ir.Value) -> int | None:
     return ir.IntegerAttr(attribute).value if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def constant_float(value: ir.Value) -> float | None:
+    """The float a value is known to be, or None."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
+        return None
+    attribute = value.owner.operation.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.FloatAttr) else None
+
+
 def is_zero(value: ir.Value) -> bool:
     """Whether a float is known to be 0."""
-    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
-        return False
-    attribute = value.owner.operation.attributes["value"]
-    return isinstance(attribute, ir.FloatAttr) and attribute.value == 0.0
+    return constant_float(value) == 0.0
 
 
 def has_uses(value: ir.Value) -> bool:

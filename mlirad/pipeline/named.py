@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Annotated
 
 from mlirad.ir.limits import OneOf, Range, Threads, Worth
+from mlirad.ir.vector_math import INSTRUCTIONS
 from mlirad.pipeline.mode import COLLISIONS, PRIMAL, REVERSE, TANGENT_COLLISIONS, Check, Kind, Mode
-from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.cpu import VectorLibrary, cpu_stages
 from mlirad.pipeline.stages.gpu import cuda_stages, simt_stages
 from mlirad.pipeline.stages.stage import Stage
 
@@ -27,11 +28,13 @@ def cpu(
     check_access: bool = False,
     check_finite: bool = False,
     fused: bool = True,
+    instructions: Annotated[str, OneOf(("none", *INSTRUCTIONS))] = "none",
 ) -> list[Stage]:
     """The stages behind `field`, each with the pipeline that leads to it.
 
     With `tangents`, the primal, or the reverse, computes its tangents too (in `constant` code they
-    are zero). `fused`: the target has fused multiply-adds.
+    are zero). `fused`: the target has fused multiply-adds; `instructions`: those that elementary
+    functions of vectors may use.
     """
     wanted = {Check.ACCESS: check_access, Check.FINITE: check_finite}
     checks = frozenset(check for check, is_wanted in wanted.items() if is_wanted)
@@ -43,6 +46,7 @@ def cpu(
         fast_math=fast_math,
         check_bounds=check_bounds,
         fused=fused,
+        library=None if instructions == "none" else VectorLibrary(instructions),
     )
 
 

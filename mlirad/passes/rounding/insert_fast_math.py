@@ -9,7 +9,7 @@ from typing import Annotated
 from mlirad.bindings import ir
 from mlirad.ir.limits import SomeOf
 from mlirad.ir.rounding import EXACT, rounds
-from mlirad.ir.walk import operations
+from mlirad.ir.walk import constant_float, operations
 
 Flags = Annotated[
     str, SomeOf(("none", "reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "fast"))
@@ -52,11 +52,5 @@ def _is_raised(value: ir.Value) -> bool:
     """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.addf":
         return False
-    for operand in value.owner.operation.operands:
-        if (
-            not isinstance(operand, ir.BlockArgument)
-            and operand.owner.operation.name == "arith.constant"
-            and ir.FloatAttr(operand.owner.operation.attributes["value"]).value > 0
-        ):
-            return True
-    return False
+    constants = map(constant_float, value.owner.operation.operands)
+    return any(constant is not None and constant > 0 for constant in constants)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
@@ -21,6 +23,20 @@ _TARGET = (
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-internal-functions"
 )
 _LANES, _FUSE, _FAST = "split-sums,", "merge-products,", "insert-fast-math,"
+_LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
+
+
+@dataclass(frozen=True)
+class VectorLibrary:
+    """A machine's libmvec: for which instructions, and what it does not have."""
+
+    instructions: str
+    missing: tuple[str, ...] = ()
+
+    def passes(self) -> str:
+        """What calls it."""
+        missing = "+".join(self.missing) or "none"
+        return _LIBRARY.format(instructions=self.instructions, missing=missing)
 
 
 def cpu_stages(
@@ -31,17 +47,21 @@ def cpu_stages(
     fast_math: bool = True,
     check_bounds: bool = False,
     fused: bool = True,
+    library: VectorLibrary | None = None,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
-    `fused`: the target has fused multiply-adds."""
+    `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors."""
     return [
         *derivation(mode, check_bounds=check_bounds),
         Stage("memref", _LOWER.format(threads=threads, worth=worth)),
-        target_stage(fast_math=fast_math, fused=fused),
+        target_stage(fast_math=fast_math, fused=fused, library=library),
     ]
 
 
-def target_stage(*, fast_math: bool = True, fused: bool = True) -> Stage:
+def target_stage(
+    *, fast_math: bool = True, fused: bool = True, library: VectorLibrary | None = None
+) -> Stage:
     """From memrefs and loops to LLVM's dialect."""
-    fast = (_LANES + _FUSE * fused + _FAST) * fast_math
+    functions = "" if library is None else library.passes()
+    fast = (_LANES + _FUSE * fused + _FAST + functions) * fast_math
     return Stage("target", _TARGET.format(fast=fast))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-import platform
 import sysconfig
 from functools import cache
 from pathlib import Path
@@ -17,23 +16,8 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
+from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_library
 from mlirad.runtime.memory.host import HostAllocation, HostMemory
-
-
-@cache
-def has_fused_multiply_add() -> bool:
-    """Whether this machine rounds `a * b + c` once by an instruction; else each would be a call."""
-    if platform.machine().lower() not in ("x86_64", "amd64"):
-        return True
-    flags = next(
-        (
-            line
-            for line in Path("/proc/cpuinfo").read_text().splitlines()
-            if line.startswith("flags")
-        ),
-        "",
-    )
-    return "fma" in flags.split()
 
 
 @cache
@@ -85,6 +69,7 @@ class CpuExecutor(Executor):
             fast_math=config.fast_math,
             check_bounds=config.debug,
             fused=has_fused_multiply_add(),
+            library=vector_library(),
         )
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:

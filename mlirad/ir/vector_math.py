@@ -1,0 +1,61 @@
+"""glibc's libmvec: elementary functions of several numbers at once, by name.
+
+A name is `_ZGV`, a letter for the instructions, `N` and how many numbers, a `v` for each argument,
+and the name of C's function. A result is at most 4 units in the last place off, and depends on its
+own argument alone, not on the lane nor on the other lanes (`test/runtime/test_vector_math.py`). It
+does depend on the instructions.
+"""
+
+from __future__ import annotations
+
+ARGUMENTS = {
+    "acos": 1,
+    "acosh": 1,
+    "asin": 1,
+    "asinh": 1,
+    "atan": 1,
+    "atan2": 2,
+    "atanh": 1,
+    "cbrt": 1,
+    "cos": 1,
+    "cosh": 1,
+    "erf": 1,
+    "erfc": 1,
+    "exp": 1,
+    "exp2": 1,
+    "expm1": 1,
+    "log": 1,
+    "log10": 1,
+    "log1p": 1,
+    "log2": 1,
+    "pow": 2,
+    "sin": 1,
+    "sinh": 1,
+    "tan": 1,
+    "tanh": 1,
+}
+FUNCTIONS = {f"math.{'powf' if name == 'pow' else name}": name for name in ARGUMENTS}
+_ISAS = {
+    "sse": ("b", 16),
+    "avx": ("c", 32),
+    "avx2": ("d", 32),
+    "avx512": ("e", 64),
+    "neon": ("n", 16),
+}
+INSTRUCTIONS = tuple(_ISAS)
+
+
+def lanes(instructions: str, bits: int) -> int:
+    """How many floats of so many bits a function takes at once."""
+    return _ISAS[instructions][1] * 8 // bits
+
+
+def vector_name(name: str, instructions: str, bits: int) -> str:
+    """The name of the function of several floats of so many bits."""
+    letter, count = _ISAS[instructions][0], lanes(instructions, bits)
+    return f"_ZGV{letter}N{count}{'v' * ARGUMENTS[name]}_{scalar_name(name, bits)}"
+
+
+def scalar_name(name: str, bits: int) -> str:
+    """The name of C's function of floats of so many bits."""
+    return name + "f" * (bits == 32)

@@ -1,0 +1,54 @@
+"""What this machine's processor has, and its library of elementary functions."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from functools import cache
+from pathlib import Path
+
+from mlirad.ir.vector_math import ARGUMENTS, vector_name
+from mlirad.pipeline.stages.cpu import VectorLibrary
+
+_LIBRARY = "libmvec.so.1"
+_FLAGS = {"avx512f": "avx512", "avx2": "avx2", "avx": "avx"}  # the widest first
+
+
+def has_fused_multiply_add() -> bool:
+    """Whether it rounds `a * b + c` once by an instruction; else each would be a call."""
+    return not _is_x86() or "fma" in _flags()
+
+
+@cache
+def vector_library() -> VectorLibrary | None:
+    """What libmvec has for it; None where there is no such library. Code that is compiled finds
+    the functions among the symbols of the process."""
+    instructions = _instructions()
+    if instructions is None:
+        return None
+    try:
+        library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+    missing = [
+        name
+        for name in ARGUMENTS
+        if not all(hasattr(library, vector_name(name, instructions, bits)) for bits in (32, 64))
+    ]
+    return VectorLibrary(instructions, tuple(missing))
+
+
+def _instructions() -> str | None:
+    if _is_x86():
+        return next((name for flag, name in _FLAGS.items() if flag in _flags()), "sse")
+    return "neon" if platform.machine().lower() in ("aarch64", "arm64") else None
+
+
+def _is_x86() -> bool:
+    return platform.machine().lower() in ("x86_64", "amd64")
+
+
+@cache
+def _flags() -> frozenset[str]:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return frozenset(next((line for line in lines if line.startswith("flags")), "").split())

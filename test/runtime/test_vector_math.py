@@ -1,0 +1,208 @@
+"""Elementary functions of the vector library: how far off they are, and that nothing but the
+argument matters."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+from mlirad.bindings import ExecutionEngine, ir
+from mlirad.dialect import context
+from mlirad.ir.vector_math import ARGUMENTS, FUNCTIONS
+from mlirad.pipeline.runner import run_pipeline
+from mlirad.pipeline.stages.cpu import target_stage
+from mlirad.runtime.executor.processor import vector_library
+
+LIBRARY = vector_library()
+pytestmark = pytest.mark.skipif(LIBRARY is None, reason="no libmvec here")
+HAS = [name for name in ARGUMENTS if LIBRARY is not None and name not in LIBRARY.missing]
+OPS = {name: op for op, name in FUNCTIONS.items()}
+MOST_ULPS = 4.0
+TYPES = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 5e-324, 1.0, -1.0, 1e30, -1e30, 3e38]
+Array = np.ndarray[Any, Any]
+
+
+class Functions:
+    """All functions of the library for a type, as kernels of arrays: in a loop over scalars, and of
+    explicit vectors."""
+
+    def __init__(self, dtype: Any, lanes: int = 0) -> None:
+        self.dtype = np.dtype(dtype)
+        text = "\n".join(self._kernel(name, lanes) for name in HAS)
+        module = ir.Module.parse(text, context())
+        run_pipeline(module.operation, f"builtin.module({target_stage(library=LIBRARY).passes})")
+        self.engine = ExecutionEngine(module, opt_level=3)
+
+    def _kernel(self, name: str, lanes: int) -> str:
+        element = TYPES[self.dtype]
+        value = f"vector<{lanes}x{element}>" if lanes else element
+        array = f"memref<?x{element}>"
+        load, store = ("vector.load", "vector.store") if lanes else ("memref.load", "memref.store")
+        end = f", {value}" if lanes else ""
+        operands = ["%a", "%b"][: ARGUMENTS[name]]
+        loads = "\n".join(f"{v} = {load} {v}s[%i] : {array}{end}" for v in operands)
+        return f"""
+        func.func @{name}(%as: {array} {{llvm.noalias}}, %bs: {array} {{llvm.noalias}},
+                          %rs: {array} {{llvm.noalias}}) attributes {{llvm.emit_c_interface}} {{
+          %zero = arith.constant 0 : index
+          %step = arith.constant {max(lanes, 1)} : index
+          %count = memref.dim %as, %zero : {array}
+          scf.for %i = %zero to %count step %step {{
+            {loads}
+            %r = {OPS[name]} {", ".join(operands)} : {value}
+            {store} %r, %rs[%i] : {array}{end}
+          }}
+          return
+        }}"""
+
+    def __call__(self, name: str, *arguments: Array) -> Array:
+        result = np.empty_like(arguments[0])
+        arrays = [arguments[0], arguments[-1], result]
+        found = [(ctypes.c_int64 * 5)(a.ctypes.data, a.ctypes.data, 0, a.size, 1) for a in arrays]
+        pointers = [ctypes.c_void_p(ctypes.addressof(one)) for one in found]
+        self.engine.lookup(name)((ctypes.c_void_p * 3)(*map(ctypes.addressof, pointers)))
+        return result
+
+
+@pytest.fixture(scope="module", params=[np.float32, np.float64], ids=["f32", "f64"])
+def functions(request: pytest.FixtureRequest) -> Functions:
+    return Functions(request.param)
+
+
+def arguments_of(name: str, dtype: Any, count: int, seed: int = 7) -> list[Array]:
+    """Numbers of all sizes and signs, many where functions bend, and special ones."""
+    random = np.random.default_rng(seed)
+    bits = np.dtype(dtype).itemsize * 8
+    found = []
+    for _ in range(ARGUMENTS[name]):
+        every = random.integers(0, 1 << bits, count, dtype=f"u{bits // 8}").view(dtype)
+        near = random.uniform(-1.05, 1.05, count)
+        some = random.uniform(-30, 30, count)
+        parts = [every, near, some, np.exp(random.uniform(-40, 40, count)), np.resize(SPECIAL, 60)]
+        with np.errstate(all="ignore"):
+            numbers = np.concatenate([np.asarray(part, dtype) for part in parts])
+        found.append(random.permutation(numbers))
+    return found
+
+
+def exact(name: str, arguments: list[Array]) -> Array:
+    """The function in the widest floats that NumPy has, from C's library."""
+    library = ctypes.CDLL("libm.so.6")
+    if name in ("erf", "erfc"):  # not in NumPy; rounded to f64
+        function = getattr(library, f"{name}l")
+        function.restype, function.argtypes = ctypes.c_longdouble, [ctypes.c_longdouble]
+        with np.errstate(invalid="ignore"):
+            numbers = arguments[0].astype(float)
+        return np.array([function(x) for x in numbers], np.longdouble)
+    names = {
+        "acos": "arccos",
+        "acosh": "arccosh",
+        "asin": "arcsin",
+        "asinh": "arcsinh",
+        "atan": "arctan",
+        "atan2": "arctan2",
+        "atanh": "arctanh",
+        "pow": "power",
+    }
+    function = getattr(np, names.get(name, name))
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*(a.astype(np.longdouble) for a in arguments)))
+
+
+def ulps(got: Array, wanted: Array) -> Array:
+    """How far numbers are off, in units in the last place of what is wanted; infinite where only
+    one of both is a number."""
+    with np.errstate(all="ignore"):
+        rounded = wanted.astype(got.dtype)
+        gap = np.abs(np.spacing(np.where(np.isfinite(rounded), rounded, 1)).astype(np.longdouble))
+        error = np.abs(got.astype(np.longdouble) - wanted) / gap
+        same = (np.isnan(got) & np.isnan(rounded)) | (got == rounded)
+        # rounded to infinity, or to the largest number
+        edge = np.isinf(rounded) != np.isinf(got)
+        largest = np.finfo(got.dtype).max
+        beside = edge & (np.minimum(np.abs(got), np.abs(rounded)) > largest * (1 - 1e-6))
+    return np.where(
+        same, 0.0, np.where(beside, 1.0, np.nan_to_num(error.astype(float), nan=np.inf))
+    )
+
+
+@pytest.mark.parametrize("name", HAS)
+def test_error(functions: Functions, name: str) -> None:
+    """At most four units in the last place, over the whole range, at infinities and NaN too."""
+    arguments = arguments_of(name, functions.dtype, 20_000)
+    off = ulps(functions(name, *arguments), exact(name, arguments))
+    worst = int(off.argmax())
+    slack = 0.5 if name in ("erf", "erfc") else 0.0
+    assert off[worst] <= MOST_ULPS + slack, [a[worst] for a in arguments]
+
+
+@pytest.mark.parametrize("name", [name for name in HAS if name != "pow"])
+def test_only_the_argument_matters(functions: Functions, name: str) -> None:
+    """A function gives the same bits in vector code, for what remains of a loop, and alone; other
+    lanes, however odd, make no difference. (Powers of one number are C's.)"""
+    arguments = arguments_of(name, functions.dtype, 150)
+    together = functions(name, *arguments)
+    shifted = functions(name, *(np.roll(a, 3) for a in arguments))
+    alone = [functions(name, *(a[k : k + 1] for a in arguments)) for k in range(together.size)]
+    bits = f"u{functions.dtype.itemsize}"
+    for other in (np.roll(shifted, -3), np.concatenate(alone)):
+        same = (together.view(bits) == other.view(bits)) | (np.isnan(together) & np.isnan(other))
+        assert same.all(), [a[~same][:3] for a in arguments]
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 3, 4, 8, 12, 16, 32])
+def test_vectors_of_any_width(functions: Functions, lanes: int) -> None:
+    """Explicit vectors give what scalars give."""
+    vectors = Functions(functions.dtype, lanes)
+    for name in ("tanh", "exp", "atan2", "log"):
+        arguments = [a[: 96 * 3] for a in arguments_of(name, functions.dtype, 100)]
+        np.testing.assert_array_equal(vectors(name, *arguments), functions(name, *arguments))
+
+
+@pytest.fixture(params=[True, False], ids=["fast", "exact"])
+def fast_math(request: pytest.FixtureRequest) -> Iterator[bool]:
+    ti.init(cpu_max_num_threads=1, fast_math=request.param)
+    yield request.param
+    ti.reset()
+
+
+@pytest.mark.cpu_code("it is about the CPU's library")
+def test_kernels_call_it_with_fast_math_only(fast_math: bool) -> None:
+    x, y = (ti.field(ti.f32, 1000) for _ in range(2))
+
+    @ti.kernel
+    def apply():
+        for i in x:
+            y[i] = ti.tanh(x[i])
+
+    assert ("@_ZGV" in str(apply.ir(stage="target"))) == fast_math
+    numbers = np.linspace(-3, 3, 1000, dtype=np.float32)
+    x.from_numpy(numbers)
+    apply()
+    np.testing.assert_allclose(y.to_numpy(), np.tanh(numbers.astype(float)), rtol=4 * 1.2e-7)
+
+
+@pytest.mark.cpu_code("it is about the CPU's library")
+def test_without_a_library(monkeypatch: pytest.MonkeyPatch, fast_math: bool) -> None:
+    """C's functions, one number at a time."""
+    monkeypatch.setattr("mlirad.runtime.executor.cpu.vector_library", lambda: None)
+    x = ti.field(ti.f64, 100, needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += ti.sin(x[i])
+
+    assert "@_ZGV" not in str(total.ir(stage="target"))
+    numbers = np.linspace(-3, 3, 100)
+    x.from_numpy(numbers)
+    with ti.ad.Tape(loss):
+        total()
+    np.testing.assert_allclose(x.grad.to_numpy(), np.cos(numbers), rtol=1e-14)
