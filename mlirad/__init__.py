@@ -47,7 +47,7 @@ from mlirad.lang import types_namespace as types
 from mlirad.lang.arguments.packs import ArgPack
 from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
 from mlirad.lang.field.declaration import field
-from mlirad.lang.field.field import Field
+from mlirad.lang.field.kinds import Field, MatrixField, ScalarField
 from mlirad.lang.field.struct_field import StructField
 from mlirad.lang.kernel import data_oriented, func, kernel, real_func
 from mlirad.lang.layout.axes import NAMED_AXES as _NAMED_AXES
@@ -89,7 +89,6 @@ __version__ = "0.1.0"
 template = types.template
 uint1 = u1
 x86_64 = x64
-ScalarField = MatrixField = Field
 ScalarNdarray = VectorNdarray = MatrixNdarray = Ndarray
 float16, float32, float64 = f16, f32, f64
 int8, int16, int32, int64 = i8, i16, i32, i64

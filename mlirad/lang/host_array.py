@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,18 @@ class HostArray(ABC):
         self.note_read()
         if not self.element_shape:
             return elements.get(index)
-        return ElementMatrix(elements, index, self.element_shape, self.note_write, self.fitted)
+        found = elements.get(index)
+        entries = found if len(self.element_shape) == 1 else [one for row in found for one in row]
+        write = partial(self._set_component, elements, index)
+        return ElementMatrix(self.element_shape, entries, write)
+
+    def _set_component(
+        self, elements: Elements, index: tuple[int, ...], position: tuple[int, ...], value: object
+    ) -> None:
+        place = (*index, *position)
+        fitted = self.fitted(np.asarray(value))
+        self.note_write(place)
+        elements.put(place, fitted)
 
     def fitted(self, values: Values) -> Values:
         """Values as elements take them. Raises TaichiRuntimeTypeError where one is out of range."""

@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mlirad.frontend.python import matrix as fm
 from mlirad.frontend.python.scalar import Scalar
 from mlirad.lang.layout.axes import Shape
-from mlirad.runtime.memory.memory import Elements
 from mlirad.types import TypeLike
 
 
@@ -56,19 +53,13 @@ class ElementMatrix(Matrix):
 
     def __init__(
         self,
-        elements: Elements,
-        index: tuple[int, ...],
         shape: tuple[int, ...],
-        note_write: Callable[[tuple[int, ...]], None],
-        fitting: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]],
+        entries: list[Any],
+        write: Callable[[tuple[int, ...], Any], None],
     ) -> None:
-        object.__setattr__(self, "_target", (elements, index, note_write, fitting))
-        self._set(
-            shape[0],
-            shape[1] if len(shape) > 1 else 1,
-            len(shape),
-            _flat(elements.get(index), len(shape)),
-        )
+        """`write` sets the entry at a position in the field."""
+        object.__setattr__(self, "_write_entry", write)
+        self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), entries)
 
     def like(self, entries: Sequence[Scalar]) -> fm.Matrix:
         return Matrix.of_shape(self.shape, entries)
@@ -89,14 +80,4 @@ class ElementMatrix(Matrix):
                 self._write((position,), item)
 
     def _write(self, position: tuple[int, ...], value: Any) -> None:
-        elements, index, note_write, fitting = self._target
-        extents = elements.shape[len(index) :]
-        place = (*index, *(int(p) % extent for p, extent in zip(position, extents)))
-        fitted = fitting(np.asarray(value))
-        note_write(place)
-        elements.put(place, fitted)
-
-
-def _flat(entries: list[Any], rank: int) -> list[Any]:
-    """The entries of a matrix, row by row."""
-    return [entry for row in entries for entry in row] if rank > 1 else entries
+        self._write_entry(tuple([int(p) % n for p, n in zip(position, self.shape)]), value)

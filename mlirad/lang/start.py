@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.dialect.turn import in_turn
+from mlirad.lang.field.copying import copy
 from mlirad.lang.layout.deactivation import deactivate_all
 from mlirad.lang.layout.root import Root
 from mlirad.runtime import program as pm
@@ -53,7 +54,7 @@ def init(
     )
     started = _started([arch] if isinstance(arch, str) else arch or [config.arch], config)
     started.trees.root = Root(started)
-    started.trees.deactivate = deactivate_all
+    started.trees.deactivate, started.trees.copy = deactivate_all, copy
 
 
 def _started(wanted: Sequence[str], config: Config) -> pm.Program:

@@ -15,6 +15,7 @@ class Trees:
     def __init__(self) -> None:
         self.root: Any = None  # of the trees that a user declares
         self.deactivate: Any = None  # makes all cells of a block inactive
+        self.copy: Any = None  # copies a field to another that is laid out in another way
         self.count = 0
         # makes the tree at the insertion point, by name of the field
         self.declarations: dict[str, Callable[[], object]] = {}

@@ -528,10 +528,3 @@ def test_serial_loops_leave_other_elements_as_they_are(kind: str) -> None:
     with pytest.raises(ti.TaichiCompilationError, match="changes which elements are active"):
         grow()
     assert consume() == 2 and consume() == 0
-
-
-def test_a_component_has_no_place_of_its_own() -> None:
-    ti.init()
-    for block in (ti.root.dense(ti.i, 4), ti.root.pointer(ti.i, 4)):
-        with pytest.raises(ti.TaichiRuntimeError, match="cannot be placed by itself"):
-            block.place(ti.Vector.field(2, ti.f32).get_scalar_field(0))

@@ -20,7 +20,13 @@ from mlirad.frontend.python.builder import current, index_constant
 from mlirad.frontend.python.matrix import Matrix, Value, check_indices, shown_type
 from mlirad.frontend.python.matrix_operators import Operand
 from mlirad.frontend.python.open_regions import Region, refuse_use
-from mlirad.frontend.python.places import Place, Subscript, flat_parts
+from mlirad.frontend.python.places import (
+    Place,
+    PlaceList,
+    Subscript,
+    by_component,
+    flat_parts,
+)
 from mlirad.frontend.python.regions import for_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.variables import Combine, atomic, stop_marks, stored
@@ -183,6 +189,25 @@ class ElementPlace(Place):
         if self._is_scalar:
             raise TaichiTypeError("a scalar element cannot be subscripted")
         return ElementPlace(self.array, self.indices, self.array.components(key))
+
+
+@dataclass
+class ComponentArrays(Array):
+    """Arrays of one shape whose elements at an index make up a vector or a matrix."""
+
+    parts: Sequence[Array]
+    element_shape: tuple[int, ...]
+    name: str
+
+    def element(self, key: Subscript) -> PlaceList:
+        return PlaceList([part.element(key) for part in self.parts], self.element_shape)
+
+    def fill(self, value: Value) -> None:
+        for part, entry in zip(self.parts, by_component(value, len(self.parts))):
+            part.fill(entry)
+
+    def leaves(self) -> Sequence[ArrayRef]:
+        return [leaf for part in self.parts for leaf in part.leaves()]
 
 
 def array_ref(value: object) -> Array | None:

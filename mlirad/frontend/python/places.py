@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any, cast
 
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.matrix import Matrix, Value, check_swizzle, swizzle
+from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.frontend.python.variables import Combine, Variable
+from mlirad.types import u1
 
 Subscript = Scalar | Matrix | list | tuple | None  # what stands in the brackets
 
@@ -151,20 +154,12 @@ class PlaceList(Place):
     def load(self) -> Any:
         return Matrix.of_shape(self.shape, [place.load() for place in self.places])
 
-    def _values(self, value: Value | list | tuple) -> list[Any]:
-        if isinstance(value, list | tuple):
-            value = Matrix(value)
-        values = [value] * len(self.places) if ex.is_scalar(value) else list(value.entries)
-        if len(values) != len(self.places):
-            raise TaichiTypeError(f"{len(values)} values for {len(self.places)} components")
-        return values
-
     def store(self, value: Value) -> None:
-        for place, entry in zip(self.places, self._values(value)):
+        for place, entry in zip(self.places, by_component(value, len(self.places))):
             place.store(entry)
 
     def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
-        values = self._values(value)
+        values = by_component(value, len(self.places))
         old = [place.update(operator, kind, entry) for place, entry in zip(self.places, values)]
         return Matrix.of_shape(self.shape, old)
 
@@ -172,9 +167,43 @@ class PlaceList(Place):
         numbers = Matrix.of_shape(self.shape, [0] * len(self.places)).flat_index(
             tuple(flat_parts(key))
         )
-        if not isinstance(numbers, int):
-            raise TaichiTypeError("a component is selected by a constant here")
-        return self.places[numbers]
+        return self.places[numbers] if isinstance(numbers, int) else Chosen(self.places, numbers)
+
+
+class Chosen(Place):
+    """One of several places of scalars, by a number known only at run time."""
+
+    def __init__(self, places: Sequence[Place], number: Expr) -> None:
+        self.places, self.number = places, number
+
+    def load(self) -> Any:
+        value = self.places[0].load()
+        for k, place in enumerate(self.places[1:], 1):
+            value = ex.select(self.number == k, place.load(), value)
+        return value
+
+    def store(self, value: Value) -> None:
+        self._where_chosen(lambda place: place.store(value))
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> Any:
+        before = Variable(self.load())
+        self._where_chosen(lambda place: before.store(place.update(operator, kind, value)))
+        return before.load()
+
+    def _where_chosen(self, change: Callable[[Place], None]) -> None:
+        for k, place in enumerate(self.places):
+            if_op(ex.cast(self.number == k, u1).value, partial(change, place))
+
+
+def by_component(value: Value | list | tuple, count: int) -> list[Any]:
+    """The values for so many components: those of a vector or matrix, or a scalar for each. Raises
+    TaichiTypeError for another number of them."""
+    if isinstance(value, list | tuple):
+        value = Matrix(value)
+    values = [value] * count if ex.is_scalar(value) else list(value.entries)
+    if len(values) != count:
+        raise TaichiTypeError(f"{len(values)} values for {count} components")
+    return values
 
 
 class ValuePlace(Place):

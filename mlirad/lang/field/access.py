@@ -17,7 +17,7 @@ from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.host_values import fitting
-from mlirad.lang.layout.tree import Leaf
+from mlirad.lang.layout.tree import Leaf, LeafGroup
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
@@ -138,17 +138,7 @@ class FieldAccess(SlicedArray, Leaf):
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
         memory = self.located()
-        array = np.asarray(values)
-        expected = memory.layout.shape
-        columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
-        if array.shape != expected and not (
-            len(self.element_shape) == 1 and array.shape in columns
-        ):
-            raise ValueError(
-                f"from_numpy: field '{self.symbol}' has shape {expected}, the array has "
-                f"{array.shape}"
-            )
-        array = self.fitted(array)
+        array = self.fitted(elements_of(values, self.shape, self.element_shape, self.symbol))
         self.note_write()
         memory.write(array)
 
@@ -167,6 +157,9 @@ class FieldAccess(SlicedArray, Leaf):
 
         Raises ValueError for another shape.
         """
+        if isinstance(other, LeafGroup):  # of its components
+            self.program.trees.copy(self, other)
+            return
         if not isinstance(other, FieldAccess):
             raise TypeError(f"copy_from: a field is needed, not a {type(other).__name__}")
         if (other.shape, other.element_shape) != (self.shape, self.element_shape):
@@ -216,3 +209,17 @@ class FieldAccess(SlicedArray, Leaf):
 
     def __str__(self) -> str:
         return str(self.to_numpy())
+
+
+def elements_of(
+    values: object, shape: tuple[int, ...], element_shape: tuple[int, ...], name: str
+) -> Values:
+    """An array of elements; vectors may be matrices of one column, or of one row. Raises ValueError
+    for other shapes."""
+    array, expected = np.asarray(values), (*shape, *element_shape)
+    columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
+    if array.shape != expected and not (len(element_shape) == 1 and array.shape in columns):
+        raise ValueError(
+            f"from_numpy: field '{name}' has shape {expected}, the array has {array.shape}"
+        )
+    return array.reshape(expected)

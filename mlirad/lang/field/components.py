@@ -53,12 +53,6 @@ class ComponentField:
     """One component of a field of vectors or matrices, seen as a field of scalars."""
 
     def __init__(self, whole: Whole, position: tuple[int, ...]) -> None:
-        if len(position) == 2 and len(whole.element_shape) == 1:
-            position = position[:1]
-        if len(position) != len(whole.element_shape):
-            raise TaichiIndexError(
-                f"{len(position)} indices for a component of shape {whole.element_shape}"
-            )
         self.whole, self.position = whole, position
         self.dtype = whole.dtype
 
@@ -72,11 +66,16 @@ class ComponentField:
         """The same component of the adjoints."""
         return None if self.whole.grad is None else ComponentField(self.whole.grad, self.position)
 
-    def put_into(self, node: object, offset: object) -> NoReturn:
-        raise TaichiRuntimeError(
-            f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself:"
-            " place the whole field"
+    @property
+    def refusal(self) -> str:
+        """What is said of a place of its own."""
+        return (
+            f"component {self.position} of field '{self.whole.symbol}' cannot be placed by itself: "
+            "the whole field is placed already"
         )
+
+    def put_into(self, node: object, offset: object) -> NoReturn:
+        raise TaichiRuntimeError(self.refusal)
 
     def __getitem__(self, key: object) -> Any:
         return self.whole[key][self.position]
@@ -119,3 +118,14 @@ class ComponentField:
         array = self.whole.__kernel_ref__()
         array.component = self.position
         return array
+
+
+def position_in(shape: tuple[int, ...], given: tuple[int, ...]) -> tuple[int, ...]:
+    """Which component of an element is named; vectors are matrices of one column. Raises
+    TaichiIndexError for none."""
+    position = given[:1] if len(given) == 2 and len(shape) == 1 else given
+    if len(position) != len(shape):
+        raise TaichiIndexError(f"{len(position)} indices for a component of shape {shape}")
+    if any(not 0 <= part < extent for part, extent in zip(given, (*shape, 1))):
+        raise TaichiIndexError(f"an element of shape {shape} has no component {given}")
+    return position

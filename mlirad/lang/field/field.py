@@ -11,10 +11,11 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.scalar import Expr
 from mlirad.lang.field.access import FieldAccess
-from mlirad.lang.field.components import ComponentField
+from mlirad.lang.field.components import ComponentField, position_in
 from mlirad.lang.field.in_kernels import array_ref, list_of
 from mlirad.lang.field.memory import declaration_of, register, take_memory
-from mlirad.lang.layout.placed import PlacedField
+from mlirad.lang.field.unplaced_component import UnplacedComponent
+from mlirad.lang.layout.placed import PlacedField, placed
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode, offset_in
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
@@ -102,11 +103,7 @@ class Field(FieldAccess):
     @property
     def snode(self) -> PlacedField:
         """The field as a leaf of its layout tree."""
-        if self.placed_in is None:
-            self.program.trees.materialize()  # which places gradients that were asked for
-        if self.placed_in is None:
-            raise TaichiRuntimeError(f"field '{self.symbol}' is not placed")
-        return PlacedField(self, self.placed_in)
+        return placed(self)
 
     def parent(self, n: int = 1) -> PlacedField | SNode | None:
         """The block `n` levels up."""
@@ -134,9 +131,21 @@ class Field(FieldAccess):
     def _name(self) -> str:
         return self.symbol
 
-    def get_scalar_field(self, *position: int) -> ComponentField:
-        """One component, as a field of scalars over the same memory."""
-        return ComponentField(self, position)
+    def get_scalar_field(self, *position: int) -> ComponentField | UnplacedComponent:
+        """One component, as a field of scalars over the same memory; of a field without a place it
+        can be placed by itself."""
+        where = position_in(self.element_shape, position)
+        primal = self if self.primal is None else self.primal
+        if self.placed_in is None and primal.placed_in is None:
+            return UnplacedComponent(self, where)
+        return ComponentField(self, where)
+
+    def part(self, position: tuple[int, ...]) -> Field:
+        """A field for one component that has the derivatives that were asked for."""
+        name = ".".join([self.symbol, *map(str, position)])
+        one = Field(self.program, self.dtype, (), name)
+        one.wanted = set(self.wanted)
+        return one
 
     def __repr__(self) -> str:
         return f"<ti.field '{self.symbol}' {self.dtype}{list(self.element_shape) or ''}>"

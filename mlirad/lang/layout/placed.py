@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.autodiff_mode import SNodeGradType
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.runtime.derivative_kind import ADJOINT
@@ -55,3 +56,12 @@ class PlacedField:
 
     def __str__(self) -> str:
         return f"{self.block} => place {list(self.shape)}"
+
+
+def placed(field: Leaf) -> PlacedField:
+    """A field as a leaf of its tree. Raises TaichiRuntimeError where it has no place."""
+    if field.placed_in is None:
+        field.program.trees.materialize()  # which places gradients that were asked for
+    if field.placed_in is None:
+        raise TaichiRuntimeError(f"field '{field.symbol}' is not placed")
+    return PlacedField(field, field.placed_in)

@@ -1,0 +1,205 @@
+"""Fields of vectors and matrices whose components are placed one by one: each is a field of its
+own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.arrays import ComponentArrays
+from mlirad.frontend.python.builder import in_kernel
+from mlirad.lang.field.access import FieldAccess, elements_of
+from mlirad.lang.field.components import position_in
+from mlirad.lang.host_array import Values, array_of
+from mlirad.lang.layout.placed import PlacedField, placed
+from mlirad.lang.layout.tree import Leaf, LeafGroup, SNode
+from mlirad.lang.matrix import ElementMatrix
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
+
+
+class SplitField(LeafGroup):
+    """A field of vectors or matrices whose components, in row-major order, are fields of their
+    own."""
+
+    def __init__(
+        self, symbol: str, parts: Sequence[FieldAccess], element_shape: tuple[int, ...]
+    ) -> None:
+        self.symbol, self.parts, self.element_shape = symbol, tuple(parts), element_shape
+        self.program, self.dtype = parts[0].program, parts[0].dtype
+        self.derived: dict[DerivativeKind, SplitField] = {}
+
+    def __leaves__(self) -> list[Leaf]:
+        return list(self.parts)
+
+    def check_shapes(self) -> None:
+        """Raise TaichiRuntimeError where the components that have a place have not one shape."""
+        shapes = {part.symbol: part.shape for part in self.parts if part.placed_in is not None}
+        if len(set(shapes.values())) > 1:
+            listed = ", ".join(f"'{name}' {shape}" for name, shape in shapes.items())
+            raise TaichiRuntimeError(
+                f"Members of the following field have different shapes: '{self.symbol}' ({listed})"
+            )
+
+    def get_scalar_field(self, *position: int) -> FieldAccess:
+        """The field of a component."""
+        where = position_in(self.element_shape, position)
+        return self.parts[int(np.ravel_multi_index(where, self.element_shape))]
+
+    # What programs ask.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Cells along each index axis."""
+        self.check_shapes()
+        return self.parts[0].shape
+
+    @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element."""
+        return self.element_shape[1] if len(self.element_shape) > 1 else 1
+
+    @property
+    def grad(self) -> SplitField | None:
+        """The field of adjoints; None for integer fields and for gradients themselves."""
+        is_primal = self.parts[0].primal is None
+        return self.derivative(ADJOINT) if self.dtype.is_float and is_primal else None
+
+    @property
+    def dual(self) -> SplitField | None:
+        """The field of tangents; None for integer fields and for tangents themselves."""
+        is_dual = self.parts[0].is_dual
+        return self.derivative(tangent(0)) if self.dtype.is_float and not is_dual else None
+
+    def derivative(self, kind: DerivativeKind) -> SplitField:
+        """The field of a derivative, of which each component is placed or not."""
+        if kind not in self.derived:
+            parts = [part.derivative(kind) for part in self.parts]
+            self.derived[kind] = SplitField(f"{self.symbol}.{kind}", parts, self.element_shape)
+        return self.derived[kind]
+
+    @property
+    def snode(self) -> PlacedField:
+        """The first component as a leaf of its layout tree."""
+        return placed(self.parts[0])
+
+    def parent(self, n: int = 1) -> PlacedField | SNode | None:
+        """The block `n` levels up from the first component."""
+        return self.snode.parent(n)
+
+    def loop_range(self) -> FieldAccess:
+        """What a loop over the active elements goes over: the first component."""
+        return self.parts[0]
+
+    # In kernels.
+
+    def __kernel_ref__(self) -> ComponentArrays:
+        """The arrays of the components inside a kernel."""
+        self.check_shapes()
+        parts = [part.__kernel_ref__() for part in self.parts]
+        return ComponentArrays(parts, self.element_shape, self.symbol)
+
+    # In Python.
+
+    def __getitem__(self, key: object) -> Any:
+        self.check_shapes()
+        found = [part[key] for part in self.parts]
+        if isinstance(found[0], np.ndarray):  # of a slice
+            return self._joined(found)
+
+        def write(position: tuple[int, ...], value: object) -> None:
+            self.get_scalar_field(*position)[key] = value
+
+        return ElementMatrix(self.element_shape, found, write)
+
+    def __setitem__(self, key: object, value: object) -> None:
+        for part, one in zip(self.parts, self._by_part(value)):
+            part[key] = one
+
+    def fill(self, value: Any) -> None:
+        """Set every element, or every component of every element."""
+        if in_kernel():
+            self.__kernel_ref__().fill(value)
+            return
+        for part, one in zip(self.parts, self._by_part(value)):
+            part.fill(one)
+
+    def _by_part(self, given: object) -> list[Any]:
+        """Numbers, or elements, as what the components take. Raises TaichiTypeError for those of
+        another shape."""
+        values = array_of(given)
+        if values.ndim == 0:
+            return [given] * len(self.parts)
+        axes = values.ndim - len(self.element_shape)
+        if axes < 0 or values.shape[axes:] != self.element_shape:
+            raise TaichiTypeError(
+                f"value of shape {values.shape} for an element of shape {self.element_shape}"
+            )
+        parts = values.reshape((*values.shape[:axes], -1))
+        return [parts[..., k] if axes else parts[k].item() for k in range(len(self.parts))]
+
+    def _joined(self, parts: Sequence[Values]) -> Values:
+        """Elements of their components."""
+        return np.stack(parts, axis=-1).reshape((*parts[0].shape, *self.element_shape))
+
+    def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
+        """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
+        column."""
+        self.check_shapes()
+        values = self._joined([part.to_numpy(dtype=dtype) for part in self.parts])
+        return values[..., np.newaxis] if keep_dims and len(self.element_shape) == 1 else values
+
+    def from_numpy(self, values: object) -> None:
+        """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
+        array = elements_of(values, self.shape, self.element_shape, self.symbol)
+        for part, one in zip(self.parts, self._by_part(array)):
+            part.from_numpy(one)
+
+    def to_torch(self, device: object = None) -> Any:
+        """A copy as a torch tensor."""
+        import torch
+
+        return torch.from_numpy(self.to_numpy()).to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Set all elements from a torch tensor."""
+        self.from_numpy(tensor.detach().cpu().numpy())
+
+    def copy_from(self, other: object) -> None:
+        """Set all elements from a field of the same shape; a tape differentiates that.
+
+        Raises ValueError for another shape.
+        """
+        if not isinstance(other, SplitField):
+            self.program.trees.copy(self, other)
+            return
+        if (other.shape, other.element_shape) != (self.shape, self.element_shape):
+            raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
+        for part, one in zip(self.parts, other.parts):
+            part.copy_from(one)
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a field is neither true nor false: an element may be")
+
+    def __iter__(self) -> NoReturn:
+        raise NotImplementedError(
+            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+        )
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
+
+    def __repr__(self) -> str:
+        shown = list(self.element_shape)
+        return f"<ti.field '{self.symbol}' {self.dtype}{shown}, component by component>"
