@@ -86,8 +86,14 @@ def div(a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
-    """An integer comparison."""
-    return make("arith.cmpi", integer_type(1), [a, b], predicate=predicate(kind))
+    """An integer comparison, of the elements of vectors too."""
+    one = integer_type(1)
+    result = (
+        ir.VectorType.get(ir.VectorType(a.type).shape, one)
+        if isinstance(a.type, ir.VectorType)
+        else one
+    )
+    return make("arith.cmpi", result, [a, b], predicate=predicate(kind))
 
 
 def all_of(conditions: Sequence[ir.Value]) -> ir.Value:

@@ -33,8 +33,14 @@ def rounds(op: ir.Operation) -> bool:
         op.name.startswith(("arith.", "math."))
         and op.name not in _KEPT
         and len(op.results) == 1
-        and isinstance(op.results[0].type, ir.FloatType)
+        and _is_of_floats(op.results[0].type)
     )
+
+
+def _is_of_floats(type_: ir.Type) -> bool:
+    if isinstance(type_, ir.VectorType):
+        type_ = type_.element_type
+    return isinstance(type_, ir.FloatType)
 
 
 def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:

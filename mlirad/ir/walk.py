@@ -131,10 +131,12 @@ def constant_integer(value: ir.Value) -> int | None:
 
 
 def constant_float(value: ir.Value) -> float | None:
-    """The float a value is known to be, or None."""
+    """The float a value, or each element of a vector, is known to be, or None."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.constant":
         return None
     attribute = value.owner.operation.attributes["value"]
+    if isinstance(attribute, ir.DenseElementsAttr) and attribute.is_splat:
+        attribute = attribute.get_splat_value()
     return attribute.value if isinstance(attribute, ir.FloatAttr) else None
 
 

@@ -10,6 +10,7 @@ from mlirad.errors import did_you_mean
 from mlirad.types import DataType, f32, i32
 
 SIMT_ORDERS = ("ascending", "descending", "shuffled")
+LANES = (1, 4, 8, 16)
 # Options of Taichi that mlirad takes without effect: what they steer has no counterpart, or needs
 # no steering.
 IGNORED = frozenset(
@@ -127,6 +128,7 @@ class Config:
     cpu_max_num_threads: int = field(default_factory=_threads)
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
+    lanes: int = 1  # iterations of parallel loops that run together, as the lanes of vectors
     print_ir: Any = False
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
@@ -156,6 +158,10 @@ class Config:
                 )
         if config.opt_level not in range(4):
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
+        if config.lanes not in LANES:
+            raise ValueError(
+                f"ti.init(lanes=) is one of {', '.join(map(str, LANES))}, not {config.lanes!r}"
+            )
         if config.simt_order not in SIMT_ORDERS:
             raise ValueError(
                 f"ti.init(simt_order=) is one of {', '.join(SIMT_ORDERS)}, "

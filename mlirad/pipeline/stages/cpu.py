@@ -13,12 +13,13 @@ _LOWER = (
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
-    "lower-field-to-memref,hoist-buffers,canonicalize,cse"
+    "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
+_IN_LANES = ",insert-lanes{{width={width} fast={fast} always=true}},canonicalize,cse"
 _TARGET = (
     "{fast}mark-scalar-loops,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
     "convert-scf-to-cf,"
-    "expand-strided-metadata,lower-affine,convert-vector-to-llvm,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
+    "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-internal-functions"
 )
@@ -48,12 +49,16 @@ def cpu_stages(
     check_bounds: bool = False,
     fused: bool = True,
     library: VectorLibrary | None = None,
+    lanes: int = 1,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
-    `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors."""
+    `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
+    `lanes`: iterations that run together."""
+    fast = str(fast_math).lower()
+    in_lanes = _IN_LANES.format(width=lanes, fast=fast) if lanes > 1 else ""
     return [
         *derivation(mode, check_bounds=check_bounds),
-        Stage("memref", _LOWER.format(threads=threads, worth=worth)),
+        Stage("memref", _LOWER.format(threads=threads, worth=worth, lanes=in_lanes)),
         target_stage(fast_math=fast_math, fused=fused, library=library),
     ]
 

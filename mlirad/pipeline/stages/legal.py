@@ -39,7 +39,7 @@ _HOST = {"builtin.module", "builtin.unrealized_conversion_cast", "func", "arith"
 LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {
         **_SHARED,
-        "memref": _PLAIN | {"memref", "llvm"},
+        "memref": _PLAIN | {"memref", "llvm", "vector"},
         "target": {"builtin.module", "omp", "llvm"},
     },
     "simt": {**_GPU, "target": {"builtin.module", "omp", "llvm"}},

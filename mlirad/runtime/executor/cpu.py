@@ -70,6 +70,7 @@ class CpuExecutor(Executor):
             check_bounds=config.debug,
             fused=has_fused_multiply_add(),
             library=vector_library(),
+            lanes=config.lanes,
         )
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:

@@ -1,0 +1,145 @@
+"""Run iterations of a parallel loop together, as the lanes of vectors: one loop of each nest, where
+a cost model says that it pays.
+
+Assumes chunk functions: loops that may run in any order are marked `field.any_order`, memory is
+memrefs that do not alias. Where lanes go different ways, both run, with masks; what several lanes
+add to one element is added up first; the rest of a loop runs with a mask. Decisions are made of the
+same numbers as without lanes; without `fast`, all results are the same to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
+from mlirad.ir.limits import Range
+from mlirad.ir.remarks import remark
+from mlirad.ir.structured import For
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    block_operations,
+    constant_integer,
+    functions,
+    operations,
+)
+from mlirad.passes.cpu._lane_body import Body, neutral_of
+from mlirad.passes.cpu._lane_choice import Candidate, choose
+from mlirad.passes.cpu._lane_memory import Memory
+from mlirad.passes.cpu._lane_updates import STEPS, reductions_of
+from mlirad.passes.cpu._lane_values import Mask, Values, halved
+
+Width = Annotated[int, Range(1, 64)]
+
+
+def insert_lanes(
+    root: ir.Operation, *, width: Width = 8, fast: bool = True, always: bool = False
+) -> None:
+    """Run iterations of parallel loops as lanes.
+
+    `width`: how many, of values of 32 bits; `fast`: sums may be taken in another order; `always`:
+    wherever it is possible.
+    """
+    if width == 1:
+        return
+    for function in functions(root):
+        for choice in choose(function, width, fast, always):
+            if choice.candidate is not None:
+                _Lanes(choice.candidate).run(choice.text)
+            else:
+                remark(choice.nest, choice.text)
+
+
+class _Lanes:
+    """One loop, as lanes."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.loop, self.width = candidate.loop, candidate.width
+        self.candidate, self.box = candidate, For(candidate.loop)
+        steps = reductions_of(self.loop, may_reorder=True)
+        assert steps is not None
+        self.steps = steps
+
+    def run(self, text: str) -> None:
+        """Replace the loop."""
+        loop, bounds = self.loop, bounds_of(self.loop)[0]
+        values = Values(self.candidate.strides, self.width)
+        memory = Memory(values)
+        for op in operations(loop):
+            for operand in op.operands:
+                if isinstance(operand.type, ir.MemRefType):
+                    memory.prepare(operand, loop)
+        with before(loop):
+            trips = bounds.trips()
+            rest = _rest(trips, self.width)
+            whole = b.sub(trips, rest)
+            last = b.add(bounds.lower, b.mul(whole, bounds.step))
+            sums = [
+                values.splat(neutral_of(STEPS[s.name], r.type), r.type)
+                for s, r in zip(self.steps, loop.results)
+            ]
+            sums = self._full(memory, last, sums, text)
+            sums = self._remainder(memory, rest, last, sums)
+            for result, initial, step, total in zip(
+                loop.results, list(loop.operands)[3:], self.steps, sums
+            ):
+                self._combine(result, initial, step, total)
+        loop.erase()
+
+    def _full(
+        self, memory: Memory, last: ir.Value, sums: list[ir.Value], text: str
+    ) -> list[ir.Value]:
+        """The iterations that fill vectors."""
+        bounds = bounds_of(self.loop)[0]
+        stride = b.mul(bounds.step, b.index(self.width))
+        full = b.for_loop(bounds.lower, last, stride, sums)
+        remark(full.op, text)
+        with ir.InsertionPoint(full.body):
+            b.yield_(self._iteration(memory, full.induction, list(full.carried), None))
+        return list(full.results)
+
+    def _remainder(
+        self, memory: Memory, count: ir.Value, first: ir.Value, sums: list[ir.Value]
+    ) -> list[ir.Value]:
+        """The others, fewer than a vector has lanes."""
+        if constant_integer(count) == 0:
+            return sums
+        some = b.compare(b.SGT, count, b.index(0))
+        branch = b.if_else(some, [s.type for s in sums], with_else=bool(sums))
+        with ir.InsertionPoint(branch.then):
+            mask = memory.values.below(count)
+            b.yield_(self._iteration(memory, first, sums, mask))
+        if sums:
+            with ir.InsertionPoint(branch.otherwise):
+                b.yield_(sums)
+        return list(branch.results)
+
+    def _iteration(
+        self, memory: Memory, first: ir.Value, sums: list[ir.Value], mask: Mask
+    ) -> list[ir.Value]:
+        """What one vector of iterations carries on."""
+        values = memory.values
+        with values.scope():
+            values.set(self.box.induction, first)
+            for carried, value in zip(self.box.carried, sums):
+                values.set(carried, value)
+            Body(values, memory, self.candidate.meetings).block(self.box.body, mask)
+            ends = block_operations(self.box.body)[-1].operands
+            return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]
+
+    def _combine(
+        self, result: ir.Value, initial: ir.Value, step: ir.Operation, total: ir.Value
+    ) -> None:
+        name = STEPS[step.name]
+        one = halved(total, step, name)
+        value = b.make(name, result.type, [initial, one], **attributes_of(step))
+        result.replace_all_uses_with(value)
+
+
+def _rest(trips: ir.Value, width: int) -> ir.Value:
+    known = constant_integer(trips)
+    if known is not None:
+        return b.index(known % width)
+    return b.make("arith.remui", trips.type, [trips, b.index(width)])

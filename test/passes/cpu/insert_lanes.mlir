@@ -1,0 +1,224 @@
+// RUN: mlirad-opt %s --insert-lanes="width=8 always=true" --canonicalize --cse 2>&1 | filecheck %s
+// RUN: mlirad-opt %s --insert-lanes="width=8 always=true" --insert-lanes="width=8 always=true" --canonicalize --cse 2>&1 | filecheck %s
+
+// Neighbours are loaded together, what all iterations share is loaded once; 20 = 2 * 8 + 4.
+// CHECK-LABEL: func.func @neighbours
+// CHECK: scf.for %[[I:.*]] = %c0 to %c16 step %c8
+// CHECK: vector.load %{{.*}}[%[[I]]] : memref<20xf32>, vector<8xf32>
+// CHECK: %[[S:.*]] = memref.load %arg1[]
+// CHECK: vector.broadcast %[[S]]
+// CHECK: vector.store
+// CHECK: vector.maskedload %{{.*}}[%c16]
+// CHECK: vector.maskedstore
+func.func @neighbours(%x: memref<20xf32>, %s: memref<f32>, %y: memref<20xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c20 = arith.constant 20 : index
+  scf.for %i = %c0 to %c20 step %c1 {
+    %a = memref.load %x[%i] : memref<20xf32>
+    %b = memref.load %s[] : memref<f32>
+    %c = arith.mulf %a, %b {field.exact} : f32
+    memref.store %c, %y[%i] : memref<20xf32>
+  } {field.any_order}
+  return
+}
+
+// The inner loop, which all run equally often, stays; its sum becomes one of each lane.
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.for %[[I:.*]] = %c0 to %c16 step %c8
+// CHECK: %[[R:.*]] = scf.for %{{.*}} iter_args(%[[A:.*]] = %{{.*}}) -> (vector<8xf32>)
+// CHECK: %[[X:.*]] = vector.gather
+// CHECK: arith.addf %[[A]], %[[X]] {field.exact} : vector<8xf32>
+// CHECK: vector.store %[[R]]
+// CHECK-NOT: masked
+func.func @rows(%x: memref<16x5xf32>, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %r = scf.for %k = %c0 to %c5 step %c1 iter_args(%a = %zero) -> (f32) {
+      %v = memref.load %x[%i, %k] : memref<16x5xf32>
+      %b = arith.addf %a, %v {field.exact} : f32
+      scf.yield %b : f32
+    }
+    memref.store %r, %y[%i] : memref<16xf32>
+  } {field.any_order}
+  return
+}
+
+// What is behind a condition is not touched by lanes that do not meet it; a division by what they
+// have there is one by 1.
+// CHECK-LABEL: func.func @guarded
+// CHECK: %[[C:.*]] = arith.cmpi sgt, %[[N:.*]], %{{.*}} : vector<8xi32>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[C]]
+// CHECK-NEXT: scf.if %[[ANY]]
+// CHECK: %[[D:.*]] = arith.select %[[C]], %[[N]], %{{.*}} : vector<8xi1>, vector<8xi32>
+// CHECK: arith.divsi %{{.*}}, %[[D]]
+// CHECK: vector.maskedstore %{{.*}}, %[[C]]
+func.func @guarded(%n: memref<16xi32>, %y: memref<16xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0 : i32
+  %hundred = arith.constant 100 : i32
+  scf.for %i = %c0 to %c16 step %c1 {
+    %v = memref.load %n[%i] : memref<16xi32>
+    %some = arith.cmpi sgt, %v, %zero : i32
+    scf.if %some {
+      %q = arith.divsi %hundred, %v : i32
+      memref.store %q, %y[%i] : memref<16xi32>
+    }
+  } {field.any_order}
+  return
+}
+
+// Trips that differ: as many as any lane makes; the index is that of all.
+// CHECK-LABEL: func.func @different_trips
+// CHECK: %[[T:.*]] = arith.maxsi %{{.*}} : vector<8xindex>
+// CHECK: %[[M:.*]] = vector.reduction <maxsi>, %[[T]]
+// CHECK: scf.for %[[K:.*]] = %c0 to %[[M]] step %c1
+// CHECK: %[[B:.*]] = vector.broadcast %[[K]]
+// CHECK: %[[ON:.*]] = arith.cmpi slt, %[[B]], %[[T]]
+// CHECK: arith.select %[[ON]]
+func.func @different_trips(%n: memref<8xindex>, %x: memref<8xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %one = arith.constant 1.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %trips = memref.load %n[%i] : memref<8xindex>
+    %v = memref.load %x[%i] : memref<8xf32>
+    %r = scf.for %k = %c0 to %trips step %c1 iter_args(%a = %one) -> (f32) {
+      %b = arith.mulf %a, %v {field.exact} : f32
+      scf.yield %b : f32
+    }
+    memref.store %r, %y[%i] : memref<8xf32>
+  } {field.any_order}
+  return
+}
+
+// A loop that lanes leave one after the other: the trips are counted once while all go on together.
+// CHECK-LABEL: func.func @until
+// CHECK: %[[W:.*]]:4 = scf.while
+// CHECK: vector.reduction <or>
+// CHECK: scf.condition
+// CHECK: arith.addi %{{.*}} : i32
+// CHECK: vector.store %[[W]]#
+func.func @until(%x: memref<8xf32>, %n: memref<8xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %limit = arith.constant 4.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %r:2 = scf.while (%a = %v, %k = %zero) : (f32, i32) -> (f32, i32) {
+      %small = arith.cmpf olt, %a, %limit : f32
+      scf.condition(%small) %a, %k : f32, i32
+    } do {
+    ^bb0(%a: f32, %k: i32):
+      %b = arith.addf %a, %a {field.exact} : f32
+      %l = arith.addi %k, %one : i32
+      scf.yield %b, %l : f32, i32
+    }
+    memref.store %r#1, %n[%i] : memref<8xi32>
+  } {field.any_order}
+  return
+}
+
+// What all add to one element is added up first; elements that may be the same are updated in turn.
+// CHECK-LABEL: func.func @updates
+// CHECK: %[[A:.*]] = vector.load
+// CHECK: vector.extract_strided_slice %[[A]]
+// CHECK: arith.addf {{.*}} : vector<4xf32>
+// CHECK: arith.addf {{.*}} : vector<2xf32>
+// CHECK: %[[OLD:.*]] = memref.load %arg1[]
+// CHECK: memref.store %{{.*}}, %arg1[]
+// CHECK-COUNT-8: memref.store %{{.*}}, %arg3
+func.func @updates(%x: memref<8xf32>, %s: memref<f32>, %at: memref<8xindex>, %h: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %old = memref.load %s[] : memref<f32>
+    %new = arith.addf %old, %v : f32
+    memref.store %new, %s[] : memref<f32>
+    %k = memref.load %at[%i] : memref<8xindex>
+    %old_h = memref.load %h[%k] : memref<4xf32>
+    %new_h = arith.addf %old_h, %v : f32
+    memref.store %new_h, %h[%k] : memref<4xf32>
+  } {field.any_order}
+  return
+}
+
+// A sum over the loop is one a lane, and then their sum.
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[S:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)
+// CHECK: scf.if
+// CHECK: arith.select %{{.*}} : vector<8xi1>, vector<8xf32>
+// CHECK: vector.extract_strided_slice
+func.func @sum(%x: memref<?xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %zero) -> (f32) {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %b = arith.addf %a, %v {field.loose} : f32
+    scf.yield %b : f32
+  } {field.any_order}
+  return %r : f32
+}
+
+// A buffer of the iteration is one a lane.
+// CHECK-LABEL: func.func @buffer
+// CHECK: memref.alloca() : memref<4x8xf32>
+// CHECK: vector.store
+// CHECK: vector.load
+func.func @buffer(%x: memref<8xf32>, %k: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %b = memref.alloca() : memref<4xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %b[%k] : memref<4xf32>
+    %w = memref.load %b[%c1] : memref<4xf32>
+    memref.store %w, %x[%i] : memref<8xf32>
+  } {field.any_order}
+  return
+}
+
+// Left alone: a sum whose order matters, what is not known to be lanes' work, and a loop that is not
+// parallel.
+// CHECK-LABEL: func.func @left_alone
+// CHECK-NOT: vector
+// CHECK: return
+func.func @left_alone(%x: memref<8xf32>, %s: memref<f32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %zero) -> (f32) {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %b = arith.addf %a, %v {field.exact} : f32
+    scf.yield %b : f32
+  } {field.any_order}
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = memref.load %x[%i] : memref<8xf32>
+    %old = memref.load %s[] : memref<f32>
+    %new = arith.addf %old, %v {field.exact} : f32
+    memref.store %new, %s[] : memref<f32>
+  } {field.any_order}
+  scf.for %i = %c0 to %c8 step %c1 {
+    func.call @elsewhere(%i) : (index) -> ()
+  } {field.any_order}
+  scf.for %i = %c0 to %c8 step %c1 {
+    memref.store %zero, %x[%i] : memref<8xf32>
+  }
+  return %r : f32
+}
+func.func private @elsewhere(index)

@@ -1,0 +1,29 @@
+"""Kernels with iterations as lanes leave in memory what they leave without, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs.machines import CASES, left_by
+
+import mlirad as ti
+
+WIDTHS = (4, 8, 16)
+PICKED = [(*case, WIDTHS[number % 3]) for number, case in enumerate(CASES)]
+
+pytestmark = pytest.mark.cpu_code("lanes of its vectors")
+
+
+@pytest.mark.parametrize(("name", "mode", "width"), PICKED)
+def test_lanes_change_no_bit(name: str, mode: str, width: int) -> None:
+    expected = left_by("x64", name, mode, lanes=1)
+    found = left_by("x64", name, mode, lanes=width)
+    assert expected.keys() == found.keys()
+    for symbol, values in expected.items():
+        np.testing.assert_array_equal(found[symbol], values, err_msg=symbol)
+
+
+@pytest.mark.parametrize("lanes", [0, 3, 32, "many"])
+def test_lanes_out_of_range(lanes: object) -> None:
+    with pytest.raises(ValueError, match=rf"lanes=\) is one of 1, 4, 8, 16, not {lanes!r}"):
+        ti.init(lanes=lanes)
