@@ -198,9 +198,6 @@ class OpaqueMemory(Memory):
         found = _inside[self].elements(_inside[allocation], offset, dtype, shape, strides, nesting)
         return OpaqueElements(found)
 
-    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
-        return OpaqueElements(_host(self, "allocate").array(dtype, shape))
-
     def given(self, values: Values) -> Elements:
         found = _inside[self].given(values)
         return OpaqueElements(found, found.address)  # the user's memory is where it is

@@ -18,7 +18,7 @@ from mlirad.frontend.python.annotations import evaluate_annotations
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.source import FunctionSource
-from mlirad.lang.arguments.array_buffer import write_back
+from mlirad.lang.arguments.array_buffer import allocations, write_back
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import SCALAR
 from mlirad.lang.autodiff_mode import AutodiffMode
@@ -178,7 +178,7 @@ class Kernel:
                 found = variant.launch(PRIMAL, values, buffers)
             write_back(buffers, variant.notes.written_arrays)
             if current.config.debug:
-                current.check_ends(f"kernel '{self.__name__}'")
+                current.check_ends(f"kernel '{self.__name__}'", allocations(buffers))
             elif self._ready is None:
                 self._note_ready(variant)
             return shaped(variant.kernel, found)

@@ -41,7 +41,7 @@ class Ndarray(SlicedArray):
         )
         finalize(self, self.program.capacity.give_back, id(self)).atexit = False
         memory = self.program.executor.memory
-        self.elements = memory.array(dtype.numpy, shape + element_shape)
+        self.allocation, self.elements = memory.array(dtype.numpy, shape + element_shape)
         self.address, self.dims = self.elements.address, self.elements.shape
         self.grad: Ndarray | None = (
             Ndarray(dtype, shape, element_shape, False) if needs_grad else None

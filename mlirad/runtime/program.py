@@ -3,6 +3,7 @@ records with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 from weakref import WeakSet
@@ -59,13 +60,16 @@ class Program:
             checks[symbol] = self.executor.memory.allocate(size, lazily=lazily)
         return checks[symbol]
 
-    def check_ends(self, what: str) -> None:
-        """Raise TaichiAssertionError where something wrote beside the memory of fields."""
-        beside: dict[int, list[str]] = {}
+    def check_ends(self, what: str, arrays: Mapping[str, Allocation]) -> None:
+        """Raise TaichiAssertionError where something wrote beside the memory of fields, or of
+        arrays."""
+        beside: dict[Allocation, list[str]] = {}
         for name, memory in list(self.fields.items()):
-            beside.setdefault(id(memory.allocation), []).append(name)
-        for names in beside.values():
-            if self.fields[names[0]].allocation.overrun():
+            beside.setdefault(memory.allocation, []).append(name)
+        for name, allocation in arrays.items():
+            beside.setdefault(allocation, []).append(name)
+        for allocation, names in beside.items():
+            if allocation.overrun():
                 raise TaichiAssertionError(
                     f"{what}: memory beside {', '.join(map(repr, names))} was written to, by an "
                     "index that is out of bounds"

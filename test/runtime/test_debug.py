@@ -193,3 +193,48 @@ def test_what_is_written_beside_fields_is_noticed(place: int) -> None:
         run()
     run()
     assert y.to_numpy().tolist() == [3] * 5 and x.to_numpy().tolist() == [2] * 5
+
+
+@pytest.mark.cpu_code("memory beside that of arrays")
+@pytest.mark.parametrize("place", [-8, 5 * 8])
+def test_what_is_written_beside_arrays_is_noticed(place: int) -> None:
+    ti.init(arch=ti.cpu, debug=True)
+    x, y = (ti.ndarray(ti.f64, 5, needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def run(a: ti.types.ndarray(), b: ti.types.ndarray()):
+        for i in b:
+            b[i] += a[i] + 1
+
+    run(x, y)
+    for one, name in ((x, "a"), (y.grad, "b.grad")):
+        ctypes.memset(one.address + place, 1, 8)
+        with pytest.raises(ti.TaichiAssertionError, match=f"memory beside '{name}' was written"):
+            run(x, y)
+    run(x, y)
+    assert y.to_numpy().tolist() == [4] * 5 and x.to_numpy().tolist() == [0] * 5
+
+
+@pytest.mark.cpu_code("memory beside that of fields")
+@pytest.mark.parametrize("place", [-4, 64 * 4])
+def test_what_is_written_beside_sparse_fields_is_noticed(place: int) -> None:
+    """They keep what they hold, and pages that nobody wrote to are not committed."""
+    ti.init(arch=ti.cpu, debug=True)
+    x = ti.field(ti.f32)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 8).place(x)
+
+    @ti.kernel
+    def run():
+        for i in x:
+            x[i] += 1
+
+    x[9] = 2
+    run()
+    ctypes.memset(x.memory.address + place, 1, 4)
+    with pytest.raises(ti.TaichiAssertionError, match="memory beside 'x' was written"):
+        run()
+    run()
+    assert x[9] == 5 and x.to_numpy().sum() == 5 + 7 * 3
+    ti.deactivate_all_snodes()
+    run()
+    assert not x.to_numpy().any()

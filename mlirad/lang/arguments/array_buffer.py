@@ -16,7 +16,7 @@ from mlirad.lang.arguments.foreign_array import (
     is_torch,
 )
 from mlirad.lang.ndarray import Ndarray
-from mlirad.runtime.memory.memory import DType, Elements
+from mlirad.runtime.memory.memory import Allocation, DType, Elements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
@@ -195,3 +195,14 @@ def _device_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     return ArrayBuffer(
         found.address, found.shape, grad, found, name=name, is_read_only=found.is_read_only
     )
+
+
+def allocations(buffers: Sequence[ArrayBuffer]) -> dict[str, Allocation]:
+    """The memory of the ndarrays, and of their gradients, that a launch is passed, by name."""
+    found = {}
+    for buffer in buffers:
+        if isinstance(buffer.owner, Ndarray):
+            found[buffer.name] = buffer.owner.allocation
+            if buffer.owner.grad is not None:
+                found[f"{buffer.name}.grad"] = buffer.owner.grad.allocation
+    return found

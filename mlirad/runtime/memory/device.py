@@ -48,11 +48,6 @@ class DeviceMemory(Memory):
         place = Strided(allocation.address + offset, tuple(shape), tuple(strides), dtype.itemsize)
         return DeviceElements(self.transfers, place, dtype, allocation)
 
-    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
-        """An array of zeros."""
-        place = contiguous(0, shape, dtype.itemsize)
-        return self.elements(self.allocate(place.nbytes), 0, dtype, shape, place.strides)
-
     def given(self, values: Values) -> Elements:
         """The user's array, on the host: each launch takes it to the device, and what it wrote
         back."""

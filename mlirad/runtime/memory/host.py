@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 
@@ -48,12 +47,14 @@ class HostAllocation(Allocation):
 
     def __init__(self, size: int) -> None:
         place = next(self._large) % PLACES * STAGGER if size >= LARGE else 0
-        self._owner = np.zeros(size + ALIGNMENT + place + 2 * GUARD, np.uint8)
-        start = -self._owner.ctypes.data % ALIGNMENT + place + GUARD
-        self.data = self._owner[start : start + size]
-        self.address = self.data.ctypes.data
-        self.size = size
-        self._guards = self._owner[start - GUARD : start], self._owner[start + size :][:GUARD]
+        room = np.zeros(size + ALIGNMENT + place + 2 * GUARD, np.uint8)
+        self._lie_in(room, -room.ctypes.data % ALIGNMENT + place + GUARD, size)
+
+    def _lie_in(self, room: Values, start: int, size: int) -> None:
+        """Be some bytes of a room, with guard bytes beside them."""
+        self.data = room[start : start + size]
+        self.address, self.size = self.data.ctypes.data, size
+        self._guards = room[start - GUARD : start], room[start + size :][:GUARD]
         for guard in self._guards:
             guard[...] = _UNTOUCHED
 
@@ -70,19 +71,13 @@ class HostAllocation(Allocation):
 
 
 class LazyHostAllocation(HostAllocation):
-    """Bytes of which only the pages that were written to take memory, at different places of a page
-    as others are."""
+    """Bytes of which only the pages that were written to take memory, and those of the guard bytes,
+    at different places of a page as others are."""
 
     def __init__(self, size: int) -> None:
-        start = next(self._large) % PLACES * STAGGER
-        self._reserved, self._start = Reserved(size + start), start
-        self.data = self._reserved.data[start:]
-        self.address = self.data.ctypes.data
-        self.size = size
-
-    def overrun(self) -> bool:
-        """It is not known: there are pages beside."""
-        return False
+        start = next(self._large) % PLACES * STAGGER + GUARD
+        self._reserved, self._start = Reserved(start + size + GUARD), start
+        self._lie_in(self._reserved.data, start, size)
 
     def discard(self, start: int, size: int) -> None:
         """Set bytes to 0, and give back pages."""
@@ -139,11 +134,6 @@ class HostMemory(Memory):
         if nesting is None:
             return HostElements(view)
         return SparseHostElements(view, nesting, allocation)
-
-    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
-        """An array of zeros."""
-        allocation = HostAllocation(prod(shape) * dtype.itemsize)
-        return HostElements(np.ndarray(shape, dtype, allocation.data.data))
 
     def given(self, values: Values) -> Elements:
         """The user's array itself."""

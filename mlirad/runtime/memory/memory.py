@@ -11,6 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,11 @@ class Memory(ABC):
         """Elements that lie in an allocation, from a byte on, so many bytes apart along each axis,
         perhaps in sparse blocks."""
 
-    @abstractmethod
-    def array(self, dtype: DType, shape: Sequence[int]) -> Elements:
+    def array(self, dtype: DType, shape: Sequence[int]) -> tuple[Allocation, Elements]:
         """A contiguous array with an allocation to itself: zeros."""
+        strides = [dtype.itemsize * prod(shape[axis + 1 :]) for axis in range(len(shape))]
+        allocation = self.allocate(dtype.itemsize * prod(shape))
+        return allocation, self.elements(allocation, 0, dtype, shape, strides)
 
     @abstractmethod
     def given(self, values: Values) -> Elements:

@@ -181,7 +181,7 @@ def test_interleaved_elements_do_not_overlap(executor: DeviceCpu) -> None:
     half = memory.elements(room, 32, dtype, (4,), (8,))
     assert even.overlaps(half) and half.overlaps(even)
     assert not even.overlaps(odd) and not odd.overlaps(half)
-    assert not even.overlaps(HostMemory().array(dtype, (8,)))
+    assert not even.overlaps(HostMemory().array(dtype, (8,))[1])
 
 
 def test_neighbours_are_read_at_once_until_memory_changes() -> None:
@@ -194,8 +194,8 @@ def test_neighbours_are_read_at_once_until_memory_changes() -> None:
         read(host_address, address, size)
 
     executor.driver.read = counted  # type: ignore[method-assign]
-    x = executor.memory.array(np.dtype("f4"), (100_000,))
-    y = executor.memory.array(np.dtype("f4"), ())
+    x = executor.memory.array(np.dtype("f4"), (100_000,))[1]
+    y = executor.memory.array(np.dtype("f4"), ())[1]
     assert [x.get((k,)) for k in range(50)] == [0.0] * 50
     assert [y.get(()) for _ in range(50)] == [0.0] * 50
     assert len(reads) == 2
@@ -210,7 +210,7 @@ def test_neighbours_are_read_at_once_until_memory_changes() -> None:
 def test_everything_is_given_back() -> None:
     executor = DeviceCpu(small=1)
     driver, memory = executor.driver, executor.memory
-    arrays = [memory.array(np.dtype("f4"), (1000,)) for _ in range(1000)]
+    arrays = [memory.array(np.dtype("f4"), (1000,))[1] for _ in range(1000)]
     arena = memory.arena(Capacity())
     kept = [arena.keep(one, ((3, 800),), "x") for one in arrays]
     kept += [one.copy() for one in arrays[:100]]
@@ -228,10 +228,10 @@ def test_everything_is_given_back() -> None:
 def test_a_device_that_is_full_collects_and_says_so() -> None:
     executor = DeviceCpu(total=1 << 20)
     memory = executor.memory
-    cycle: list[Any] = [memory.array(np.dtype("u1"), (800_000,))]
+    cycle: list[Any] = [memory.array(np.dtype("u1"), (800_000,))[1]]
     cycle.append(cycle)
     del cycle
-    kept = memory.array(np.dtype("u1"), (800_000,))  # in place of what nobody reaches
+    kept = memory.array(np.dtype("u1"), (800_000,))[1]  # in place of what nobody reaches
     with pytest.raises(TaichiMemoryError, match="800000 bytes"):
         memory.array(np.dtype("u1"), (800_000,))
     assert kept.nbytes == 800_000
@@ -243,7 +243,7 @@ def test_a_device_that_is_full_collects_and_says_so() -> None:
 @given(data=st.data())
 def test_elements_of_others(executor: DeviceCpu, data: st.DataObject) -> None:
     pair = Pair(data, executor.memory)
-    others = [memory.array(pair.dtype, pair.shape) for memory in (pair.device, pair.host)]
+    others = [memory.array(pair.dtype, pair.shape)[1] for memory in (pair.device, pair.host)]
     values = _values(data, pair.dtype, pair.shape)
     for elements, other in zip(pair.both, others):
         other.write(values)
@@ -253,7 +253,7 @@ def test_elements_of_others(executor: DeviceCpu, data: st.DataObject) -> None:
     for elements, other in zip(pair.both, others):
         elements.take(other)
     pair.check()
-    wide = pair.device.array(np.dtype("f8"), pair.shape)
+    wide = pair.device.array(np.dtype("f8"), pair.shape)[1]
     wide.take(pair.both[0])
     np.testing.assert_array_equal(wide.read(), pair.both[1].read().astype("f8"))
 
@@ -277,7 +277,7 @@ def test_numbers_and_vectors_everywhere(executor: DeviceCpu, data: st.DataObject
 
 def test_a_number_for_all_elements_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     executor = DeviceCpu()
-    x = executor.memory.array(np.dtype("f4"), (10_000, 3))
+    x = executor.memory.array(np.dtype("f4"), (10_000, 3))[1]
     monkeypatch.setattr(executor.driver, "write", None)
     x.put((), 1.5)
     x.write(np.array([1.0, 2.0, 3.0]))
