@@ -43,6 +43,7 @@ from mlirad.frontend.python.functions import (
 from mlirad.frontend.python.sparse import *
 from mlirad.frontend.python.specials import *
 from mlirad.lang import graph
+from mlirad.lang import sparse_grids as sparse
 from mlirad.lang import types_namespace as types
 from mlirad.lang.arguments.packs import ArgPack
 from mlirad.lang.colours import hex_to_rgb, rgb_to_hex
@@ -102,7 +103,7 @@ __all__ = sorted(
     name
     for name, value in globals().items()
     if not name.startswith("_")
-    and (not isinstance(value, _ModuleType) or name in ("ad", "math", "types"))
+    and (not isinstance(value, _ModuleType) or name in ("ad", "math", "sparse", "types"))
 )
 
 

@@ -528,3 +528,16 @@ def test_serial_loops_leave_other_elements_as_they_are(kind: str) -> None:
     with pytest.raises(ti.TaichiCompilationError, match="changes which elements are active"):
         grow()
     assert consume() == 2 and consume() == 0
+
+
+def test_grids_of_structs() -> None:
+    ti.init()
+    x = ti.sparse.grid({"p": ti.math.vec2, "n": ti.i32}, shape=(4, 5))
+    assert x.shape == (4, 5) and ti.sparse.usage(x) == 0
+    x[1, 2].p = [1, 2]
+    x[3, 4].n = 7
+    x[3, 4].n = 8
+    assert ti.sparse.usage(x) == 2 / 20
+    assert ti.sparse.usage(ti.sparse.grid({"n": ti.i32}, (2, 2, 2))) == 0
+    with pytest.raises(ti.TaichiRuntimeError, match="two or three axes, not 1"):
+        ti.sparse.grid({"n": ti.i32}, 4)
