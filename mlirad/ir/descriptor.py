@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir.build import index_type, integer_type, make
+from mlirad.ir.walk import defining_op
+
+_INSERT = "llvm.insertvalue"
 
 
 def pointer_type() -> ir.Type:
@@ -40,10 +43,21 @@ def memref_at(
     return make("builtin.unrealized_conversion_cast", type_, [value])
 
 
+def pointer_behind(memref: ir.Value) -> ir.Value:
+    """The pointer that `memref_at` made a memref of; the memref itself where it did not."""
+    op = defining_op(memref)
+    if op is None or op.name != "builtin.unrealized_conversion_cast":
+        return memref
+    value = op.operands[0]
+    while (op := defining_op(value)) is not None and op.name == _INSERT:
+        if list(ir.DenseI64ArrayAttr(op.attributes["position"])) == [1]:
+            return op.operands[1]
+        value = op.operands[0]
+    return memref
+
+
 def _insert(into: ir.Value, value: ir.Value, position: list[int]) -> ir.Value:
-    return make(
-        "llvm.insertvalue", into.type, [into, value], position=ir.DenseI64ArrayAttr.get(position)
-    )
+    return make(_INSERT, into.type, [into, value], position=ir.DenseI64ArrayAttr.get(position))
 
 
 def _word(value: ir.Value | int) -> ir.Value:

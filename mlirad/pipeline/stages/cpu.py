@@ -23,6 +23,7 @@ _TARGET = (
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-internal-functions"
 )
+_TILES = ",split-contractions,tile-contractions{{width={width} fused={fused}}}"
 _LANES, _FUSE, _FAST = "split-sums,", "merge-products,", "insert-fast-math,"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
@@ -50,15 +51,17 @@ def cpu_stages(
     fused: bool = True,
     library: VectorLibrary | None = None,
     lanes: int = 1,
+    width: int = 16,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
     `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
-    `lanes`: iterations that run together."""
+    `lanes`: iterations that run together; `width`: the bytes of a vector."""
     fast = str(fast_math).lower()
+    tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes = _IN_LANES.format(width=lanes, fast=fast) if lanes > 1 else ""
     return [
         *derivation(mode, check_bounds=check_bounds),
-        Stage("memref", _LOWER.format(threads=threads, worth=worth, lanes=in_lanes)),
+        Stage("memref", _LOWER.format(threads=threads, worth=worth, lanes=tiles + in_lanes)),
         target_stage(fast_math=fast_math, fused=fused, library=library),
     ]
 

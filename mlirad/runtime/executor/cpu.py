@@ -16,7 +16,7 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
-from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_library
+from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.memory.host import HostAllocation, HostMemory
 
 
@@ -71,6 +71,7 @@ class CpuExecutor(Executor):
             fused=has_fused_multiply_add(),
             library=vector_library(),
             lanes=config.lanes,
+            width=vector_bytes(),
         )
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:

@@ -19,6 +19,12 @@ def has_fused_multiply_add() -> bool:
     return not _is_x86() or "fma" in _flags()
 
 
+def vector_bytes() -> int:
+    """How long its vectors are."""
+    lengths = {"avx512": 64, "avx2": 32, "avx": 32}
+    return lengths.get(_instructions() or "", 16)
+
+
 @cache
 def vector_library() -> VectorLibrary | None:
     """What libmvec has for it; None where there is no such library. Code that is compiled finds

@@ -1,0 +1,57 @@
+"""Where elements are at points of a nest that is made anew: sums of its indices, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mlirad.analysis.elements import Element
+from mlirad.analysis.linear import Linear
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.walk import constant_integer
+
+Point = Mapping[ir.Value, ir.Value]  # where each index of a nest stands
+Offset = Mapping[ir.Value, int]  # from there
+
+
+class Places:
+    """The places of elements, each sum made once in a block."""
+
+    def __init__(self, order: Sequence[ir.Value]) -> None:
+        self.order = {index: number for number, index in enumerate(order)}
+        self.known: dict[object, ir.Value] = {}
+
+    def of(self, element: Element, point: Point, offset: Offset) -> list[ir.Value]:
+        """The indices of an element at a point, made at the insertion point."""
+        return [self.sum(form, point, offset) for form in element.forms]
+
+    def sum(self, form: Linear[ir.Value], point: Point, offset: Offset) -> ir.Value:
+        """A sum at a point, made at the insertion point."""
+        constant = form.constant
+        terms: list[tuple[ir.Value, int]] = []
+        for name, factor in sorted(form.terms, key=lambda term: self._rank(term[0])):
+            value = point.get(name, name)
+            known = constant_integer(value)
+            constant += factor * (offset.get(name, 0) + (known or 0))
+            if known is None:
+                terms.append((value, factor))
+        key = (ir.InsertionPoint.current.block, tuple(terms), constant)
+        if key not in self.known:
+            self.known[key] = _total(terms, constant)
+        return self.known[key]
+
+    def _rank(self, name: ir.Value) -> tuple[int, str]:
+        """Where a term stands in a sum, in any run of the compiler."""
+        return (self.order[name], "") if name in self.order else (-1, name.get_name())
+
+
+def _total(terms: Sequence[tuple[ir.Value, int]], constant: int) -> ir.Value:
+    total: ir.Value | None = None
+    for value, factor in terms:
+        if not isinstance(value.type, ir.IndexType):
+            value = b.make("arith.index_cast", b.index_type(), [value])
+        term = value if factor == 1 else b.mul(value, b.index(factor))
+        total = term if total is None else b.add(total, term)
+    if total is None:
+        return b.index(constant)
+    return total if constant == 0 else b.add(total, b.index(constant))

@@ -1,0 +1,144 @@
+"""How a contraction is cut into tiles of registers: the one place where that is decided.
+
+Two kinds of tile. *Columns*: the lanes run along an index of the output and of the right factor; a
+number of the left factor is spread over the lanes. *Dots*: the lanes run along a summed index, in
+both factors, and are added up at the end. A tile holds rows of the left factor times vectors (or
+columns) of the right one, so that what is loaded is used often, and enough sums are in flight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from mlirad.analysis.contraction import Contraction, Index
+
+_PANEL = 512  # trips of the sum for which a panel of the right factor is copied
+_FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
+_REREADS = 16  # that pay for a copy of neighbouring elements
+_COPY, _SCATTERED, _ACROSS = 1.0, 8.0, 12.0  # costs, in multiplications of vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A tile: `rows` of one index, by `columns` vectors (or numbers) of another."""
+
+    nest: Contraction  # with its factors in the order that the tile takes them
+    row: Index
+    column: Index
+    inner: Index  # the innermost of those that are summed
+    rows: int
+    columns: int
+    lanes: int
+    is_dots: bool
+    is_packed: bool
+    cost: float  # of the multiplication of a vector
+
+    @property
+    def free(self) -> list[Index]:
+        """The other indices of the output."""
+        of_tile = (self.row, self.column)
+        return [
+            index
+            for index in self.nest.indices
+            if self.nest.output.moves_with(index.value) and index not in of_tile
+        ]
+
+    @property
+    def sums(self) -> list[Index]:
+        """The other indices that are summed."""
+        return [
+            index
+            for index in self.nest.indices
+            if not self.nest.output.moves_with(index.value) and index is not self.inner
+        ]
+
+    @property
+    def panel(self) -> int:
+        """How many trips of the sum go by between loads and stores of the output."""
+        return min(_PANEL, self.inner.extent or _PANEL)
+
+    def __str__(self) -> str:
+        kind = "dot products" if self.is_dots else "columns"
+        copied = ", of a copied panel" if self.is_packed else ""
+        return f"tiles of {self.rows} by {self.columns} {kind} of {self.lanes} lanes{copied}"
+
+
+def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
+    """The cheapest tile; None where none is better than the loops as they are."""
+    found = [
+        one
+        for ordered in (nest, nest.swapped())
+        for one in (*_columns(ordered, lanes, registers), *_dots(ordered, lanes, registers))
+    ]
+    return min(found, key=lambda one: one.cost, default=None)
+
+
+def size(nest: Contraction) -> int:
+    """How many multiplications a contraction makes, as far as is known."""
+    return prod(index.expected for index in nest.indices)
+
+
+def _longest(indices: list[Index]) -> Index:
+    return max(indices, key=lambda index: index.expected)
+
+
+def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
+    rows = nest.moving(output=True, left=True, right=False)
+    sums = nest.moving(output=False, left=True, right=True)
+    columns = [
+        index
+        for index in nest.moving(output=True, left=False, right=True)
+        if nest.output.is_next_to_next(index.value)
+    ]
+    if not (rows and sums and columns):
+        return
+    row, inner, column = _longest(rows), _longest(sums), columns[0]
+    if not nest.output.tells_apart(row.value, column.value):
+        return
+    vectors = min(2, -(-column.expected // lanes))
+    height = _height(row, 8 if registers >= 32 else 4)
+    rereads = prod(index.expected for index in rows)
+    is_neighbour = nest.right.is_next_to_next(column.value)
+    is_far = nest.right.distance(inner.value) >= _FAR and inner.expected > 64
+    is_packed = not is_neighbour or (is_far and rereads >= _REREADS)
+    cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
+    cost += 2 / prod(index.expected for index in sums)
+    if is_packed:
+        cost += (_COPY if is_neighbour else _SCATTERED) / max(1, rereads)
+    yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
+
+
+def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
+    rows = nest.moving(output=True, left=True, right=False)
+    columns = nest.moving(output=True, left=False, right=True)
+    sums = nest.moving(output=False, left=True, right=True)
+    inner = [
+        index
+        for index in sums
+        if nest.left.is_next_to_next(index.value) and nest.right.is_next_to_next(index.value)
+    ]
+    if not (rows and columns and inner):
+        return
+    row, column = _longest(rows), _longest(columns)
+    if not nest.output.tells_apart(row.value, column.value):
+        return
+    most = 4 if registers >= 32 else 2
+    height, width = _height(row, most), _height(column, most)
+    cost = _padding(inner[0], lanes) + (height + width) / (2 * height * width)
+    cost += _ACROSS * lanes / prod(index.expected for index in sums)
+    yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
+
+
+def _height(index: Index, most: int) -> int:
+    """How many values of an index a tile holds: as many as leave few over."""
+    if index.extent is None or index.extent >= 4 * most:
+        return most
+    extent = max(1, index.extent)
+    return min(range(1, most + 1), key=lambda rows: (-(-extent // rows), rows))
+
+
+def _padding(index: Index, lanes: int) -> float:
+    """Multiplications of vectors made for one that is needed."""
+    return -(-index.expected // lanes) * lanes / max(1, index.expected)

@@ -1,0 +1,63 @@
+"""One-line creation of ops on vectors of one axis, the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+
+
+def vector_of(lanes: int, element: ir.Type) -> ir.Type:
+    """A vector of a number of lanes."""
+    return ir.VectorType.get([lanes], element)
+
+
+def zeros(type_: ir.Type) -> ir.Value:
+    """A vector of float zeros."""
+    zero = ir.FloatAttr.get(ir.VectorType(type_).element_type, 0.0)
+    return b.make("arith.constant", type_, [], value=ir.DenseElementsAttr.get_splat(type_, zero))
+
+
+def spread(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """A vector of one number."""
+    return b.make("vector.broadcast", type_, [value])
+
+
+def first_lanes(lanes: int, count: ir.Value) -> ir.Value:
+    """A mask of as many of the first lanes as a number says, if there are so many."""
+    return b.make("vector.create_mask", vector_of(lanes, b.integer_type(1)), [count])
+
+
+def load_lanes(
+    memref: ir.Value, indices: Sequence[ir.Value], type_: ir.Type, mask: ir.Value | None = None
+) -> ir.Value:
+    """Neighbouring elements; 0 where a mask is off, and not touched there."""
+    if mask is None:
+        return b.make("vector.load", type_, [memref, *indices])
+    return b.make("vector.maskedload", type_, [memref, *indices, mask, zeros(type_)])
+
+
+def store_lanes(
+    value: ir.Value, memref: ir.Value, indices: Sequence[ir.Value], mask: ir.Value | None = None
+) -> None:
+    """Write neighbouring elements, but where a mask is off."""
+    if mask is None:
+        b.effect("vector.store", [value, memref, *indices])
+    else:
+        b.effect("vector.maskedstore", [memref, *indices, mask, value])
+
+
+def multiply_add(x: ir.Value, y: ir.Value, z: ir.Value, *, fused: bool) -> ir.Value:
+    """`x * y + z`, rounded once where the target can."""
+    if fused:
+        return b.make("math.fma", z.type, [x, y, z])
+    return b.make("arith.addf", z.type, [z, b.make("arith.mulf", z.type, [x, y])])
+
+
+def sum_of_lanes(vector: ir.Value) -> ir.Value:
+    """All lanes added up, in any order."""
+    kind = ir.Attribute.parse("#vector.kind<add>")
+    flags = ir.Attribute.parse("#arith.fastmath<reassoc>")
+    element = ir.VectorType(vector.type).element_type
+    return b.make("vector.reduction", element, [vector], kind=kind, fastmath=flags)

@@ -1,0 +1,91 @@
+"""Buffers that hold a value for every point of a block of a nest."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import NamedTuple
+
+from mlirad.analysis.elements import Element
+from mlirad.analysis.linear import linear_form
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.structured import For
+from mlirad.ir.walk import at_start, before, block_operations, entry_of, owner_operation
+
+_BLOCK = 1 << 17  # bytes of a buffer, where one iteration of the outermost loop does not need more
+_LARGEST = 1 << 22  # bytes of a buffer for one iteration
+_LINE = 64  # bytes of a cache line
+
+
+class Buffer(NamedTuple):
+    """Memory of a value: a block of the iterations of the outermost of some loops, and all of the
+    others."""
+
+    memref: ir.Value
+    loops: tuple[ir.Operation, ...]
+    block: int
+
+    @property
+    def element(self) -> Element:
+        """Where the value of an iteration is, from where the loops begin by now."""
+        forms = tuple(
+            linear_form(For(loop).induction).plus(linear_form(loop.operands[0]), -1)
+            for loop in self.loops
+        )
+        return Element(self.memref, forms)
+
+
+class Buffers:
+    """The buffers of one nest, for what its pass may keep."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.function = function
+        self.made: dict[ir.Value, Buffer | None] = {}
+
+    def of(self, value: ir.Value, loops: tuple[ir.Operation, ...]) -> Buffer | None:
+        """The buffer of a value; None where its size is not known, or large."""
+        if value not in self.made:
+            self.made[value] = self._make(value.type, loops)
+        return self.made[value]
+
+    def _make(self, type_: ir.Type, loops: tuple[ir.Operation, ...]) -> Buffer | None:
+        extents = [spans(loop)[0].trips for loop in loops]
+        others = [extent for extent in extents[1:] if extent is not None]
+        if not b.is_float(type_) or not loops or len(others) < len(extents) - 1:
+            return None
+        size = prod(others) * ir.FloatType(type_).width // 8
+        if not 0 < size <= _LARGEST:
+            return None
+        block = max(1, _BLOCK // size)
+        block = block // 8 * 8 if block > 8 else block
+        if extents[0] is not None:
+            block = max(1, min(block, extents[0]))
+        entry = entry_of(self.function)
+        with at_start(entry, loops[0].location):
+            memref = b.make(
+                "memref.alloc",
+                ir.MemRefType.get([block, *others], type_),
+                [],
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+                alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
+            )
+        with before(block_operations(entry)[-1]):
+            b.effect("memref.dealloc", [memref])
+        return Buffer(memref, loops, block)
+
+    def keep_only(self, wanted: set[ir.Value]) -> None:
+        """Erase the buffers of other values."""
+        for value, buffer in list(self.made.items()):
+            if value not in wanted:
+                del self.made[value]
+                for use in [] if buffer is None else list(buffer.memref.uses):
+                    use.owner.operation.erase()
+                if buffer is not None:
+                    owner_operation(buffer.memref).erase()
+
+    @property
+    def block(self) -> int | None:
+        """How many iterations of the outermost loop all buffers have room for; None where there are
+        no buffers."""
+        return min((one.block for one in self.made.values() if one is not None), default=None)

@@ -1,0 +1,184 @@
+"""Tiles of columns: the lanes run along an index of the output, numbers of the left factor are
+spread over them. Every element of the output is added to in the order of the loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from mlirad.analysis.contraction import Index
+from mlirad.analysis.places import Places, Point
+from mlirad.analysis.tile_plan import Plan
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir import vectors as v
+from mlirad.passes.loops._tile_code import Part, carried, each, nest, parts
+
+Masks = Sequence[ir.Value | None]
+Sums = Sequence[tuple[Index, Part]]
+
+
+class Panel(NamedTuple):
+    """A copy of the right factor: what trip of the sum it begins with."""
+
+    memory: ir.Value
+    first: ir.Value
+
+
+class Columns:
+    """The code of a plan of columns; `memory` is for copies of the right factor."""
+
+    def __init__(self, plan: Plan, memory: ir.Value | None, *, fused: bool) -> None:
+        self.plan, self.memory, self.fused = plan, memory, fused
+        self.nest = plan.nest
+        self.vector = v.vector_of(plan.lanes, self.nest.element_type)
+        self.places = Places([index.value for index in self.nest.indices])
+
+    def emit(self) -> None:
+        """All of the nest."""
+        plan, memory = self.plan, self.memory
+        if memory is None:
+            sums = [(index, all_of(index)) for index in (*plan.sums, plan.inner)]
+            rows = Rows(self, sums, None)
+            nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
+            return
+        outer = [i for i in plan.free if self.nest.right.moves_with(i.value)]
+        nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
+
+    def _columns(self, point: Point, run: Callable[[Point, Masks], None]) -> None:
+        """Run something at the first column of each tile, with masks for its vectors."""
+        column, lanes = self.plan.column, self.plan.lanes
+        for part in parts(column.lower, column.upper, self.plan.columns * lanes, lanes):
+
+            def at(start: ir.Value, part: Part = part) -> None:
+                masks: list[ir.Value | None] = []
+                for done in range(0, part.size, lanes):
+                    if part.is_whole and done + lanes <= part.size:
+                        masks.append(None)
+                    else:
+                        left = b.sub(part.upper, b.add(start, b.index(done)))
+                        masks.append(v.first_lanes(lanes, left))
+                run({**point, column.value: start}, masks)
+
+            each(part, at)
+
+    def _panels(self, point: Point, memory: ir.Value) -> None:
+        """Copy the right factor for some trips of the sum, and go through all rows with it."""
+        index, size = self.plan.inner, self.plan.panel
+        moves = self.nest.right.moves_with
+        inner = [i for i in self.plan.free if not moves(i.value)]
+        whole = Part(index.lower, index.upper, size, False)
+
+        def at(first: ir.Value) -> None:
+            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), index.upper])
+            trips = Part(first, index.upper if whole.is_single else end, 1, True)
+            rows = Rows(self, [(index, trips)], Panel(memory, first))
+
+            def at_column(here: Point, masks: Masks) -> None:
+                self._copy(here, masks, trips, memory)
+                nest(inner, here, lambda at_all: rows.emit(at_all, masks))
+
+            self._columns(point, at_column)
+
+        each(whole, at)
+
+    def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
+        """Make the panel of a tile's columns."""
+        right, column, inner = self.nest.right, self.plan.column, self.plan.inner
+        if right.is_next_to_next(column.value):
+
+            def row(trip: ir.Value) -> None:
+                at, to = {**point, inner.value: trip}, b.sub(trip, trips.lower)
+                for k, mask in enumerate(masks):
+                    start = k * self.plan.lanes
+                    indices = self.places.of(right, at, {column.value: start})
+                    vector = v.load_lanes(right.memref, indices, self.vector, mask)
+                    v.store_lanes(vector, memory, [to, b.index(start)])
+
+            each(trips, row)
+            return
+        first = point[column.value]
+        end = b.add(first, b.index(len(masks) * self.plan.lanes))
+        last = b.make("arith.minsi", b.index_type(), [end, column.upper])
+
+        def number(at_column: ir.Value, trip: ir.Value) -> None:
+            at = {**point, column.value: at_column, inner.value: trip}
+            value = b.read(right.memref, self.places.of(right, at, {}))
+            b.write(value, memory, [b.sub(trip, trips.lower), b.sub(at_column, first)])
+
+        each(Part(first, last, 1, True), lambda c: each(trips, lambda trip: number(c, trip)))
+
+
+class Rows:
+    """The tiles of some columns, one below the other."""
+
+    def __init__(self, code: Columns, sums: Sums, panel: Panel | None) -> None:
+        self.code, self.sums, self.panel = code, sums, panel
+        self.plan, self.nest, self.places = code.plan, code.nest, code.places
+
+    def emit(self, point: Point, masks: Masks) -> None:
+        """All rows."""
+        row = self.plan.row
+        for part in parts(row.lower, row.upper, self.plan.rows, 1):
+            each(part, partial(self._tile, point, part.size, masks))
+
+    def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
+        output, row, column = self.nest.output, self.plan.row.value, self.plan.column.value
+        point = {**point, row: first}
+        offsets = [
+            ({row: r, column: k * self.plan.lanes}, mask)
+            for r in range(rows)
+            for k, mask in enumerate(masks)
+        ]
+        places = [(self.places.of(output, point, offset), mask) for offset, mask in offsets]
+        vector = self.code.vector
+        totals = [v.load_lanes(output.memref, place, vector, mask) for place, mask in places]
+        totals = self._summed(list(self.sums), point, totals, masks)
+        for total, (place, mask) in zip(totals, places):
+            v.store_lanes(total, output.memref, place, mask)
+
+    def _summed(
+        self,
+        sums: Sums,
+        point: Point,
+        totals: Sequence[ir.Value],
+        masks: Masks,
+    ) -> list[ir.Value]:
+        if not sums:
+            return self._products(point, totals, masks)
+        (index, trips), *others = sums
+        return carried(
+            trips,
+            totals,
+            lambda trip, now: self._summed(others, {**point, index.value: trip}, now, masks),
+        )
+
+    def _products(self, point: Point, totals: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
+        left, row = self.nest.left, self.plan.row.value
+        vectors = [self._right(point, k, mask) for k, mask in enumerate(masks)]
+        results = []
+        for position, total in enumerate(totals):
+            r, k = divmod(position, len(masks))
+            if k == 0:
+                number = b.read(left.memref, self.places.of(left, point, {row: r}))
+                if self.nest.is_negative:
+                    number = b.make("arith.negf", number.type, [number])
+                spread = v.spread(number, self.code.vector)
+            results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
+        return results
+
+    def _right(self, point: Point, number: int, mask: ir.Value | None) -> ir.Value:
+        start = number * self.plan.lanes
+        if self.panel is not None:
+            trip = b.sub(point[self.plan.inner.value], self.panel.first)
+            place = [trip, b.index(start)]
+            return v.load_lanes(self.panel.memory, place, self.code.vector)
+        right = self.nest.right
+        place = self.places.of(right, point, {self.plan.column.value: start})
+        return v.load_lanes(right.memref, place, self.code.vector, mask)
+
+
+def all_of(index: Index) -> Part:
+    """Every value of an index."""
+    return Part(index.lower, index.upper, 1, True)

@@ -1,0 +1,321 @@
+"""Finding what a nest of loops adds up: products of elements, or of values that it computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mlirad.analysis.elements import Element, element_of, memory_of
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rounding import EXACT, LANES
+from mlirad.ir.structured import For, If, is_branch, is_for
+from mlirad.ir.walk import (
+    block_operations,
+    constant_integer,
+    defining_op,
+    enclosing,
+    has_uses,
+    is_defined_in,
+    is_inside,
+    is_zero,
+    operations,
+)
+
+LOAD, STORE = "memref.load", "memref.store"
+_QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A value that a nest computes once for every point of some of its loops."""
+
+    value: ir.Value
+    loops: tuple[ir.Operation, ...]
+
+
+Factor = Element | Kept
+
+
+@dataclass
+class Limits:
+    """Further bounds of one loop: the index is at least, and below, some sums."""
+
+    lower: list[Linear[ir.Value]] = field(default_factory=list)
+    upper: list[Linear[ir.Value]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A product that is added up, in some loops, for the indices within some limits."""
+
+    loops: tuple[ir.Operation, ...]
+    limits: dict[ir.Value, Limits]
+    left: Factor
+    right: Factor
+    is_negative: bool
+    location: ir.Location
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """`element += product` in memory."""
+
+    store: ir.Operation
+    element: Element
+    product: Product
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """A result of a loop that is a sum of products and of what it began with."""
+
+    loop: ir.Operation
+    position: int
+    outer: tuple[ir.Operation, ...]  # the loops around it
+    products: list[Product]
+
+    @property
+    def result(self) -> ir.Value:
+        """The sum."""
+        return self.loop.results[self.position]
+
+
+class Products:
+    """What one nest adds up, where the order of its additions may be another."""
+
+    def __init__(self, root: ir.Operation) -> None:
+        self.root = root
+        self.ops = list(operations(root))
+        self.written: set[ir.Value] = set()
+        self.is_known = all(op.name.startswith(_QUIET) for op in self.ops)
+        for op in self.ops:
+            memory = self._memory(op)
+            if memory is not None and op.name == STORE:
+                self.written.add(memory)
+
+    def _memory(self, op: ir.Operation) -> ir.Value | None:
+        if op.name not in (LOAD, STORE):
+            return None
+        memory = memory_of(op.operands[op.name == STORE])
+        self.is_known = self.is_known and memory is not None
+        return memory
+
+    def updates(self) -> Iterator[Update]:
+        """The updates by products of memory that the nest does nothing else with."""
+        touched: dict[ir.Value, list[ir.Operation]] = {}
+        for op in self.ops:
+            memory = self._memory(op)
+            if memory is not None:
+                touched.setdefault(memory, []).append(op)
+        for memory, ops in touched.items():
+            pairs = {op: _step(op) for op in ops if op.name == STORE}
+            loads = [found[0] for found in pairs.values() if found is not None]
+            if memory in self.written and len(loads) == len(pairs) == len(ops) - len(loads):
+                for store, found in pairs.items():
+                    update = None if found is None else self._update(store, *found)
+                    if update is not None:
+                        yield update
+
+    def _update(
+        self, store: ir.Operation, _: ir.Operation, value: ir.Value, is_negative: bool
+    ) -> Update | None:
+        product = self._product(value, store, is_negative)
+        element = element_of(store.operands[1], list(store.operands)[2:])
+        if product is None or not self._is_sum_of(element, product.loops):
+            return None
+        return Update(store, element, product)
+
+    def sums(self) -> Iterator[Sum]:
+        """The results of loops that are sums of products."""
+        for loop in self.ops:
+            if is_for(loop) and len(loop.results):
+                outer = self._path(loop)
+                if outer is None or outer[1]:
+                    continue
+                for position in range(len(loop.results)):
+                    products = self._summed(loop, position)
+                    if products:
+                        yield Sum(loop, position, tuple(outer[0]), products)
+
+    def _summed(self, loop: ir.Operation, position: int) -> list[Product]:
+        terms = _addends(loop, position)
+        if not terms or not b.is_float(loop.results[position].type):
+            return []
+        found = [self._product(value, op, negative) for value, op, negative in terms]
+        products = [one for one in found if one is not None]
+        kept = any(isinstance(f, Kept) for one in products for f in (one.left, one.right))
+        return products if len(products) == len(terms) and not kept else []
+
+    def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
+        op, path = defining_op(value), self._path(at)
+        if op is None or path is None or op.name != "arith.mulf" or _is_bound(op):
+            return None
+        loops, conditions = path
+        limits: dict[ir.Value, Limits] = {}
+        factors = [self._factor(v, limits) for v in op.operands]
+        if None in factors or not all(self._limit(one, limits) for one in conditions):
+            return None
+        left, right = (one for one in factors if one is not None)
+        return Product(tuple(loops), limits, left, right, is_negative, op.location)
+
+    def _factor(self, value: ir.Value, limits: dict[ir.Value, Limits]) -> Factor | None:
+        op = defining_op(value)
+        if op is None or not is_inside(op, self.root):
+            return None
+        load = op
+        if is_branch(op) and len(op.regions[1].blocks):
+            position = ir.OpResult(value).result_number
+            then, other = (
+                block_operations(block)[-1].operands[position] for block in If(op).blocks
+            )
+            inner = defining_op(then)
+            if inner is not None and is_zero(other) and enclosing(inner) == op:
+                trial = {index: Limits([*x.lower], [*x.upper]) for index, x in limits.items()}
+                if self._is_read(inner) and self._limit(op.operands[0], trial):
+                    limits.update(trial)
+                    load = inner
+        if self._is_read(load):
+            return element_of(load.operands[0], list(load.operands)[1:])
+        path = self._path(op)
+        return None if path is None else Kept(value, tuple(path[0]))
+
+    def _is_read(self, op: ir.Operation) -> bool:
+        """Whether an op loads an element that the nest does not change, by indices that are sums
+        of those of loops."""
+        if op.name != LOAD or memory_of(op.operands[0]) in self.written:
+            return False
+        return self._is_sum_of(element_of(op.operands[0], list(op.operands)[1:]))
+
+    def _is_sum_of(self, element: Element, loops: tuple[ir.Operation, ...] = ()) -> bool:
+        own = [name for name in element.names if is_defined_in(name, self.root)]
+        return not is_defined_in(element.memref, self.root) and all(
+            isinstance(name, ir.BlockArgument)
+            and name.arg_number == 0
+            and (not loops or name.owner.owner.operation in loops)
+            for name in own
+        )
+
+    def _path(self, op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Value]] | None:
+        """The loops of the nest around an op, and the conditions that hold at it; None where they
+        are no box."""
+        loops: list[ir.Operation] = []
+        conditions: list[ir.Value] = []
+        while op != self.root:
+            owner = enclosing(op)
+            if is_for(owner):
+                loops.insert(0, owner)
+            elif is_branch(owner) and op.block == If(owner).then:
+                conditions.append(owner.operands[0])
+            else:
+                return None
+            op = owner
+        for loop in loops:
+            if constant_integer(loop.operands[2]) != 1 or any(
+                loop != self.root and is_defined_in(bound, self.root)
+                for bound in list(loop.operands)[:2]
+            ):
+                return None
+        return loops, conditions
+
+    def _limit(self, condition: ir.Value, limits: dict[ir.Value, Limits]) -> bool:
+        """Turn a condition into limits of indices, where it is such."""
+        op = defining_op(condition)
+        if op is not None and op.name == "arith.andi":
+            return all(self._limit(operand, limits) for operand in op.operands)
+        gap = _gap(op)
+        if gap is None:
+            return False
+        own = [name for name in gap.names if is_defined_in(name, self.root)]
+        if not own:
+            return not gap.terms and gap.constant >= 0
+        index, factor = own[0], gap.coefficient(own[0])
+        if len(own) > 1 or abs(factor) != 1 or not isinstance(index, ir.BlockArgument):
+            return False
+        if not is_for(index.owner.owner.operation) or index.arg_number:
+            return False
+        rest, here = gap.without(index), limits.setdefault(index, Limits())
+        if factor == 1:  # index + rest >= 0
+            here.lower.append(rest.times(-1))
+        else:  # rest - index >= 0
+            here.upper.append(rest.plus(number(1)))
+        return True
+
+
+def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
+    """What a comparison says is not negative."""
+    if op is None or op.name != "arith.cmpi":
+        return None
+    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    left, right = (linear_form(operand) for operand in op.operands)
+    if kind in (b.SGT, b.SGE):
+        left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE
+    if kind not in (b.SLT, b.SLE):
+        return None
+    return right.plus(left, -1).plus(number(-1 if kind == b.SLT else 0))
+
+
+def _is_bound(op: ir.Operation) -> bool:
+    """Whether an op may not be rounded in another way."""
+    return EXACT in op.attributes or LANES in op.attributes
+
+
+def _step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
+    """The load of an update, what it adds, and whether it takes that away."""
+    step = defining_op(store.operands[0])
+    if step is None or step.name not in ("arith.addf", "arith.subf") or _is_bound(step):
+        return None
+    element = list(store.operands)[1:]
+    for position, operand in enumerate(step.operands):
+        load = defining_op(operand)
+        if load is None or load.name != LOAD or load.block != store.block:
+            continue
+        one_use = len(list(operand.uses)) == 1 and len(list(step.results[0].uses)) == 1
+        is_negative = step.name == "arith.subf"
+        if list(load.operands) == element and one_use and not (is_negative and position):
+            return load, step.operands[1 - position], is_negative
+    return None
+
+
+Term = tuple[ir.Value, ir.Operation, bool]
+
+
+def _addends(loop: ir.Operation, position: int) -> list[Term] | None:
+    """What a loop adds to what it carries at a position, with where; None where it does anything
+    else with it."""
+    body = For(loop).body
+    carried, end = body.arguments[1 + position], block_operations(body)[-1]
+    if len(list(carried.uses)) != 1:
+        return None
+    return _steps(end.operands[position], carried, end)
+
+
+def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] | None:
+    if value == carried:
+        return []
+    op = defining_op(value)
+    if op is None or _is_bound(op) or len(list(value.uses)) != 1:
+        return None
+    if op.name in ("arith.addf", "arith.subf"):
+        left, right = op.operands
+        sides = [(left, right)] if op.name == "arith.subf" else [(left, right), (right, left)]
+        for mine, other in sides:
+            earlier = _steps(mine, carried, op)
+            if earlier is not None:
+                return [*earlier, (other, op, op.name == "arith.subf")]
+        return None
+    if is_for(op):
+        position = ir.OpResult(value).result_number
+        earlier, inner = _steps(op.operands[3 + position], carried, op), _addends(op, position)
+        return None if earlier is None or inner is None else [*earlier, *inner]
+    return None
+
+
+def erase_unused(root: ir.Operation) -> None:
+    """Erase what a nest computes and does not use."""
+    for op in reversed(list(operations(root))):
+        if any(has_uses(result) for result in op.results) or op.name in (STORE, "scf.yield"):
+            continue
+        if not any(inner.name == STORE for inner in operations(op)):
+            op.erase()

@@ -1,0 +1,189 @@
+"""A nest in three parts: sums of products, what is left of it, and updates by products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.analysis.elements import Element
+from mlirad.analysis.places import Places, Point
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.box import folded
+from mlirad.ir.structured import For
+from mlirad.ir.walk import (
+    at_end,
+    before,
+    block_operations,
+    constant_integer,
+    has_uses,
+    is_zero,
+    operations,
+    owner_operation,
+)
+from mlirad.passes.loops._buffers import Buffers
+from mlirad.passes.loops._products import (
+    STORE,
+    Factor,
+    Kept,
+    Limits,
+    Product,
+    Sum,
+    Update,
+    erase_unused,
+)
+
+
+class SplitNest:
+    """The parts of one nest."""
+
+    def __init__(
+        self, root: ir.Operation, updates: list[Update], sums: list[Sum], buffers: Buffers
+    ) -> None:
+        self.root, self.updates, self.sums, self.buffers = root, updates, sums, buffers
+
+    def run(self) -> None:
+        """Split the nest."""
+        if self._needs_blocks():
+            self._cut()
+        with before(self.root):
+            for one in self.sums:
+                self._make_sum(one)
+        for one in self.sums:
+            self._use_sum(one)
+        kept = {f.value: f for u in self.updates for f in _factors(u.product)}
+        for value in kept:
+            self._keep(value)
+        with before(_after(self.root)):
+            for update in self.updates:
+                with update.product.location:
+                    self._add_up(update.product, update.element)
+        for update in self.updates:
+            update.store.erase()
+        erase_unused(self.root)
+        stores = any(op.name == STORE for op in operations(self.root))
+        if not stores and not any(has_uses(result) for result in self.root.results):
+            self.root.erase()
+
+    def _needs_blocks(self) -> bool:
+        block, (low, high) = self.buffers.block, list(self.root.operands)[:2]
+        first, last = constant_integer(low), constant_integer(high)
+        if block is None or first is None or last is None:
+            return block is not None
+        return last - first > block
+
+    def _cut(self) -> None:
+        """Run the nest for as many iterations at once as the buffers have room for."""
+        root, size = self.root, self.buffers.block
+        low, high, _, *initial = root.operands
+        with before(root):
+            blocks = b.for_loop(low, high, b.index(size or 1), initial)
+        for old, new in zip(list(root.results), list(blocks.results)):
+            old.replace_all_uses_with(new)
+        with at_end(blocks.body, root.location):
+            end = b.add(blocks.induction, b.index(size or 1))
+            last = b.make("arith.minsi", b.index_type(), [end, high])
+            b.yield_(list(root.results))
+        root.move_before(block_operations(blocks.body)[-1])
+        for position, value in enumerate((blocks.induction, last)):
+            root.operands[position] = value
+        for position, value in enumerate(blocks.carried):
+            root.operands[3 + position] = value
+
+    def _element(self, factor: Factor) -> Element:
+        if isinstance(factor, Element):
+            return factor
+        buffer = self.buffers.of(factor.value, factor.loops)
+        assert buffer is not None, "a value without a buffer"
+        return buffer.element
+
+    def _keep(self, value: ir.Value) -> None:
+        buffer = self.buffers.made[value]
+        assert buffer is not None, "a value without a buffer"
+        with before(_after(owner_operation(value))):
+            b.write(value, buffer.memref, Places([]).of(buffer.element, {}, {}))
+
+    def _make_sum(self, one: Sum) -> None:
+        """Add up the products of a sum in its buffer."""
+        buffer = self.buffers.made[one.result]
+        assert buffer is not None, "a sum without a buffer"
+        zero = b.number(0.0, one.result.type)
+        places = Places([])
+
+        def clear(point: Point) -> None:
+            b.write(zero, buffer.memref, places.of(buffer.element, point, {}))
+
+        _nest(one.outer, {}, {}, clear)
+        for product in one.products:
+            with product.location:
+                self._add_up(product, buffer.element)
+
+    def _use_sum(self, one: Sum) -> None:
+        """Read a sum where it was made."""
+        buffer, initial = self.buffers.made[one.result], one.loop.operands[3 + one.position]
+        assert buffer is not None, "a sum without a buffer"
+        with before(_after(one.loop)):
+            total = b.read(buffer.memref, Places([]).of(buffer.element, {}, {}))
+            if not is_zero(initial):
+                total = b.make("arith.addf", total.type, [initial, total])
+        one.result.replace_all_uses_with(total)
+        body = For(one.loop).body
+        block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
+
+    def _add_up(self, product: Product, output: Element) -> None:
+        """A nest of loops that adds a product to elements."""
+        left, right = self._element(product.left), self._element(product.right)
+        places = Places([For(loop).induction for loop in product.loops])
+
+        def add(point: Point) -> None:
+            reads = [b.read(one.memref, places.of(one, point, {})) for one in (left, right)]
+            value = b.make("arith.mulf", reads[0].type, reads)
+            place = places.of(output, point, {})
+            name = "arith.subf" if product.is_negative else "arith.addf"
+            total = b.make(name, value.type, [b.read(output.memref, place), value])
+            b.write(total, output.memref, place)
+
+        moving = [loop for loop in product.loops if output.moves_with(For(loop).induction)]
+        summed = [loop for loop in product.loops if loop not in moving]
+        bounds = _bounds([*moving, *summed], product.limits)
+        _nest([*moving, *summed], bounds, {}, add)
+
+
+Bounds = dict[ir.Operation, tuple[ir.Value, ir.Value]]
+
+
+def _bounds(loops: Sequence[ir.Operation], limits: dict[ir.Value, Limits]) -> Bounds:
+    """The bounds of loops within limits, made in front of all of them."""
+    places, found = Places([]), {}
+    for loop in loops:
+        low, high = list(loop.operands)[:2]
+        here = limits.get(For(loop).induction, Limits())
+        for form in here.lower:
+            low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+        for form in here.upper:
+            high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+        found[loop] = low, high
+    return found
+
+
+def _nest(
+    loops: Sequence[ir.Operation], bounds: Bounds, point: Point, run: Callable[[Point], None]
+) -> None:
+    """Run something for all points of some loops, made anew."""
+    if not loops:
+        run(point)
+        return
+    first, *others = loops
+    low, high = bounds.get(first, (first.operands[0], first.operands[1]))
+    loop = b.for_loop(low, high, b.index(1))
+    with at_end(loop.body, first.location):
+        _nest(others, bounds, {**point, For(first).induction: loop.induction}, run)
+        b.yield_()
+
+
+def _factors(product: Product) -> list[Kept]:
+    return [one for one in (product.left, product.right) if isinstance(one, Kept)]
+
+
+def _after(op: ir.Operation) -> ir.Operation:
+    ops = block_operations(op.block)
+    return ops[ops.index(op) + 1]

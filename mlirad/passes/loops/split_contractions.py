@@ -1,0 +1,92 @@
+"""Split sums of products out of nests of loops, so that each is a nest of its own.
+
+Assumes fields as memrefs. The body of a kernel, and still more of a gradient, adds up several
+things at once: each wants another order of loops and other lanes. Here sums that loops carry are
+made first, for a block of the outermost loop's iterations, into a buffer; updates of memory that
+the nest only adds to are made behind it, of what the nest has left in buffers or of memory that it
+does not change. In between the nest does what is left. Conditions that are bounds of indices
+become bounds of loops. The order of additions changes, so a pipeline without `fast_math` leaves
+this out, and what decisions are made of stays where it is.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlirad.analysis.contraction import Contraction, Index
+from mlirad.analysis.elements import Element
+from mlirad.analysis.tile_plan import plan, size
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.ir.limits import Range
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import For, is_for
+from mlirad.ir.walk import block_operations, constant_integer, functions, operations
+from mlirad.passes.loops._buffers import Buffers
+from mlirad.passes.loops._products import Factor, Kept, Product, Products, Sum
+from mlirad.passes.loops._split_nest import SplitNest
+
+REQUIRES = KERNELS
+
+Least = Annotated[int, Range(0, 10**9)]
+_LANES, _REGISTERS = 16, 32  # whether there is a tile does not depend on how many there are
+
+
+def split_contractions(module: ir.Operation, *, least: Least = 4096) -> None:
+    """Make sums of products nests of loops of their own, where they make at least so many
+    multiplications."""
+    for function in functions(module):
+        pending = [op for op in block_operations(function.regions[0].blocks[0]) if is_for(op)]
+        while pending:
+            loop = pending.pop()
+            if not _Splitting(function, loop, least).run():
+                pending += [op for op in block_operations(For(loop).body) if is_for(op)]
+
+
+class _Splitting:
+    """What is split out of one nest."""
+
+    def __init__(self, function: ir.Operation, loop: ir.Operation, least: int) -> None:
+        self.loop, self.least, self.buffers = loop, least, Buffers(function)
+
+    def run(self) -> bool:
+        """Split the nest; False where there is nothing to split, or that does not pay."""
+        if constant_integer(self.loop.operands[2]) != 1:
+            return False
+        if not any(is_for(op) for op in operations(self.loop)):
+            return False
+        products = Products(self.loop)
+        if not products.is_known:
+            return False
+        updates = [one for one in products.updates() if self._pays(one.product, one.element)]
+        sums = [one for one in products.sums() if self._pays_sum(one)]
+        kept = [f for one in updates for f in (one.product.left, one.product.right)]
+        wanted = {one.value for one in kept if isinstance(one, Kept)}
+        self.buffers.keep_only(wanted | {one.result for one in sums})
+        if updates or sums:
+            SplitNest(self.loop, updates, sums, self.buffers).run()
+        return bool(updates or sums)
+
+    def _pays_sum(self, one: Sum) -> bool:
+        buffer = self.buffers.of(one.result, one.outer)
+        return buffer is not None and all(
+            self._pays(product, buffer.element) for product in one.products
+        )
+
+    def _pays(self, product: Product, output: Element) -> bool:
+        left, right = (self._element(factor) for factor in (product.left, product.right))
+        if left is None or right is None:
+            return False
+        indices = tuple(_index(loop) for loop in product.loops)
+        found = Contraction(self.loop, indices, output, left, right, product.is_negative)
+        return size(found) >= self.least and plan(found, _LANES, _REGISTERS) is not None
+
+    def _element(self, factor: Factor) -> Element | None:
+        if isinstance(factor, Element):
+            return factor
+        buffer = self.buffers.of(factor.value, factor.loops)
+        return None if buffer is None else buffer.element
+
+
+def _index(loop: ir.Operation) -> Index:
+    return Index(For(loop).induction, loop.operands[0], loop.operands[1], spans(loop)[0].trips)

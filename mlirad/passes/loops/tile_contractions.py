@@ -1,0 +1,79 @@
+"""Make tiles of registers of contractions: nests of loops that add products of two elements to a
+third one, as of a matrix product, a convolution and their gradients.
+
+Assumes fields as memrefs. The order of additions to an element changes, so a pipeline without
+`fast_math` leaves this out, and what decisions are made of is left alone. Which tile is decided in
+`_tile_plan.py`, and said in a remark. Any number of trips is right: ends are masked.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from mlirad.analysis.contraction import contraction
+from mlirad.analysis.tile_plan import Plan, plan, size
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.limits import Range
+from mlirad.ir.remarks import remark
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.structured import is_for
+from mlirad.ir.walk import before, functions, is_inside, operations
+from mlirad.passes.loops._columns import Columns
+from mlirad.passes.loops._dots import Dots
+
+REQUIRES = KERNELS
+
+_LINE = 64  # bytes of a cache line
+
+
+def tile_contractions(
+    module: ir.Operation,
+    *,
+    width: Annotated[int, Range(4, 64)] = 64,
+    fused: bool = True,
+    least: Annotated[int, Range(0, 10**9)] = 4096,
+    report: bool = False,
+) -> None:
+    """Multiply and add in tiles of registers of `width` bytes, where at least so many
+    multiplications are made; `fused`: the target has fused multiply-adds."""
+    for function in functions(module):
+        done: list[ir.Operation] = []
+        for loop in [op for op in operations(function) if is_for(op)]:
+            if any(is_inside(loop, other) for other in done):
+                continue
+            found = contraction(loop)
+            if found is None or size(found) < least:
+                continue
+            lanes = width // (ir.FloatType(found.element_type).width // 8)
+            chosen = plan(found, lanes, 32 if width >= _LINE else 16)
+            if chosen is not None:
+                if report:
+                    remark(function, str(chosen))
+                _emit(chosen, fused=fused)
+                done.append(loop)
+        for loop in done:
+            loop.erase()
+
+
+def _emit(chosen: Plan, *, fused: bool) -> None:
+    with before(chosen.nest.loop):
+        if chosen.is_dots:
+            Dots(chosen, fused=fused).emit()
+            return
+        memory = _panel(chosen) if chosen.is_packed else None
+        Columns(chosen, memory, fused=fused).emit()
+        if memory is not None:
+            b.effect("memref.dealloc", [memory])
+
+
+def _panel(chosen: Plan) -> ir.Value:
+    """Memory for a copy of a part of the right factor."""
+    shape = [chosen.panel, chosen.columns * chosen.lanes]
+    return b.make(
+        "memref.alloc",
+        ir.MemRefType.get(shape, chosen.nest.element_type),
+        [],
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+        alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
+    )

@@ -1,0 +1,168 @@
+"""Sums of products in tiles of registers, and their gradients, at sizes that fill no tile."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+
+SIZES = (0, 1, 2, 3, 7, 17, 33)
+SHAPES = [
+    shape
+    for number, shape in enumerate(itertools.product(SIZES, repeat=3))
+    if number % 7 == 0 or len(set(shape)) == 1
+]
+
+
+def close(found: np.ndarray, expected: np.ndarray, terms: int) -> bool:
+    """Whether an f32 sum of so many terms of about 1 is what it should be."""
+    return bool(np.allclose(found, expected, rtol=1e-5, atol=2e-6 * (1 + terms)))
+
+
+def random(*shape: int) -> np.ndarray:
+    """Numbers around 0."""
+    return np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
+
+
+def is_tiled(kernel: ti.Kernel, *arguments: object, mode: str = "primal") -> bool:
+    """Whether the kernel multiplies and adds vectors."""
+    return "math.fma" in str(kernel.ir(*arguments, stage="memref", mode=mode))
+
+
+matrix = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+
+def products(threads: int, **options: object) -> dict[str, ti.Kernel]:
+    """The product of two matrices, as people write it; some with one factor transposed."""
+    ti.init(arch=ti.cpu, cpu_max_num_threads=threads, **options)
+
+    @ti.kernel
+    def plain(c: matrix, a: matrix, b: matrix):
+        for i, j in c:
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+    @ti.kernel
+    def other_order(c: matrix, a: matrix, b: matrix):
+        for i in range(c.shape[0]):
+            for k in range(a.shape[1]):
+                for j in range(c.shape[1]):
+                    c[i, j] += a[i, k] * b[k, j]
+
+    @ti.kernel
+    def taken_away(c: matrix, a: matrix, b: matrix):
+        for i, j in c:
+            for k in range(a.shape[1]):
+                c[i, j] -= b[k, j] * a[i, k]
+
+    return {"plain": plain, "other_order": other_order, "taken_away": taken_away}
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_any_shape(threads: int):
+    for name, kernel in products(threads).items():
+        for rows, columns, terms in SHAPES:
+            a, b, c = random(rows, terms), random(terms, columns), random(rows, columns)
+            expected = c + (-1 if name == "taken_away" else 1) * (a.astype(float) @ b)
+            if 0 not in c.shape and terms:
+                kernel(c, a, b)
+                assert close(c, expected, terms), (name, rows, columns, terms)
+        a, b, c = random(8, 8), random(8, 8), random(8, 8)
+        assert is_tiled(kernel, c, a, b)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+def test_without_fast_math_the_order_stays():
+    a, b = random(17, 33), random(33, 40)
+    found = {}
+    for name, kernel in products(1, fast_math=False).items():
+        found[name] = np.zeros((17, 40), np.float32)
+        kernel(found[name], a, b)
+        assert not is_tiled(kernel, found[name], a, b)
+    expected = np.zeros((17, 40), np.float32)
+    for k in range(33):
+        expected += a[:, k : k + 1] * b[k : k + 1]
+    assert np.array_equal(found["plain"], expected)
+    assert np.array_equal(found["taken_away"], -expected)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+@pytest.mark.parametrize(
+    "rows, columns, terms, threads", [(33, 17, 40, 1), (3, 70, 31, 2), (16, 16, 16, 2)]
+)
+def test_the_gradient_of_a_product(rows: int, columns: int, terms: int, threads: int):
+    ti.init(arch=ti.cpu, cpu_max_num_threads=threads)
+    a, b, c = (
+        ti.field(ti.f32, shape, needs_grad=True)
+        for shape in ((rows, terms), (columns, terms), (rows, columns))
+    )
+    bias = ti.field(ti.f32, columns, needs_grad=True)
+
+    @ti.kernel
+    def layer():
+        for i, j in c:
+            s = bias[j]
+            for k in range(terms):
+                s += a[i, k] * b[j, k]
+            c[i, j] = s * s
+
+    x, y, z, g = random(rows, terms), random(columns, terms), random(columns), random(rows, columns)
+    a.from_numpy(x), b.from_numpy(y), bias.from_numpy(z), c.grad.from_numpy(g)
+    layer()
+    total = x.astype(float) @ y.T + z
+    adjoint = 2 * g * total
+    assert np.allclose(c.to_numpy(), total**2, rtol=1e-4, atol=1e-3)
+    layer.grad()
+    for found, expected in ((a, adjoint @ y), (b, adjoint.T @ x), (bias, adjoint.sum(0))):
+        assert np.allclose(found.grad.to_numpy(), expected, rtol=1e-4, atol=1e-3)
+    assert is_tiled(layer) and is_tiled(layer, mode="reverse")
+    assert "atomic" not in str(layer.ir(stage="memref", mode="reverse"))
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+def test_the_gradient_of_a_convolution():
+    ti.init(arch=ti.cpu, cpu_max_num_threads=2)
+    images, inputs, outputs, high, wide = 4, 10, 9, 6, 21
+    x = ti.field(ti.f32, (images, inputs, high, wide), needs_grad=True)
+    w = ti.field(ti.f32, (outputs, inputs, 2, 3), needs_grad=True)
+    o = ti.field(ti.f32, (images, outputs, high, wide), needs_grad=True)
+
+    @ti.func
+    def at(b, c, i, j):
+        r = 0.0
+        if i >= 0 and i < high and j >= 0 and j < wide:
+            r = x[b, c, i, j]
+        return r
+
+    @ti.kernel
+    def convolve():
+        for b, k, i, j in ti.ndrange(images, outputs, high, wide):
+            s = 0.0
+            for c in range(inputs):
+                for u in ti.static(range(2)):
+                    for v in ti.static(range(3)):
+                        s += w[k, c, u, v] * at(b, c, i + u - 1, j + v - 1)
+            o[b, k, i, j] = s
+
+    values, weights, adjoint = random(*x.shape), random(*w.shape), random(*o.shape)
+    x.from_numpy(values), w.from_numpy(weights)
+    convolve()
+    padded = np.pad(values.astype(float), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    expected, of_x, of_w = np.zeros(o.shape), np.zeros(padded.shape), np.zeros(w.shape)
+    for u, v in itertools.product(range(2), range(3)):
+        window = (slice(None), slice(None), slice(u, u + high), slice(v, v + wide))
+        expected += np.einsum("bcij,kc->bkij", padded[window], weights[:, :, u, v])
+        of_x[window] += np.einsum("bkij,kc->bcij", adjoint, weights[:, :, u, v])
+        of_w[:, :, u, v] = np.einsum("bkij,bcij->kc", adjoint, padded[window])
+    assert np.allclose(o.to_numpy(), expected, rtol=1e-4, atol=1e-4)
+    o.grad.from_numpy(adjoint)
+    convolve.grad()
+    assert np.allclose(x.grad.to_numpy(), of_x[:, :, 1:-1, 1:-1], rtol=1e-4, atol=1e-4)
+    assert np.allclose(w.grad.to_numpy(), of_w, rtol=1e-4, atol=1e-3)
+    assert not o.grad.to_numpy().any()
+    assert is_tiled(convolve) and is_tiled(convolve, mode="reverse")
+    assert "atomic" not in str(convolve.ir(stage="memref", mode="reverse"))

@@ -1,0 +1,162 @@
+// RUN: mlirad-opt %s --tile-contractions='least=1 width=16' --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --tile-contractions='least=1 width=16' --tile-contractions='least=1 width=16' --canonicalize --cse | filecheck %s
+
+// Lanes along the columns of what is made; the other factor is spread over them. What is left of the columns is masked.
+// CHECK-LABEL: func.func @columns(
+// CHECK: scf.for %[[I:.*]] = %c0 to %c9 step %c3 {
+// CHECK: vector.load %arg2[%[[I]], %c0] : memref<9x11xf32>, vector<4xf32>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c40 step %c1 iter_args(
+// CHECK: %[[B:.*]] = vector.load %arg1[%[[K]], %c0]
+// CHECK: %[[A:.*]] = memref.load %arg0[%[[I]], %[[K]]]
+// CHECK: %[[V:.*]] = vector.broadcast %[[A]]
+// CHECK: math.fma %[[V]], %[[B]], %{{.*}} : vector<4xf32>
+// CHECK: scf.yield
+// CHECK: vector.store %{{.*}}, %arg2[%[[I]], %c0]
+// CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<4xi1>
+// CHECK: vector.maskedload %arg2[%{{.*}}, %c8], %[[MASK]]
+// CHECK: vector.maskedstore %arg2[%{{.*}}, %c8], %[[MASK]]
+// CHECK-NOT: arith.mulf
+func.func @columns(%a: memref<9x40xf32> {llvm.noalias}, %b: memref<40x11xf32> {llvm.noalias}, %c: memref<9x11xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %c11 = arith.constant 11 : index
+  %c40 = arith.constant 40 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c11 step %c1 {
+      scf.for %k = %c0 to %c40 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<9x40xf32>
+        %y = memref.load %b[%k, %j] : memref<40x11xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<9x11xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<9x11xf32>
+      }
+    }
+  }
+  return
+}
+
+// Lanes along the sum where what is made has no neighbours: added across behind the loop. Trips that are not known are
+// made in whole tiles, and one by one.
+// CHECK-LABEL: func.func @dots(
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c2 {
+// CHECK: scf.for %[[K:.*]] = %c0 to %c96 step %c4 iter_args(
+// CHECK: vector.load %arg0[%{{.*}}, %[[K]]]
+// CHECK: vector.load %arg1[%{{.*}}, %[[K]]]
+// CHECK: scf.yield
+// CHECK: vector.reduction <add>, %{{.*}} fastmath<reassoc> : vector<4xf32> into f32
+// CHECK: arith.subf
+// CHECK: scf.for %{{.*}} = %{{.*}} to %arg3 step %c1 {
+func.func @dots(%a: memref<?x99xf32> {llvm.noalias}, %b: memref<3x99xf32> {llvm.noalias}, %c: memref<?x3x2xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c99 = arith.constant 99 : index
+  scf.for %i = %c0 to %n step %c1 {
+    scf.for %j = %c0 to %c3 step %c1 {
+      scf.for %k = %c0 to %c99 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<?x99xf32>
+        %y = memref.load %b[%j, %k] : memref<3x99xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j, %c1] : memref<?x3x2xf32>
+        %s = arith.subf %o, %p : f32
+        memref.store %s, %c[%i, %j, %c1] : memref<?x3x2xf32>
+      }
+    }
+  }
+  return
+}
+
+// A factor whose columns are no neighbours is copied for all rows.
+// CHECK-LABEL: func.func @copied(
+// CHECK: %[[PANEL:.*]] = memref.alloc() {alignment = 64 : i64} : memref<5x8xf32>
+// CHECK: %[[B:.*]] = memref.load %arg1[%[[J:.*]], %[[K:.*]]]
+// CHECK-NEXT: memref.store %[[B]], %[[PANEL]][%[[K]], %[[J]]]
+// CHECK: vector.load %[[PANEL]]
+// CHECK: memref.dealloc %[[PANEL]]
+func.func @copied(%a: memref<64x5xf32> {llvm.noalias}, %b: memref<8x5xf32> {llvm.noalias}, %c: memref<64x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %c8 = arith.constant 8 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c5 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<64x5xf32>
+        %y = memref.load %b[%j, %k] : memref<8x5xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<64x8xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<64x8xf32>
+      }
+    }
+  }
+  return
+}
+
+// What decisions are made of, arrays that may be one, and elements that two points of a tile share, stay as they are.
+// CHECK-LABEL: func.func @exact(
+// CHECK-NOT: vector
+// CHECK-LABEL: func.func @aliased(
+// CHECK-NOT: vector
+// CHECK-LABEL: func.func @shared(
+// CHECK-NOT: vector
+func.func @exact(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.noalias}, %c: memref<9x9xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c9 step %c1 {
+      scf.for %k = %c0 to %c9 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<9x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x9xf32>
+        %p = arith.mulf %x, %y {field.exact} : f32
+        %o = memref.load %c[%i, %j] : memref<9x9xf32>
+        %s = arith.addf %o, %p {field.exact} : f32
+        memref.store %s, %c[%i, %j] : memref<9x9xf32>
+      }
+    }
+  }
+  return
+}
+
+func.func @aliased(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32>, %c: memref<9x9xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c9 step %c1 {
+      scf.for %k = %c0 to %c9 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<9x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x9xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<9x9xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<9x9xf32>
+      }
+    }
+  }
+  return
+}
+
+func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.noalias}, %c: memref<17xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c9 step %c1 {
+      scf.for %k = %c0 to %c9 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<9x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x9xf32>
+        %p = arith.mulf %x, %y : f32
+        %at = arith.addi %i, %j : index
+        %o = memref.load %c[%at] : memref<17xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%at] : memref<17xf32>
+      }
+    }
+  }
+  return
+}
