@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.fast_math import allows, forbid
 from mlirad.ir.walk import before, defining_op, operations
 
 INTRINSICS = {
@@ -31,15 +32,15 @@ def lower_math_to_intrinsics(root: ir.Operation) -> None:
     shared = {op.operands[1] for op in quotients if sum(map(_divides, op.operands[1].uses)) > 1}
     for op in quotients:
         with before(op):
-            _replace(op, _quotient(op, op.operands[1] in shared and _allows(op, "arcp")))
+            _replace(op, _quotient(op, op.operands[1] in shared and allows(op, "arcp")))
     for op in [op for op in operations(root) if op.name.startswith("math.")]:
         estimate = _ESTIMATES.get(op.name) if _may_estimate(op) else None
         name = estimate or INTRINSICS.get(op.name)
         if name is not None:
             with before(op):
                 _replace(op, _call(name, list(op.operands)))
-        elif _allows(op, "afn"):
-            _forbid_estimates(op)
+        else:
+            forbid(op, "afn")
 
 
 def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
@@ -58,27 +59,12 @@ def _quotient(op: ir.Operation, is_shared: bool) -> ir.Value:
 
 def _divides(use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    return op.name == "arith.divf" and use.operand_number == 1 and _allows(op, "arcp")
+    return op.name == "arith.divf" and use.operand_number == 1 and allows(op, "arcp")
 
 
 def _may_estimate(op: ir.Operation) -> bool:
     """Whether the GPU has an approximation of an op, and the op may be approximated."""
-    return isinstance(op.results[0].type, ir.F32Type) and _allows(op, "afn")
-
-
-def _allows(op: ir.Operation, flag: str) -> bool:
-    return "fastmath" in op.attributes and flag in _flags(op)
-
-
-def _flags(op: ir.Operation) -> list[str]:
-    written = str(op.attributes["fastmath"]).partition("<")[2].partition(">")[0].split(",")
-    every = ["reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn"]
-    return every if written == ["fast"] else written
-
-
-def _forbid_estimates(op: ir.Operation) -> None:
-    flags = ",".join(flag for flag in _flags(op) if flag != "afn") or "none"
-    op.attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{flags}>")
+    return isinstance(op.results[0].type, ir.F32Type) and allows(op, "afn")
 
 
 def _call(name: str, operands: Sequence[ir.Value]) -> ir.Value:

@@ -7,6 +7,7 @@ those of derivatives are not.
 from typing import Annotated
 
 from mlirad.bindings import ir
+from mlirad.ir.fast_math import fast_math
 from mlirad.ir.limits import SomeOf
 from mlirad.ir.rounding import EXACT, rounds
 from mlirad.ir.walk import constant_float, operations
@@ -21,7 +22,7 @@ def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arc
     meaning."""
     everything = flags.split("+")
     fast, no_powi, no_estimate = (
-        _attribute([f for f in everything if f not in without])
+        fast_math([f for f in everything if f not in without])
         for without in ((), ("afn",), ("afn", "arcp"))
     )
     for op in operations(root):
@@ -31,10 +32,6 @@ def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arc
             op.attributes["fastmath"] = (
                 no_powi if op.name == "math.powf" else no_estimate if _needs_infinity(op) else fast
             )
-
-
-def _attribute(flags: list[str]) -> ir.Attribute:
-    return ir.Attribute.parse(f"#arith.fastmath<{','.join(flags) or 'none'}>")
 
 
 def _needs_infinity(op: ir.Operation) -> bool:

@@ -21,10 +21,11 @@ _TARGET = (
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
-    "reconcile-unrealized-casts,mark-disjoint-accesses,mark-internal-functions"
+    "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
 _TILES = ",split-contractions,tile-contractions{{width={width} fused={fused}}}"
 _LANES, _FUSE, _FAST = "split-sums,", "merge-products,", "insert-fast-math,"
+_ROOTS = "insert-root-estimates,"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
 
@@ -71,5 +72,5 @@ def target_stage(
 ) -> Stage:
     """From memrefs and loops to LLVM's dialect."""
     functions = "" if library is None else library.passes()
-    fast = (_LANES + _FUSE * fused + _FAST + functions) * fast_math
+    fast = (_LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
     return Stage("target", _TARGET.format(fast=fast))

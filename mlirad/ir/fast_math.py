@@ -1,0 +1,30 @@
+"""What an op's fast-math flags allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+
+_EVERY = ("reassoc", "nnan", "ninf", "nsz", "arcp", "contract", "afn")
+
+
+def fast_math(flags: Sequence[str]) -> ir.Attribute:
+    """Flags as an attribute."""
+    return ir.Attribute.parse(f"#arith.fastmath<{','.join(flags) or 'none'}>")
+
+
+def allows(op: ir.Operation, flag: str) -> bool:
+    """Whether an op has a flag."""
+    return "fastmath" in op.attributes and flag in _flags(op)
+
+
+def forbid(op: ir.Operation, flag: str) -> None:
+    """Take a flag from an op."""
+    if allows(op, flag):
+        op.attributes["fastmath"] = fast_math([own for own in _flags(op) if own != flag])
+
+
+def _flags(op: ir.Operation) -> Sequence[str]:
+    written = str(op.attributes["fastmath"]).partition("<")[2].partition(">")[0].split(",")
+    return _EVERY if written == ["fast"] else written

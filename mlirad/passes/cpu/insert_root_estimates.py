@@ -1,0 +1,109 @@
+"""Quotients of f32 by square roots as products with the processor's estimate of the reciprocal
+root, refined.
+
+Assumes fast-math flags, and fused multiply-adds. A quotient that may be a product with a reciprocal
+is replaced; so is the root itself, where it may be estimated. LLVM's refinement of the estimate (12
+bits on x86) by one step of Newton's is more than 2 units in the last place off, and two steps take
+eight operations. One of third order takes five, and is as good as a root and a quotient:
+`y + y e (1/2 + 3/8 e)` with `e = 1 - x y²`. Functions then say that LLVM is not to refine, so that
+nothing else may be made a product with a reciprocal: LLVM would find roots in powers, and behind
+other quotients.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.fast_math import allows, fast_math, forbid
+from mlirad.ir.walk import before, functions, has_uses, operations
+
+_ROOT, _RECIPROCAL, _QUOTIENT = "math.sqrt", "math.rsqrt", "arith.divf"
+_SEED = "field.seed"  # an estimate that is refined
+_ATTRIBUTES = "llvm.passthrough"  # of LLVM's function
+_UNREFINED = '[["reciprocal-estimates", "sqrtf:0,vec-sqrtf:0"]]'
+
+
+def insert_root_estimates(module: ir.Operation) -> None:
+    """Multiply by estimates of reciprocal square roots instead of dividing by square roots."""
+    roots = [op for op in operations(module) if op.name in (_ROOT, _RECIPROCAL)]
+    estimated = [root for root in roots if _is_single(root) and _is_reciprocal(root)]
+    if not estimated:
+        return
+    for function in functions(module):
+        function.attributes[_ATTRIBUTES] = ir.Attribute.parse(_UNREFINED)
+    for root in estimated:
+        _estimate(root)
+    for op in operations(module):
+        if _SEED in op.attributes:
+            del op.attributes[_SEED]
+        else:
+            forbid(op, "arcp")
+
+
+def _is_single(root: ir.Operation) -> bool:
+    type_ = root.results[0].type
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    return isinstance(element, ir.F32Type)
+
+
+def _is_reciprocal(root: ir.Operation) -> bool:
+    """Whether a product with its reciprocal may stand for something."""
+    return allows(root, "afn") if root.name == _RECIPROCAL else bool(_quotients(root))
+
+
+def _quotients(root: ir.Operation) -> list[ir.Operation]:
+    """The quotients by a root that may be products."""
+    uses = [(use.owner.operation, use.operand_number) for use in root.results[0].uses]
+    return [
+        op for op, position in uses if op.name == _QUOTIENT and position == 1 and allows(op, "arcp")
+    ]
+
+
+def _estimate(root: ir.Operation) -> None:
+    """Use the reciprocal of a root, and where that may be, give the root by it."""
+    radicand = root.operands[0]
+    with before(root):
+        reciprocal = _refined(radicand)
+    for quotient in _quotients(root):
+        with before(quotient):
+            _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
+    if root.name == _RECIPROCAL:
+        _replace(root, reciprocal)
+    elif allows(root, "afn") and has_uses(root.results[0]):
+        with before(root):
+            _replace(root, _product(radicand, reciprocal, root))
+    elif not has_uses(root.results[0]):
+        root.erase()
+
+
+def _refined(radicand: ir.Value) -> ir.Value:
+    """The reciprocal root, from an estimate."""
+    type_ = radicand.type
+    root = b.make(_ROOT, type_, [radicand])
+    flags = {"fastmath": fast_math(["arcp"]), _SEED: ir.UnitAttr.get()}
+    estimate = b.make(_QUOTIENT, type_, [_number(1.0, type_), root], **flags)
+    square = b.make("arith.mulf", type_, [radicand, estimate])
+    opposite = b.make("arith.negf", type_, [square])
+    error = _fused(opposite, estimate, _number(1.0, type_))
+    factor = _fused(error, _number(0.375, type_), _number(0.5, type_))
+    return _fused(b.make("arith.mulf", type_, [estimate, error]), factor, estimate)
+
+
+def _fused(left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
+    return b.make("math.fma", left.type, [left, right, added])
+
+
+def _number(value: float, type_: ir.Type) -> ir.Value:
+    if not isinstance(type_, ir.VectorType):
+        return b.number(value, type_)
+    splat = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, value))
+    return b.make("arith.constant", type_, [], value=splat)
+
+
+def _product(left: ir.Value, right: ir.Value, op: ir.Operation) -> ir.Value:
+    return b.make("arith.mulf", left.type, [left, right], fastmath=op.attributes["fastmath"])
+
+
+def _replace(op: ir.Operation, value: ir.Value) -> None:
+    op.results[0].replace_all_uses_with(value)
+    op.erase()
