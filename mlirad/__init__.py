@@ -2,6 +2,9 @@
 
 from types import ModuleType as _ModuleType
 
+from mlirad.loading import BEGAN as _BEGAN
+
+# isort: split
 from mlirad import ad
 from mlirad.errors import (
     TaichiAssertionError,

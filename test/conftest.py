@@ -14,6 +14,8 @@ from mlirad.runtime.program import program
 
 STUB, DRIVER = pytest.StashKey[Any](), pytest.StashKey[Any]()
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
+# nor do they look at what the user's programs keep, unless they are asked to
+os.environ.setdefault("MLIRAD_OFFLINE_CACHE", "0")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -17,9 +17,10 @@ PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
-LEAVES = {"bindings", "types", "errors"}
+LEAVES = {"bindings", "types", "errors", "loading"}
 MAY_IMPORT = {
     "bindings": set(),
+    "loading": set(),
     "types": set(),
     "errors": set(),
     "dialect": LEAVES,

@@ -20,7 +20,7 @@ from mlirad.analysis.trips import certainly_runs
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_load, is_read
 from mlirad.dialect.grad import CustomOp
-from mlirad.dialect.snode import places
+from mlirad.dialect.snode import INFINITE, places
 from mlirad.ir.build import OGE, OGT, OLE, OLT, ONE
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import is_branch, is_parallel
@@ -248,9 +248,6 @@ def _is_minus_a_square(term: Term) -> bool:
         and square.name == "arith.mulf"
         and square.arguments[0] == square.arguments[1]
     )
-
-
-INFINITE = "field.infinite"
 
 
 def infinite_arrays(module: ir.Operation, graph: Graph) -> set[Array]:

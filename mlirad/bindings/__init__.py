@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import Any
 
 PROVIDER = "torch_mlir" if find_spec("torch_mlir") else "mlir"
+_PLAIN = (
+    *("func", "arith", "math", "scf", "cf", "memref", "affine", "vector", "index", "ub"),
+    *("llvm", "omp", "gpu", "nvvm"),
+)
 _LATER = {"ExecutionEngine": "execution_engine", "translate_module_to_llvmir": "dialects.llvm"}
 
 
@@ -22,7 +28,22 @@ def __getattr__(name: str) -> Any:
     return globals()[name]
 
 
+def _leave_out_classes(namespaces: tuple[str, ...]) -> None:
+    """Have the bindings give the ops and types of some dialects as plain ones.
+
+    They would import the dialect's classes when they first meet it, which takes up to 30 ms each
+    and which nobody here asks for. Who imports a dialect himself has them.
+    """
+    for namespace in namespaces:
+        name = f"{PROVIDER}.dialects.{namespace}"
+        if name not in sys.modules:
+            sys.modules[name] = ModuleType(name)
+            ir._globals._check_dialect_module_loaded(namespace)
+            del sys.modules[name]
+
+
 ir = _load("ir")
 ext = _load("dialects.ext")
 PassManager = _load("passmanager").PassManager
+_leave_out_classes(_PLAIN)
 I1, I64 = ir.IntegerType[1], ir.IntegerType[64]

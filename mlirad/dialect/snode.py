@@ -24,6 +24,8 @@ from mlirad.bindings import ext, ir
 from mlirad.dialect.layout_rules import children_of, extents_along, integers, problem_of
 from mlirad.dialect.view import View
 
+INFINITE = "field.infinite"  # of a place: the field may hold infinities
+
 
 class Snode(ext.Dialect, name="snode"):
     """Layout trees."""

@@ -11,6 +11,9 @@ from mlirad.bindings import ir
 from mlirad.errors import SourceLocation
 from mlirad.ir.location import place_attribute, read_place
 
+MESSAGES, RACES = "field.messages", "field.races"  # of a module: of checks, and of what it may do
+RECORD_SIZE = 32  # words of the record of a failure
+
 _HOLE = re.compile(r"\{([^}]*)\}")
 
 

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import block_operations
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
@@ -188,7 +188,8 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
 def signature_of(module: ir.Operation, name: str) -> Signature:
     """The parameters of a kernel of a module, which is lowered and was labelled."""
     symbol = ir.StringAttr.get(name, module.context)
-    function = next(op for op in functions(module) if op.attributes["sym_name"] == symbol)
+    inside = block_operations(module.regions[0].blocks[0])
+    function = next(op for op in inside if op.attributes["sym_name"] == symbol)
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
     return tuple(
         Parameter(str(type_), _label(attributes))

@@ -46,8 +46,10 @@ def init(
     (indices and assertions are checked), random_seed, cpu_max_num_threads, fast_math, opt_level,
     print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or shuffled; else
     the environment's MLIRAD_SIMT_ORDER, else ascending), enable_fallback (to the CPU, where no
-    machine of `arch` is there: else that raises UnavailableError); Taichi's other options are
-    accepted. Raises KeyError for unknown ones.
+    machine of `arch` is there: else that raises UnavailableError), offline_cache,
+    offline_cache_file_path, offline_cache_max_size_of_files, offline_cache_cleaning_policy and
+    offline_cache_cleaning_factor (see docs/cache.md); Taichi's other options are accepted. Raises
+    KeyError for unknown ones.
     """
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mlirad.errors import did_you_mean
+from mlirad.runtime.cache.cleaning import POLICIES
 from mlirad.types import DataType, f32, i32
 
 SIMT_ORDERS = ("ascending", "descending", "shuffled")
@@ -50,8 +51,6 @@ IGNORED = frozenset(
         "max_vector_width",
         "move_loop_invariant_outside_if",
         "num_compile_threads",
-        "offline_cache",
-        "offline_cache_file_path",
         "optimize_mesh_reordered_mapping",
         "packed",
         "print_accessor_ir",
@@ -84,9 +83,6 @@ IGNORED = frozenset(
         "default_ad_stack_size",
         "log_level",
         "require_version",
-        "offline_cache_cleaning_policy",
-        "offline_cache_max_size_of_files",
-        "offline_cache_cleaning_factor",
         "print_ir_dbg_info",
         "cache_loop_invariant_global_vars",
     }
@@ -116,6 +112,18 @@ def _simt_order() -> str:
     return os.environ.get("MLIRAD_SIMT_ORDER", "ascending")
 
 
+_CACHE_NAMES = "MLIRAD_OFFLINE_CACHE", "MLIRAD_OFFLINE_CACHE_FILE_PATH"
+
+
+def _offline_cache() -> bool:
+    return os.environ.get(_CACHE_NAMES[0], "1") != "0"
+
+
+def _cache_path() -> str:
+    own = os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "mlirad")
+    return os.environ.get(_CACHE_NAMES[1]) or own
+
+
 @dataclass
 class Config:
     """What a program was initialised with."""
@@ -133,6 +141,12 @@ class Config:
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
     simt_order: str = field(default_factory=_simt_order)
+    offline_cache: bool = field(default_factory=_offline_cache)
+    offline_cache_file_path: str = field(default_factory=_cache_path)
+    offline_cache_max_size_of_files: int = 100 << 20  # bytes
+    offline_cache_cleaning_policy: str = "lru"
+    offline_cache_cleaning_factor: float = 0.25
+    asks_for_cache: bool = False  # so that the user is told where there is none
     thread_worth: int = field(default_factory=_thread_worth)
     ignored: dict[str, Any] = field(default_factory=dict)
 
@@ -140,7 +154,7 @@ class Config:
     def of(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
         names."""
-        known = {f.name for f in fields(cls)} - {"ignored", "thread_worth"}
+        known = {f.name for f in fields(cls)} - {"ignored", "thread_worth", "asks_for_cache"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
             raise KeyError(
@@ -169,7 +183,29 @@ class Config:
             )
         if options.get("check_out_of_bound"):
             config.debug = True
+        config._check_cache()
+        named = ("offline_cache", "offline_cache_file_path")
+        config.asks_for_cache = any(map(options.get, named)) or _CACHE_NAMES[1] in os.environ
         config.cpu_max_num_threads = min(
             1024, max(1, int(config.cpu_max_num_threads or _threads()))
         )
         return config
+
+    def _check_cache(self) -> None:
+        """Raise ValueError for options of the cache that mean nothing."""
+        if self.offline_cache_cleaning_policy not in POLICIES:
+            raise ValueError(
+                f"ti.init(offline_cache_cleaning_policy=) is one of {', '.join(POLICIES)}, "
+                f"not {self.offline_cache_cleaning_policy!r}"
+            )
+        size, share = self.offline_cache_max_size_of_files, self.offline_cache_cleaning_factor
+        if not isinstance(size, int) or size < 0:
+            raise ValueError(
+                "ti.init(offline_cache_max_size_of_files=) is a number of bytes, at least 0, "
+                f"not {size!r}"
+            )
+        if not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise ValueError(
+                f"ti.init(offline_cache_cleaning_factor=) is from 0 to 1, not {share!r}"
+            )
+        self.offline_cache_file_path = os.fspath(self.offline_cache_file_path)

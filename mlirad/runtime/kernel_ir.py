@@ -11,22 +11,23 @@ from mlirad.dialect import context
 from mlirad.dialect.snode import roots
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
-from mlirad.ir.message import Message, read_message
+from mlirad.ir.declarations import declarations
+from mlirad.ir.message import MESSAGES, RACES, Message, read_message
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
-from mlirad.passes.checks.report_races import RACES
-from mlirad.passes.derivative.keep_launch import launches
-from mlirad.passes.memory.lower_field_assert import MESSAGES
 from mlirad.pipeline.mode import REVERSE, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
-from mlirad.runtime.executor.executor import Lowered
+from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
+
+_KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class KernelIR:
         self.kernel, self.program = kernel, program
         self._infinite = frozenset[str]()
         self._marked: ir.Module | None = None
+        self._marked_notes: ir.Module | None = None
+        self._kept = KeptNotes(kernel, program.cache)
 
     def stages(self, mode: Mode) -> list[Stage]:
         """The pipeline of a mode, stage by stage."""
@@ -80,27 +83,58 @@ class KernelIR:
     def lower(self, mode: Mode) -> LoweredMode:
         """A mode at the last stage. Raises TaichiCompilationError where a pass refuses the
         kernel."""
-        stages = self.stages(mode)
+        stages, config = self.stages(mode), self.program.config
+        options = (str(mode), config.arch, str(config.opt_level), *self._assumed(mode))
+        slot = self._kept.slot(join(stages), *options)
+        made: ir.Module | None = None
+        with context(), self.kernel.module.operation.location:
+            if slot.found is None:
+                made = self._before_last(mode, stages)
+                notes = declarations(made)
+            else:
+                notes = ir.Module.parse(slot.found[0])
+            if mode.is_reverse:
+                self.marked_notes()
+            else:
+                self.program.poles.note(notes.operation)
+            _warn(_messages(notes, RACES))
+
+        def finish() -> ir.Module:
+            with context(), self.kernel.module.operation.location:
+                module = self._before_last(mode, stages) if made is None else made
+                self._run(module, stages[-1:], mode)
+            return module
+
+        def keep(code: bytes) -> None:
+            slot.keep([str(notes).encode(), code])
+
+        found = None if slot.found is None else slot.found[1]
+        code = KeptCode(found, keep if slot.is_on else None)
+        may_collide = any("grad.collisions" in op.attributes for op in notes.body.operations)
+        return LoweredMode(self._lowered(notes, mode, finish, code), may_collide)
+
+    def _lowered(
+        self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
+    ) -> Lowered:
+        name = self.kernel.name
+        return Lowered(
+            finish,
+            name,
+            signature_of(notes.operation, name),
+            self.kernel.results,
+            _messages(notes, MESSAGES),
+            TaichiRuntimeError if mode.is_check else TaichiAssertionError,
+            code,
+        )
+
+    def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:
+        """The module of a mode that waits for its last stage."""
         start = self.kernel.module
         if mode.is_reverse:
             start, stages = self.marked(), behind(MARKED, stages)
-        with context(), self.kernel.module.operation.location:
-            module = copy_of(start)
-            self._run(module, stages[:-1], mode)
-            if not mode.is_reverse:
-                self.program.poles.note(module.operation)
-            messages = _messages(module, MESSAGES)
-            _warn(_messages(module, RACES))
-            signature = signature_of(module.operation, self.kernel.name)
-            may_collide = any(
-                "grad.collisions" in f.attributes for f in functions(module.operation)
-            )
-            self._run(module, stages[-1:], mode)
-        failure = TaichiRuntimeError if mode.is_check else TaichiAssertionError
-        name, results = self.kernel.name, self.kernel.results
-        return LoweredMode(
-            Lowered(module, name, signature, results, messages, failure), may_collide
-        )
+        module = copy_of(start)
+        self._run(module, stages[:-1], mode)
+        return module
 
     def marked(self) -> ir.Module:
         """The stage that all reverses start from, which knows what they read and what is written.
@@ -108,35 +142,56 @@ class KernelIR:
         Raises TaichiCompilationError where there is no reverse.
         """
         if self._marked is None:
-            stages = self.stages(REVERSE)
             with context(), self.kernel.module.operation.location:
                 module = copy_of(self.kernel.module)
                 mark_infinite(module.operation, self._infinite)
-                self._run(module, up_to(MARKED, stages), REVERSE)
-                self.program.poles.note(module.operation)
+                self._run(module, up_to(MARKED, self.stages(REVERSE)), REVERSE)
             self._marked = module
         return self._marked
 
-    def with_notes(self, mark: str) -> ir.Module:
-        """The module with the notes of one pass, which there are also where there is no reverse."""
-        with context(), self.kernel.module.operation.location:
-            module = copy_of(self.kernel.module)
-            run_pipeline(module.operation, f"builtin.module({NORMALISE},{mark})")
-        return module
+    def marked_notes(self) -> ir.Module:
+        """What that stage notes. Raises TaichiCompilationError where there is no reverse."""
+        if self._marked_notes is None:
+            texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed(REVERSE)
+            with context(), self.kernel.module.operation.location:
+                self._marked_notes = self._kept.notes(texts, self.marked)
+            self.program.poles.note(self._marked_notes.operation)
+        return self._marked_notes
 
-    def pieces(self) -> list[KernelModule]:
-        """The loops of the kernel one by one (see `keep-launch`)."""
+    def with_notes(self, mark: str) -> ir.Module:
+        """The notes of one pass, which there are also where there is no reverse."""
+        text = f"builtin.module({NORMALISE},{mark})"
+
+        def make() -> ir.Module:
+            module = copy_of(self.kernel.module)
+            run_pipeline(module.operation, text)
+            return module
+
         with context(), self.kernel.module.operation.location:
-            normal = copy_of(self.kernel.module)
-            run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
-            count = max(len(launches(function)) for function in functions(normal.operation))
-            found = []
-            for number in range(count):
-                module = copy_of(normal)
-                text = f"builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
-                run_pipeline(module.operation, text)
-                found.append(replace(self.kernel, module=module))
+            return self._kept.notes((text,), make)
+
+    def pieces(self, *, are_known: bool = False) -> list[KernelModule]:
+        """The loops of the kernel one by one (see `keep-launch`); nothing where they have to be
+        `known` and are not."""
+        texts = NORMALISE, _KEEP.format(number="each"), *self._assumed(REVERSE)
+        with context(), self.kernel.module.operation.location:
+            found = self._kept.modules(texts, None if are_known else self._make_pieces)
+        return [replace(self.kernel, module=module) for module in found or ()]
+
+    def _make_pieces(self) -> list[ir.Module]:
+        from mlirad.passes.derivative.keep_launch import launches
+
+        normal = copy_of(self.kernel.module)
+        run_pipeline(normal.operation, f"builtin.module({NORMALISE})")
+        found = []
+        for number in range(max(len(launches(one)) for one in functions(normal.operation))):
+            found.append(copy_of(normal))
+            run_pipeline(found[-1].operation, _KEEP.format(number=number))
         return found
+
+    def _assumed(self, mode: Mode) -> list[str]:
+        """The fields that a mode is made for as if they held infinities."""
+        return sorted(self._infinite) if mode.is_reverse else []
 
     # What changes.
 
@@ -144,12 +199,13 @@ class KernelIR:
         """Have reverses made for fields that may hold infinities; whether that is new."""
         if symbols == self._infinite:
             return False
-        self._infinite, self._marked = symbols, None
+        self._infinite, self._marked, self._marked_notes = symbols, None, None
         return True
 
     def declare_trees_anew(self) -> None:
         """Look again at what derivatives the kernel's fields have."""
-        self._marked = None
+        self._marked = self._marked_notes = None
+        self._kept.forget()
         body = self.kernel.module.body
         with context(), self.kernel.module.operation.location:
             for tree in roots(self.kernel.module.operation):

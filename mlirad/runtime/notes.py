@@ -38,7 +38,8 @@ class Notes:
     @in_turn
     def _find_footprints(self) -> Footprints:
         if self._footprints is None:
-            self._footprints = read_footprints(self._stages.marked(), self._stages.kernel.name)
+            stages = self._stages
+            self._footprints = read_footprints(stages.marked_notes(), stages.kernel.name)
         return self._footprints
 
     def flows(self) -> Flows:

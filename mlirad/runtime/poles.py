@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.analysis.finite import INFINITE
 from mlirad.bindings import ir
-from mlirad.dialect.snode import places
+from mlirad.dialect.snode import INFINITE, places
 
 
 class Poles:

@@ -10,6 +10,8 @@ from weakref import WeakSet
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
+from mlirad.runtime.cache.cache import Cache
+from mlirad.runtime.cache.cleaning import Cleaning
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
@@ -21,11 +23,24 @@ from mlirad.runtime.threads import Threads
 from mlirad.runtime.trees import Trees
 
 
+def opened_cache(config: Config) -> Cache:
+    """The cache that a program was asked for; IR is printed as it is made, so nothing is found."""
+    cleaning = Cleaning(
+        config.offline_cache_cleaning_policy,
+        config.offline_cache_max_size_of_files,
+        config.offline_cache_cleaning_factor,
+    )
+    is_on = config.offline_cache and not config.print_ir
+    path = config.offline_cache_file_path if is_on else None
+    return Cache(path, cleaning, is_asked_for=config.asks_for_cache)
+
+
 class Program:
     """Everything that lives until the next `ti.init`."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
+        self.cache = opened_cache(config)
         self.executor = executor_of(config.arch)
         self.capacity = self.executor.memory.capacity()
         self.trees = Trees()

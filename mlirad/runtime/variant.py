@@ -158,14 +158,15 @@ class Variant:
     @in_turn
     def _find_parts(self) -> list[Variant]:
         if self._parts is None:
+            pieces = self.stages.pieces(are_known=True)
             try:
-                self.notes.footprints()
-                self._parts = [self]
+                if not pieces:
+                    self.notes.footprints()
             except SplitError:
                 pieces = [] if self.kernel.results else self.stages.pieces()
                 if len(pieces) < 2:
                     raise
-                self._parts = [Variant(piece, self.program, self.owners) for piece in pieces]
+            self._parts = [Variant(one, self.program, self.owners) for one in pieces] or [self]
         return self._parts
 
     # Derivatives of the kernel's fields.

@@ -87,7 +87,7 @@ def compiled(stub: Stub) -> tuple[StubbedExecutor, Code]:
     with context(), ir.Location.file("count.py", 3, 5):
         module = ir.Module.parse(SOURCE)
         signature = signature_of(module.operation, "count")
-        lowered = Lowered(module, "count", signature, results=[i64])
+        lowered = Lowered(lambda: module, "count", signature, results=[i64])
         return executor, executor.compile(lowered, _Nothing(), Config())
 
 

@@ -13,13 +13,11 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
-from mlirad.ir.message import Message
+from mlirad.ir.message import RACES, Message
 from mlirad.ir.remarks import shown_array, shown_place
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import functions
-
-RACES = "field.races"
 
 REQUIRES = KERNELS
 

@@ -6,13 +6,11 @@ from mlirad.dialect import field, snode
 from mlirad.dialect.field import AssertOp, array_type, spelled
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
-from mlirad.ir.message import Message
+from mlirad.ir.message import MESSAGES, RECORD_SIZE, Message
 from mlirad.ir.signature import marked_as_errors
 from mlirad.ir.walk import at_end, before, erase_unused_words, operations
 
-MESSAGES = "field.messages"
 RECORD = "$errors"
-RECORD_SIZE = 32
 # how many failures there were: the first of them, of all threads, is recorded
 _CLAIM = RECORD_SIZE - 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlirad.bindings import ExecutionEngine
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage
@@ -30,8 +31,9 @@ class CudaKernel(CompiledKernel):
         places = kernel_places(lowered.module.operation)
         text = shims(driver.connection, report)
         lower_host_code(lowered.module.operation, driver.connection.chip, text)
-        super().__init__(lowered, memory, DeviceRoom(device), opt_level=_HOST_OPT_LEVEL)
-        self.function = HostFunction(self.engine, lowered.name, driver, report, places)
+        engine = ExecutionEngine(lowered.module, opt_level=_HOST_OPT_LEVEL)
+        function = HostFunction(engine, lowered.name, driver, report, places)
+        super().__init__(lowered, function, memory, DeviceRoom(device), engine)
 
 
 class CudaExecutor(Executor):

@@ -1,4 +1,4 @@
-"""Code that the ExecutionEngine runs: the host function of a kernel; a launch has its frame."""
+"""Machine code of the host: a kernel, or what launches its loops; a launch has its frame."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from struct import Struct
 from typing import Any
 
-from mlirad.bindings import ExecutionEngine
 from mlirad.runtime.executor.executor import Code, LaunchMemory, Lowered, PassedArray
 from mlirad.runtime.executor.frame import Frame, LaunchRoom, RoomApart
 from mlirad.runtime.failures import raise_recorded
@@ -34,14 +33,13 @@ class CompiledKernel(Code):
     def __init__(
         self,
         lowered: Lowered,
+        function: Callable[[Any], None],
         memory: LaunchMemory,
         room: LaunchRoom,
-        *,
-        opt_level: int = 3,
-        libraries: Sequence[str] = (),
+        owner: object = None,
     ) -> None:
-        self.engine = ExecutionEngine(lowered.module, opt_level=opt_level, shared_libs=[*libraries])
-        self.function: Callable[[Any], None] = self.engine.lookup(lowered.name)
+        self.function = function
+        self._owner = owner  # of the memory that the function is in
         self._room = room
         self._run = room.run if isinstance(room, RoomApart) else None
         self.messages, self._failure = lowered.messages, lowered.failure

@@ -18,6 +18,7 @@ from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lo
 from mlirad.runtime.executor.frame import LaunchRoom
 from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.memory.host import HostAllocation, HostMemory
+from mlirad.runtime.native.machine_code import machine_code
 
 
 @cache
@@ -77,9 +78,8 @@ class CpuExecutor(Executor):
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
         libraries = [openmp_library()] if config.cpu_max_num_threads > 1 else []
-        return CompiledKernel(
-            lowered, memory, HostRoom(), opt_level=config.opt_level, libraries=libraries
-        )
+        made = machine_code(lowered, opt_level=config.opt_level, libraries=libraries)
+        return CompiledKernel(lowered, made.function, memory, HostRoom(), made.owner)
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

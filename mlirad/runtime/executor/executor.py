@@ -7,8 +7,9 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from mlirad.bindings import ir
@@ -64,15 +65,30 @@ class LaunchMemory(Protocol):
 
 
 @dataclass(frozen=True)
+class KeptCode:
+    """Machine code of a kernel that an earlier process made, and where this one keeps what it
+    makes, if anywhere."""
+
+    found: bytes | None = None
+    keep: Callable[[bytes], None] | None = None
+
+
+@dataclass(frozen=True)
 class Lowered:
     """A kernel at the last stage of its pipeline, and what its launches need to know."""
 
-    module: ir.Module
+    lower: Callable[[], ir.Module]  # which need not be done where the code is found
     name: str
     signature: Signature
     results: Sequence[DataType] = ()
     messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
+    code: KeptCode = KeptCode()
+
+    @cached_property
+    def module(self) -> ir.Module:
+        """It, at the last stage."""
+        return self.lower()
 
     @property
     def fields(self) -> Sequence[str]:

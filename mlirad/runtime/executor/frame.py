@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mlirad.ir.message import RECORD_SIZE
 from mlirad.ir.signature import (
     Argument,
     CheckBits,
@@ -17,7 +18,6 @@ from mlirad.ir.signature import (
     Scratch,
     Signature,
 )
-from mlirad.passes.memory.lower_field_assert import RECORD_SIZE
 from mlirad.runtime.executor.executor import Located, PassedArray
 
 _POINTER = "!llvm.ptr"

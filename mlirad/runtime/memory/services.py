@@ -78,7 +78,7 @@ def _lowered(service: Service, executor: Executor, config: Config) -> Lowered:
     run_pipeline(module.operation, join(stages[:-1]))
     signature = signature_of(module.operation, service.name)
     run_pipeline(module.operation, join(stages[-1:]))
-    return Lowered(module, service.name, signature)
+    return Lowered(lambda: module, service.name, signature)
 
 
 @dataclass(frozen=True)

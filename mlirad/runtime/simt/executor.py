@@ -11,6 +11,7 @@ from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device import DeviceMemory
 from mlirad.runtime.memory.services import Services
+from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.simt.driver import SimtDriver
 
 
@@ -32,7 +33,8 @@ class SimtExecutor(Executor):
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
-        return CompiledKernel(lowered, memory, DeviceRoom(self.memory), opt_level=config.opt_level)
+        made = machine_code(lowered, opt_level=config.opt_level)
+        return CompiledKernel(lowered, made.function, memory, DeviceRoom(self.memory), made.owner)
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

@@ -1,0 +1,6 @@
+"""When this process began to load mlirad, and from where: the first of our modules that it reads."""
+
+from os.path import dirname
+from time import time_ns
+
+BEGAN, FOLDER = time_ns(), dirname(__file__)

@@ -1,0 +1,94 @@
+"""What processes make of kernels, kept on disk for later ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from hashlib import sha256
+
+from mlirad.runtime.cache.cleaning import SUFFIX, Cleaning
+from mlirad.runtime.cache.entry import decoded, encoded
+from mlirad.runtime.cache.makers import are_unchanged, makers
+from mlirad.runtime.cache.private_folder import PrivateFolder, UntrustedError
+
+_SCANS = 16  # the folder is looked through when so many parts of its size were added
+
+
+class Cache:
+    """A folder of files by keys. A key is a digest of all that a file was made from.
+
+    What cannot be read, is not whole, or comes from elsewhere, is as if it were not there. What
+    cannot be written is not kept, of which a user who asked for the cache is told.
+    """
+
+    def __init__(self, path: str | None, cleaning: Cleaning, *, is_asked_for: bool = False) -> None:
+        self._cleaning, self._is_asked_for = cleaning, is_asked_for
+        self._path = path
+        self._folder = None if path is None else self._opened(path)
+        self._added: int | None = None  # bytes since the folder was looked through
+        self._size = 0  # of the folder then
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is found or kept."""
+        return self._folder is not None and makers() is not None
+
+    def key(self, *parts: str) -> str:
+        """The key of what is made from some texts, by what runs here."""
+        found = sha256((makers() or "").encode())
+        for part in map(str.encode, parts):
+            found.update(b"%d:" % len(part) + part)
+        return found.hexdigest()
+
+    def find(self, key: str) -> list[bytes] | None:
+        """What is kept."""
+        content = self._folder.read(self._name(key)) if self._folder is not None else None
+        return None if content is None else decoded(key, content)
+
+    def keep(self, key: str, parts: Sequence[bytes]) -> None:
+        """Keep it for later processes, unless there is no room."""
+        if self._folder is None or not are_unchanged():
+            return
+        content = encoded(key, parts)
+        if self._cleaning.is_bounded and len(content) > self._cleaning.most:
+            return
+        try:
+            self._folder.write(self._name(key), content)
+        except OSError as error:
+            self._give_up(f"cannot be written to ({error.strerror or error})")
+            return
+        self._count(len(content))
+
+    def _count(self, size: int) -> None:
+        most = self._cleaning.most
+        added = None if self._added is None else self._added + size
+        is_full = added is not None and self._cleaning.is_bounded and self._size + added > most
+        if added is None or is_full or added > most // _SCANS:
+            assert self._folder is not None
+            self._size, added = self._cleaning.clean(self._folder, _version()), 0
+        self._added = added
+
+    def _name(self, key: str) -> str:
+        return f"{_version()}-{key}{SUFFIX}"
+
+    def _opened(self, path: str) -> PrivateFolder | None:
+        try:
+            return PrivateFolder(path)
+        except UntrustedError as error:
+            self._give_up(f"is not used: {error}")
+        except OSError as error:
+            self._give_up(f"is not used ({error.strerror or error})")
+        return None
+
+    def _give_up(self, why: str) -> None:
+        self._folder = None
+        if self._is_asked_for:
+            warnings.warn(
+                f"the cache of compiled kernels in '{self._path}' {why}: every process compiles "
+                "them anew",
+                stacklevel=2,
+            )
+
+
+def _version() -> str:
+    return (makers() or "")[:16]

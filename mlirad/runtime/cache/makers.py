@@ -1,0 +1,91 @@
+"""What compiled code depends on beside the program: mlirad's sources, the MLIR bindings, the C
+library and the processor. All of it has one digest.
+
+The sources are those of an editable install too: their contents count, not a version. A process
+whose sources change while it runs keeps nothing, for nobody knows which of them it has read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+
+from mlirad.bindings import PROVIDER, ir
+from mlirad.loading import BEGAN, FOLDER
+
+_FRONT = ("ad", "examples", "frontend", "lang")  # the key has the module that these make
+_COARSE = 20_000_000  # nanoseconds: file systems look at the clock that seldom
+_OF_PROCESSOR = (
+    "vendor_id",
+    "cpu family",
+    "model",
+    "model name",
+    "stepping",
+    "flags",
+    "Features",
+    "CPU implementer",
+    "CPU architecture",
+    "CPU variant",
+    "CPU part",
+    "CPU revision",
+)
+
+
+@cache
+def makers() -> str | None:
+    """The digest; None where something cannot be told."""
+    found = sha256()
+    try:
+        for entry in _sources():
+            with open(entry.path, "rb", buffering=0) as file:
+                found.update(b"%s\0%d\0" % (entry.name.encode(), entry.stat().st_size))
+                found.update(file.read())
+        found.update("\n".join([*_bindings(), *_machine()]).encode())
+    except OSError:
+        return None
+    return found.hexdigest() if are_unchanged() else None
+
+
+def are_unchanged() -> bool:
+    """Whether the sources are those that this process began with."""
+    try:
+        return all(entry.stat().st_ctime_ns < BEGAN - _COARSE for entry in _sources())
+    except OSError:
+        return False
+
+
+def _sources() -> Iterator[os.DirEntry[str]]:
+    """Of all that comes behind the frontend, in the order of their names."""
+    pending = [FOLDER]
+    while pending:
+        folder = pending.pop()
+        with os.scandir(folder) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                if entry.name.endswith(".py"):
+                    yield entry
+                elif entry.is_dir() and not (folder == FOLDER and entry.name in _FRONT):
+                    pending.append(entry.path)
+
+
+def _bindings() -> Iterator[str]:
+    """The libraries of the bindings."""
+    folder = os.path.join(os.path.dirname(ir.__file__), "_mlir_libs")
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name.endswith(".so"):
+            found = entry.stat()
+            yield f"{PROVIDER} {entry.name} {found.st_size} {found.st_mtime_ns}"
+
+
+def _machine() -> Iterator[str]:
+    """The processor, and the C library, which computes what LLVM folds."""
+    yield from os.uname()[0::4]
+    yield os.confstr("CS_GNU_LIBC_VERSION") or ""
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if not line.strip():
+                return  # behind the first processor
+            if name.strip() in _OF_PROCESSOR:
+                yield f"{name.strip()}={value.strip()}"

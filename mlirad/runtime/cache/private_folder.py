@@ -1,0 +1,174 @@
+"""A folder to which nobody but the user can write, and its files: what is found there, the user has
+put there.
+
+Nobody else may be able to put a file there, nor another folder in its place: every folder on the
+way to it, and every symbolic link, has to belong to the user or to root, and be writable by nobody
+else (a folder with the sticky bit, such as /tmp, may be: who writes there cannot replace what
+others have there). Beyond that the folder is used through a descriptor, whatever becomes of its
+name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from errno import ELOOP
+from time import time_ns
+from weakref import finalize
+
+from mlirad.errors import TaichiRuntimeError
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_MOST_LINKS = 40
+_LARGEST = 1 << 30  # bytes of a file
+
+
+class UntrustedError(TaichiRuntimeError):
+    """A folder that others may write to, or own."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A file of the folder: its size, and when it was made and last used, in nanoseconds."""
+
+    name: str
+    size: int
+    made: int
+    used: int
+
+
+class PrivateFolder:
+    """One that is made where it is missing, for its user only.
+
+    Raises UntrustedError, and OSError where it cannot be made or written to.
+    """
+
+    def __init__(self, path: str) -> None:
+        os_path = os.path.abspath(os.path.expanduser(path))
+        _make(os_path)
+        self.path = _trusted(os_path)
+        self._file = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        finalize(self, os.close, self._file)
+        found = os.fstat(self._file)
+        if found.st_uid != os.geteuid() or found.st_mode & _OTHERS:
+            raise UntrustedError(_may_write(self.path))
+        if not os.access(self.path, os.W_OK | os.X_OK):
+            raise PermissionError(f"'{self.path}' cannot be written to")
+
+    def read(self, name: str) -> bytes | None:
+        """A file that nobody else can write to, which counts as used now; None where there is no
+        such file."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        try:
+            file = os.open(name, flags, dir_fd=self._file)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(file)
+            is_own = found.st_uid == os.geteuid() and not found.st_mode & _OTHERS
+            if not stat.S_ISREG(found.st_mode) or not is_own or found.st_size > _LARGEST:
+                return None
+            with suppress(OSError):  # a file system that cannot be written to
+                os.utime(file, ns=(time_ns(), found.st_mtime_ns))
+            return _all_of(file, found.st_size)
+        except OSError:  # of a disk that is broken
+            return None
+        finally:
+            os.close(file)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Make a file, or replace it; others see the old one or the whole new one. Raises OSError
+        where that fails."""
+        # What is lost of it when the machine stops is noticed when it is read: no `fsync`.
+        waiting = f".{name}.{os.getpid()}.{os.urandom(4).hex()}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        file = os.open(waiting, flags, 0o600, dir_fd=self._file)
+        try:
+            try:
+                _write_all(file, content)
+            finally:
+                os.close(file)
+            os.rename(waiting, name, src_dir_fd=self._file, dst_dir_fd=self._file)
+        except BaseException:
+            self.remove(waiting)
+            raise
+
+    def remove(self, name: str) -> None:
+        """Remove a file, where it is there and can be."""
+        with suppress(OSError):
+            os.unlink(name, dir_fd=self._file)
+
+    def files(self) -> Iterator[Held]:
+        """All files, of which some may be gone meanwhile."""
+        with os.scandir(self._file) as entries:
+            for entry in entries:
+                with suppress(OSError):
+                    found = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(found.st_mode):
+                        yield Held(entry.name, found.st_size, found.st_mtime_ns, found.st_atime_ns)
+
+
+def _make(path: str) -> None:
+    """Make a folder and those around it, for the user only."""
+    if not os.path.isdir(path):
+        if os.path.dirname(path) != path:
+            _make(os.path.dirname(path))
+        with suppress(FileExistsError):  # another process was faster, or it is no folder
+            os.mkdir(path, 0o700)
+
+
+def _trusted(path: str) -> str:
+    """Where a path leads to. Raises UntrustedError where others may change that."""
+    place, ahead, links = "/", [part for part in path.split("/") if part][::-1], 0
+    _check(place, os.lstat(place))
+    while ahead:
+        part = ahead.pop()
+        if part == "..":
+            place = os.path.dirname(place)
+            continue
+        inner = os.path.join(place, part)
+        found = os.lstat(inner)
+        _check(inner, found)
+        if not stat.S_ISLNK(found.st_mode):
+            place = inner
+            continue
+        links += 1
+        if links > _MOST_LINKS:
+            raise OSError(ELOOP, f"'{path}' goes through too many symbolic links")
+        target = os.readlink(inner)
+        ahead += [part for part in target.split("/") if part not in ("", ".")][::-1]
+        place = "/" if target.startswith("/") else place
+    return place
+
+
+def _check(path: str, found: os.stat_result) -> None:
+    """Raise UntrustedError where others may replace what is in a folder, or a symbolic link."""
+    if found.st_uid not in (0, os.geteuid()):
+        raise UntrustedError(_may_write(path))
+    if stat.S_ISLNK(found.st_mode):
+        return
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(f"'{path}' is no folder")
+    if found.st_mode & _OTHERS and not found.st_mode & stat.S_ISVTX:
+        raise UntrustedError(_may_write(path))
+
+
+def _may_write(path: str) -> str:
+    return f"others than this user own '{path}' or may write to it"
+
+
+def _all_of(file: int, size: int) -> bytes:
+    parts, left = [], size
+    while left > 0 and (part := os.read(file, left)):
+        parts.append(part)
+        left -= len(part)
+    return b"".join(parts)
+
+
+def _write_all(file: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(file, rest) :]

@@ -1,0 +1,27 @@
+"""The place of one thing in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.runtime.cache.cache import Cache
+
+
+class Slot:
+    """What an earlier process made of some texts, `found` where there is any, and where this one
+    keeps what it makes of them."""
+
+    def __init__(self, cache: Cache, *texts: str) -> None:
+        self._cache = cache
+        self._key = cache.key(*texts) if cache.is_on else None
+        self.found = None if self._key is None else cache.find(self._key)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether what is made is kept."""
+        return self._key is not None
+
+    def keep(self, parts: Sequence[bytes]) -> None:
+        """Keep it."""
+        if self._key is not None:
+            self._cache.keep(self._key, parts)

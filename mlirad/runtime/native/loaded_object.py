@@ -1,0 +1,142 @@
+"""Object files brought into memory, as a linker would: for what LLVM writes for code that may lie
+anywhere (the large code model, which its JIT has)."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from mlirad.runtime.native.object_file import (
+    Relocation,
+    Section,
+    Symbol,
+    UnreadableObjectError,
+    read_object,
+)
+
+_ABSOLUTE = 1  # R_X86_64_64
+_FORMATS = {_ABSOLUTE: "<Q", 2: "<i", 4: "<i", 24: "<q"}  # R_X86_64_PC32, _PLT32, _PC64
+
+
+@cache
+def can_load_objects() -> bool:
+    """Whether this machine is one that objects are loaded on."""
+    return sys.platform == "linux" and os.uname().machine == "x86_64"
+
+
+class LoadedObject:
+    """An object file in memory, as long as this object lives.
+
+    Raises UnreadableObjectError where it needs what is not known here, or what no library has.
+    """
+
+    def __init__(self, data: bytes, libraries: Sequence[str] = ()) -> None:
+        found = read_object(data)
+        self._libraries = [*map(_library, libraries), _library(None)]
+        self._places: dict[int, _Place] = {}
+        code = {n: one for n, one in found.sections.items() if not one.is_writable}
+        variables = {n: one for n, one in found.sections.items() if one.is_writable}
+        pieces = [self._placed(sections) for sections in (code, variables) if sections]
+        self._relocate(found.relocations)
+        for piece in pieces[: bool(code)]:
+            piece.make_code()
+        self._symbols = {one.name: one for one in found.symbols if one.section in self._places}
+
+    def function(self, name: str) -> Callable[[Any], None]:
+        """One of its functions, which takes its arguments packed; it does not keep this object."""
+        if name not in self._symbols:
+            raise UnreadableObjectError(f"no function '{name}'")
+        made: Callable[[Any], None] = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(
+            self._address(self._symbols[name])
+        )
+        return made
+
+    def _placed(self, sections: dict[int, Section]) -> _Piece:
+        """Sections in memory of their own."""
+        starts, end = {}, 0
+        for number, section in sections.items():
+            starts[number] = end = end + -end % section.alignment
+            end += section.size
+        piece = _Piece(end)
+        for number, section in sections.items():
+            piece.put(starts[number], section.content)
+            self._places[number] = _Place(piece, starts[number], section.size)
+        return piece
+
+    def _relocate(self, relocations: Iterable[Relocation]) -> None:
+        addresses: dict[Symbol, int] = {}
+        for one in relocations:
+            if one.symbol not in addresses:
+                addresses[one.symbol] = self._address(one.symbol)
+            self._places[one.section].relocate(one, addresses[one.symbol] + one.addend)
+
+    def _address(self, symbol: Symbol) -> int:
+        if symbol.section is not None:
+            if symbol.section not in self._places:
+                raise UnreadableObjectError(f"'{symbol.name}' is in no section that is loaded")
+            return self._places[symbol.section].address + symbol.offset
+        for library in self._libraries:
+            try:
+                return ctypes.cast(library[symbol.name], ctypes.c_void_p).value or 0
+            except AttributeError:
+                continue
+        raise UnreadableObjectError(f"no library has '{symbol.name}'")
+
+
+class _Piece:
+    """Memory of one protection."""
+
+    def __init__(self, size: int) -> None:
+        self._memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._view = (ctypes.c_char * size).from_buffer(self._memory)
+        self.address, self.size = ctypes.addressof(self._view), size
+
+    def put(self, start: int, content: bytes) -> None:
+        """Copy bytes there."""
+        self._memory[start : start + len(content)] = content
+
+    def make_code(self) -> None:
+        """From now on run it, and do not write to it."""
+        if _library(None)["mprotect"](
+            ctypes.c_void_p(self.address),
+            ctypes.c_size_t(self.size),
+            mmap.PROT_READ | mmap.PROT_EXEC,
+        ):
+            raise UnreadableObjectError("memory of this process cannot become code")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a section is."""
+
+    piece: _Piece
+    start: int
+    size: int
+
+    @property
+    def address(self) -> int:
+        return self.piece.address + self.start
+
+    def relocate(self, one: Relocation, value: int) -> None:
+        """Write the address of a symbol, or how far away it is."""
+        form = _FORMATS.get(one.kind)
+        if form is None or one.offset + struct.calcsize(form) > self.size:
+            raise UnreadableObjectError(f"a relocation of kind {one.kind} at {one.offset}")
+        word = value % (1 << 64) if one.kind == _ABSOLUTE else value - self.address - one.offset
+        try:
+            self.piece.put(self.start + one.offset, struct.pack(form, word))
+        except struct.error:
+            raise UnreadableObjectError(f"'{one.symbol.name}' is too far away") from None
+
+
+@cache
+def _library(path: str | None) -> ctypes.CDLL:
+    """A library; None for all that the process has loaded for everyone."""
+    return ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)

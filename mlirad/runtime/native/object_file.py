@@ -1,0 +1,130 @@
+"""Relocatable object files, as LLVM writes them for x86-64 and ELF (System V ABI, AMD64
+supplement): their sections, symbols and relocations."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+_IDENT = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian
+_RELOCATABLE, _X86_64 = 1, 62
+_PROGBITS, _SYMTAB, _RELA, _NOBITS = 1, 2, 4, 8
+_OTHER_KINDS = (14, 15, 16, 17)  # constructors, destructors, groups of sections
+_WRITE, _ALLOC, _THREAD_LOCAL = 0x1, 0x2, 0x400
+_UNDEFINED, _ABSOLUTE, _RESERVED = 0, 0xFFF1, 0xFF00
+_THREAD_LOCAL_SYMBOL, _INDIRECT = 6, 10
+
+
+class UnreadableObjectError(Exception):
+    """An object file that is none of those that are known here."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Bytes that belong into memory."""
+
+    content: bytes
+    size: int  # of zeros, where there is no content
+    alignment: int
+    is_writable: bool
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A place in a section; of none, one that is defined elsewhere."""
+
+    name: str
+    section: int | None
+    offset: int
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A place in a section that holds the address of a symbol, plus a number."""
+
+    section: int
+    offset: int
+    kind: int
+    symbol: Symbol
+    addend: int
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """What goes into memory, by the number of the section, and what is then written there."""
+
+    sections: dict[int, Section]
+    symbols: list[Symbol]
+    relocations: list[Relocation]
+
+
+def read_object(data: bytes) -> ObjectFile:
+    """The parts of an object file. Raises UnreadableObjectError where it has others."""
+    try:
+        return _Reader(data).read()
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise UnreadableObjectError(str(error)) from None
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        header = _HEADER.unpack_from(data)
+        if not header[0].startswith(_IDENT) or header[1:3] != (_RELOCATABLE, _X86_64):
+            raise UnreadableObjectError("no relocatable file for x86-64")
+        start, count = header[6], header[12]
+        self.headers = [
+            _SECTION.unpack_from(data, start + number * _SECTION.size) for number in range(count)
+        ]
+
+    def read(self) -> ObjectFile:
+        """All of it."""
+        sections = {}
+        for number, (_, kind, flags, _, _, size, _, _, alignment, _) in enumerate(self.headers):
+            if kind in _OTHER_KINDS or flags & _THREAD_LOCAL:
+                raise UnreadableObjectError(f"a section of kind {kind}, flags {flags:#x}")
+            if flags & _ALLOC and size:
+                content = b"" if kind == _NOBITS else self._content(number)
+                sections[number] = Section(content, size, max(1, alignment), bool(flags & _WRITE))
+        tables = [n for n, header in enumerate(self.headers) if header[1] == _SYMTAB]
+        symbols = self._symbols(*tables)
+        relocations = [
+            one
+            for number, header in enumerate(self.headers)
+            if header[1] == _RELA and header[7] in sections
+            for one in self._relocations(number, symbols)
+        ]
+        return ObjectFile(sections, symbols, relocations)
+
+    def _content(self, number: int) -> bytes:
+        offset, size = self.headers[number][4:6]
+        content = self.data[offset : offset + size]
+        if len(content) != size:
+            raise UnreadableObjectError("a section beyond the end of the file")
+        return content
+
+    def _symbols(self, table: int) -> list[Symbol]:
+        names = self._content(self.headers[table][6])
+        return [self._symbol(names, *entry) for entry in _SYMBOL.iter_unpack(self._content(table))]
+
+    def _symbol(
+        self, names: bytes, name: int, info: int, _: int, section: int, value: int, size: int
+    ) -> Symbol:
+        if info & 0xF in (_THREAD_LOCAL_SYMBOL, _INDIRECT):
+            raise UnreadableObjectError("a thread-local or indirect symbol")
+        if section >= _RESERVED and section != _ABSOLUTE:
+            raise UnreadableObjectError("a symbol in no section")
+        spelled = names[name : names.index(b"\0", name)].decode()
+        known = section not in (_UNDEFINED, _ABSOLUTE)
+        return Symbol(spelled, section if known else None, value)
+
+    def _relocations(self, table: int, symbols: list[Symbol]) -> list[Relocation]:
+        section = self.headers[table][7]
+        return [
+            Relocation(section, offset, info & 0xFFFFFFFF, symbols[info >> 32], addend)
+            for offset, info, addend in _RELOCATION.iter_unpack(self._content(table))
+        ]

@@ -1,0 +1,35 @@
+"""Files of the cache: what is whole is read, and nothing else."""
+
+import pytest
+
+from mlirad.runtime.cache.entry import decoded, encoded
+
+KEY, PARTS = "key", [b"some", b"", b"\0parts" * 9]
+
+
+def test_there_and_back() -> None:
+    """Parts of any bytes, none too."""
+    assert decoded(KEY, encoded(KEY, PARTS)) == PARTS
+    assert decoded(KEY, encoded(KEY, [])) == []
+
+
+def test_another_key() -> None:
+    """A file that was renamed."""
+    assert decoded("other", encoded(KEY, PARTS)) is None
+
+
+def test_cut_off_and_damaged() -> None:
+    """At every byte."""
+    content = encoded(KEY, PARTS)
+    for position in range(len(content)):
+        assert decoded(KEY, content[:position]) is None
+        damaged = bytearray(content)
+        damaged[position] ^= 1
+        assert decoded(KEY, bytes(damaged)) is None
+    assert decoded(KEY, content + b"\0") is None
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 1000, b"#!/bin/sh\n" * 10])
+def test_foreign(content: bytes) -> None:
+    """Of another program."""
+    assert decoded(KEY, content) is None

@@ -1,0 +1,422 @@
+"""Kernels that an earlier program of the process, or an earlier process, has compiled: nothing is
+compiled again, and everything is as it was."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mlirad as ti
+from mlirad import bindings
+from mlirad.pipeline import runner
+from mlirad.runtime import kernel_ir
+from mlirad.runtime.native import loaded_object
+
+pytestmark = pytest.mark.cpu_code("the machine code that is kept")
+
+
+class Work:
+    """How much was done: runs of passes, and of LLVM."""
+
+    def __init__(self) -> None:
+        self.passes = self.llvm = 0
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Work:
+    """That of the test."""
+    done, engine, run = Work(), bindings.ExecutionEngine, runner.run_pipeline
+
+    def counted_engine(*arguments: Any, **keywords: Any) -> Any:
+        done.llvm += 1
+        return engine(*arguments, **keywords)
+
+    def counted_run(*arguments: Any, **keywords: Any) -> None:
+        done.passes += 1
+        run(*arguments, **keywords)
+
+    monkeypatch.setattr(bindings, "ExecutionEngine", counted_engine)
+    monkeypatch.setattr(kernel_ir, "run_pipeline", counted_run)
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """Where kernels are kept."""
+    os.chmod(tmp_path, 0o700)
+    yield tmp_path / "cache"
+    ti.reset()
+
+
+def init(folder: Path, **options: Any) -> None:
+    """A program with a cache."""
+    options = {"cpu_max_num_threads": 2, **options}
+    ti.init(offline_cache=True, offline_cache_file_path=str(folder), **options)
+
+
+def energy(start: float = 0.5) -> tuple[float, np.ndarray]:
+    """A sum and its gradient."""
+    x = ti.field(ti.f32, 100, needs_grad=True)
+    total = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def add(scale: ti.f32) -> ti.f32:
+        for i in x:
+            total[None] += ti.sin(x[i]) * scale
+        return scale * 2
+
+    x.from_numpy(np.linspace(start, 1, 100, dtype=np.float32))
+    with ti.ad.Tape(total):
+        add(3.0)
+    return total[None], x.grad.to_numpy()
+
+
+def check_energy(found: tuple[float, np.ndarray], start: float = 0.5) -> None:
+    """By hand."""
+    x = np.linspace(start, 1, 100)
+    assert found[0] == pytest.approx(3 * np.sin(x).sum(), rel=1e-5)
+    np.testing.assert_allclose(found[1], 3 * np.cos(x), rtol=1e-5)
+
+
+def test_the_second_program_compiles_nothing(folder: Path, work: Work) -> None:
+    """Neither the primal nor the gradient; results are equal to the bit."""
+    init(folder)
+    first = energy()
+    check_energy(first)
+    assert work.llvm == 2
+    done = work.passes
+    init(folder)
+    second = energy()
+    assert (work.llvm, work.passes) == (2, done)
+    assert first[0] == second[0]
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+@pytest.mark.parametrize(
+    "options, compiled",
+    [
+        ({"opt_level": 0}, 2),
+        ({"fast_math": False}, 2),
+        ({"debug": True}, 1),  # only the primal has checks
+        ({"cpu_max_num_threads": 1}, 2),
+        ({"default_fp": ti.f64}, 0),  # all types are written down
+    ],
+)
+def test_options_are_part_of_the_key(
+    folder: Path, work: Work, options: dict[str, Any], compiled: int
+) -> None:
+    """What is compiled with some is not used with others, and is there for the same."""
+    for chosen, expected in (({}, 2), (options, compiled), (options, 0), ({}, 0)):
+        work.llvm = 0
+        init(folder, **chosen)
+        check_energy(energy())
+        assert work.llvm == expected
+
+
+def test_kernels_of_simt_are_kept(folder: Path, work: Work) -> None:
+    """But for those that its memory runs for itself."""
+    counts = []
+    for _ in range(2):
+        work.llvm = 0
+        init(folder, arch=ti.simt)
+        check_energy(energy())
+        counts.append(work.llvm)
+    assert counts[1] == counts[0] - 2
+
+
+def wave(amount: float) -> Callable[[], float]:
+    """A kernel that has a number of Python's in its code."""
+    x = ti.field(ti.f32, ())
+
+    @ti.kernel
+    def shift():
+        x[None] += amount
+
+    def run() -> float:
+        shift()
+        return x[None]
+
+    return run
+
+
+def test_numbers_of_the_program_are_part_of_the_key(folder: Path, work: Work) -> None:
+    """The source is the same."""
+    for amount, compiled in ((1.5, 1), (2.5, 2), (1.5, 2)):
+        init(folder)
+        assert wave(amount)() == amount
+        assert work.llvm == compiled
+
+
+def test_layouts_are_part_of_the_key(folder: Path, work: Work) -> None:
+    """Extents, gradients, and where a field lies."""
+
+    def run(shape: int, block: int, needs_grad: bool) -> float:
+        init(folder)
+        x = ti.field(ti.f32, needs_grad=needs_grad)
+        ti.root.dense(ti.i, shape // block).dense(ti.i, block).place(x)
+
+        @ti.kernel
+        def fill():
+            for i in x:
+                x[i] = i
+
+        fill()
+        return x.to_numpy().sum()
+
+    for shape, block, needs_grad in ((8, 1, False), (8, 4, False), (16, 4, False), (16, 4, True)):
+        before = work.llvm
+        assert run(shape, block, needs_grad) == shape * (shape - 1) / 2
+        assert work.llvm == before + 1
+        assert run(shape, block, needs_grad) == shape * (shape - 1) / 2
+        assert work.llvm == before + 1
+
+
+def test_infinities_are_part_of_the_key(folder: Path) -> None:
+    """A reverse for a field that holds infinities keeps an adjoint of 0 at 0 by a test."""
+
+    def run(value: float) -> float:
+        init(folder)
+        x, y, z = (ti.field(ti.f32, (), needs_grad=True) for _ in range(3))
+
+        @ti.kernel
+        def choose():
+            z[None] += ti.select(x[None] > 5, x[None] * y[None], x[None])
+
+        x[None], y[None] = 1.0, value
+        with ti.ad.Tape(z):
+            choose()
+        return x.grad[None]
+
+    for value in (2.0, float("inf"), 2.0, float("inf")):
+        assert run(value) == 1.0
+
+
+def test_two_loops_that_a_tape_launches_apart(folder: Path, work: Work) -> None:
+    """Found as they were cut."""
+
+    def run() -> list[float]:
+        init(folder)
+        x = ti.field(ti.f64, 4, needs_grad=True)
+        y = ti.field(ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def cut():
+            for i in x:
+                y[None] += x[i] ** 3
+            for i in x:
+                x[i] = 0.0
+
+        x.from_numpy(np.arange(4.0))
+        with ti.ad.Tape(y):
+            cut()
+        return [y[None], *x.grad.to_numpy()]
+
+    expected = [0 + 1 + 8 + 27, 0, 3, 12, 27]
+    assert run() == expected
+    done = work.llvm, work.passes
+    assert run() == expected
+    assert (work.llvm, work.passes) == done
+
+
+def test_forward_mode_and_second_order(folder: Path, work: Work) -> None:
+    """Other modes are found too."""
+
+    def run() -> tuple[float, float]:
+        init(folder, default_fp=ti.f64)
+        x = ti.field(ti.f64, 3, needs_grad=True)
+        y = ti.field(ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def cubes():
+            for i in x:
+                y[None] += x[i] ** 3
+
+        x.from_numpy(np.array([1.0, 2, 3]))
+        ti.root.lazy_dual()
+        with ti.ad.FwdMode(loss=y, param=x, seed=[1.0, 0, 0]):
+            cubes()
+        return y[None], y.dual[None]
+
+    assert run() == (36, 3)
+    done = work.llvm, work.passes
+    assert run() == (36, 3)
+    assert (work.llvm, work.passes) == done
+
+
+def refusal(folder: Path) -> str:
+    """What is said of a kernel without a gradient."""
+    init(folder)
+    x = ti.field(ti.f32, 8, needs_grad=True)
+    y = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def smooth():
+        for i in range(7):
+            y[None] += x[i] * x[i]
+            x[i + 1] = x[i] * x[i + 1]
+
+    smooth()
+    with pytest.raises(ti.TaichiCompilationError) as error, ti.ad.Tape(y):
+        smooth()
+    return str(error.value)
+
+
+def test_what_is_refused_is_refused_again(folder: Path) -> None:
+    """In the same words."""
+    said = refusal(folder)
+    assert "test_kernels.py" in said
+    assert refusal(folder) == said
+
+
+def complaints(folder: Path) -> tuple[list[tuple[str, int]], str]:
+    """A warning of a race, and an index out of bounds."""
+    init(folder, debug=True)
+    x = ti.field(ti.f32, 8)
+
+    @ti.kernel
+    def shift(n: ti.i32):
+        for i in range(n):
+            x[i] = x[i + 1]
+
+    with pytest.warns(UserWarning) as warned:
+        shift(3)
+    with pytest.raises(ti.TaichiAssertionError) as error:
+        shift(8)
+    return [(str(one.message), one.lineno) for one in warned], str(error.value)
+
+
+def test_assertions_and_warnings_appear_again(folder: Path, work: Work) -> None:
+    """With their lines."""
+    said = complaints(folder)
+    assert said[0] and "test_kernels.py" in said[1]
+    assert complaints(folder) == said
+    assert work.llvm == 1
+
+
+DAMAGES: dict[str, Callable[[bytes, bytes], bytes]] = {
+    "cut": lambda content, _: content[: len(content) // 2],
+    "empty": lambda content, _: b"",
+    "flipped": lambda content, _: content[:-50] + bytes(byte ^ 1 for byte in content[-50:]),
+    "foreign": lambda content, _: b"\x7fELF" * 100,
+    "swapped": lambda _, other: other,
+}
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "linked", "opened"])
+def test_damaged_and_foreign_files(folder: Path, work: Work, damage: str) -> None:
+    """They are compiled anew, and replaced."""
+    init(folder)
+    check_energy(energy())
+    files = sorted(folder.iterdir())
+    contents = [path.read_bytes() for path in files]
+    for number, (path, content) in enumerate(zip(files, contents)):
+        if damage == "linked":
+            path.rename(folder.parent / str(number))
+            path.symlink_to(folder.parent / str(number))
+        elif damage == "opened":
+            path.chmod(0o666)
+        else:
+            path.write_bytes(DAMAGES[damage](content, contents[number - 1]))
+    for compiled in (2, 0):
+        work.llvm = 0
+        init(folder)
+        check_energy(energy())
+        assert work.llvm == compiled
+    assert all(path.lstat().st_mode & 0o7777 == 0o600 for path in folder.iterdir())
+
+
+def test_an_object_that_cannot_be_loaded(
+    folder: Path, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a machine that has not what the code calls: it is compiled, and refers to what is here."""
+    init(folder)
+    check_energy(energy())
+    monkeypatch.setattr(loaded_object, "_FORMATS", {})
+    for _ in range(2):
+        work.llvm = 0
+        init(folder)
+        check_energy(energy())
+        assert work.llvm == 2
+
+
+def test_prints_strings_and_other_types(folder: Path, work: Work, capfd: Any) -> None:
+    """Code with data beside it, that calls the C library."""
+
+    def run() -> str:
+        init(folder)
+        halves, bytes_ = ti.field(ti.f16, 4), ti.field(ti.u8, 4)
+
+        @ti.kernel
+        def show(n: ti.i32, array: ti.types.ndarray()) -> ti.f64:
+            total = ti.f64(0)
+            for _ in range(1):
+                for i in range(n):
+                    halves[i] = i * 0.25
+                    bytes_[i] = ti.u8(250 + 3 * i)
+                    array[i] = ti.pow(ti.tan(halves[i]), 2.5) + ti.floor(array[i])
+                    print("row", i, halves[i], bytes_[i])
+                    total += array[i]
+            return total
+
+        array = np.full(3, 1.5)
+        show(3, array)
+        expected = np.tan(np.arange(3) * 0.25) ** 2.5 + 1
+        np.testing.assert_allclose(array, expected, rtol=1e-3)
+        return str(capfd.readouterr().out)
+
+    first = run()
+    assert first.split("\n")[:2] == ["row 0 0.000000 250", "row 1 0.250000 253"]
+    assert run() == first
+    assert work.llvm == 1
+
+
+def test_printing_ir_finds_nothing(folder: Path, capsys: Any) -> None:
+    """Passes run, and say what they made."""
+    init(folder)
+    check_energy(energy())
+    init(folder, print_ir=True)
+    check_energy(energy())
+    assert "scf.parallel" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("off", [{"offline_cache": False}, {"offline_cache": None}])
+def test_off(folder: Path, off: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the option, or by the environment."""
+    monkeypatch.setenv("MLIRAD_OFFLINE_CACHE", "0")
+    ti.init(offline_cache_file_path=str(folder), **off)
+    check_energy(energy())
+    assert not folder.exists()
+
+
+def test_the_environment_names_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As MLIRAD_OFFLINE_CACHE_FILE_PATH; else it is in that of the user's caches."""
+    monkeypatch.setenv("MLIRAD_OFFLINE_CACHE", "1")
+    monkeypatch.setenv("MLIRAD_OFFLINE_CACHE_FILE_PATH", str(folder / "a"))
+    ti.init()
+    check_energy(energy())
+    monkeypatch.delenv("MLIRAD_OFFLINE_CACHE_FILE_PATH")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "b"))
+    ti.init()
+    check_energy(energy())
+    counts = [len(list(path.iterdir())) for path in (folder / "a", folder / "b" / "mlirad")]
+    assert counts[0] == counts[1] > 0
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"offline_cache_cleaning_policy": "newest"}, "never, version, lru, fifo"),
+        ({"offline_cache_max_size_of_files": -1}, "at least 0"),
+        ({"offline_cache_max_size_of_files": "1 GB"}, "number of bytes"),
+        ({"offline_cache_cleaning_factor": 1.5}, "from 0 to 1"),
+    ],
+)
+def test_options_that_mean_nothing(options: dict[str, Any], words: str) -> None:
+    """Are named."""
+    with pytest.raises(ValueError, match=words):
+        ti.init(**options)
