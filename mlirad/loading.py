@@ -1,4 +1,4 @@
-"""When this process began to load mlirad, and from where: the first of our modules that it reads."""
+"""When this process began to load mlirad, and from where: the first module of ours to be read."""
 
 from os.path import dirname
 from time import time_ns
