@@ -44,6 +44,8 @@ SIZES = {
     "nbody": Sizes(2_048, 512, lambda size: size),
     "ewma": Sizes(10_000, 2_000, lambda size: 256),
     "network": Sizes(4_096, 512, lambda size: 64),
+    "black_scholes": Sizes(1_000_000, 100_000),
+    "softmax_attention": Sizes(512, 128, lambda size: size),
 }
 # not for Taichi: `break`, in place
 GRADIENT_SIZES = {
