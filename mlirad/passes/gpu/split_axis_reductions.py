@@ -1,14 +1,16 @@
 """Elements that all iterations along some axes of a box update, and no others: sums of rows or of
 columns, in registers and always in the same order.
 
-Assumes `split-reductions`, and that iterations of a parallel loop may run in any order. Of a loop
-whose extents are known: where its last axis is summed, blocks of threads take a row each, or a part
-of one if there are few, and add up what their threads have summed. Otherwise a thread sums along
-columns, so that neighbours reach memory together. Parts of a sum go to an array of the launch,
-which a second launch adds up. The sums are in slots, for `mem2reg`.
+Assumes `split-reductions`, and that iterations of a parallel loop may run in any order. Where its
+last axis is summed, blocks of threads take a row each, or a part of one if there are few, and add
+up what their threads have summed. Otherwise a thread sums along columns, so that neighbours reach
+memory together. Parts of a sum go to an array of the launch, which a second launch adds up. Where
+extents are known at the launch only, the host chooses how many parts there are; blocks of rows are
+warps, for rows may be short. The sums are in slots, for `mem2reg`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 from mlirad.analysis.cells import accesses_by_array, summed_cells
@@ -26,7 +28,7 @@ from mlirad.ir.blocks import (
     thread_number,
     threads_in_blocks,
 )
-from mlirad.ir.box import bounds_of, box_digits
+from mlirad.ir.box import bounds_of, box_digits, product
 from mlirad.ir.launch_memory import scratch
 from mlirad.ir.reductions import Reduction
 from mlirad.ir.requirements import KERNELS, is_private
@@ -35,6 +37,7 @@ from mlirad.ir.walk import (
     at_end,
     before,
     block_operations,
+    constant_integer,
     entry_of,
     functions,
     is_defined_in,
@@ -63,14 +66,13 @@ def split_axis_reductions(module: ir.Operation) -> None:
             continue
         for loop in [op for op in block_operations(entry_of(function)) if is_parallel(op)]:
             trips = [span.trips for span in spans(loop)]
-            known = [trip for trip in trips if trip]
+            known = [trip for trip in trips if trip is not None]
             size = block_size(loop)
-            if len(known) < len(trips) or len(known) < 2 or size is None:
+            if len(trips) < 2 or size is None or not 0 < prod(known) < _MOST_ITERATIONS:
                 continue
             for kept, sums in _sums_by_axes(loop).items():
-                if prod(known) < _MOST_ITERATIONS:
-                    with before(loop):
-                        _Split(module, loop, kept, first_sums(sums), known, size).run()
+                with before(loop):
+                    _Split(module, loop, kept, first_sums(sums), trips, size).run()
                 break
 
 
@@ -104,18 +106,23 @@ class _Split:
         loop: ir.Operation,
         kept: tuple[int, ...],
         sums: list[Accumulator],
-        trips: list[int],
+        trips: list[int | None],
         size: int,
     ) -> None:
         self.module, self.loop, self.kept, self.sums = module, loop, kept, sums
-        self.trips, self.size = trips, size
+        self.trips = [
+            bounds.trips() if known is None else b.index(known)
+            for bounds, known in zip(bounds_of(loop), trips)
+        ]
+        self.size = size
         self.summed = tuple(axis for axis in range(len(trips)) if axis not in kept)
-        self.elements = prod(trips[axis] for axis in kept)
-        self.length = prod(trips[axis] for axis in self.summed)
+        self.elements = product([self.trips[axis] for axis in kept])
+        self.length = product([self.trips[axis] for axis in self.summed])
 
     def run(self) -> None:
         """Replace the loop, in front of it."""
-        if self.kept[-1] < len(self.trips) - 1 and self.length > _SHORT:
+        length = constant_integer(self.length)
+        if self.kept[-1] < len(self.trips) - 1 and (length is None or length > _SHORT):
             self._by_rows()
         else:
             self._by_columns()
@@ -123,55 +130,58 @@ class _Split:
 
     def _by_rows(self) -> None:
         """A block for every element, or several."""
-        size = min(self.size, -(-self.length // WARP) * WARP)
-        parts = self._parts(_BLOCKS, -(-self.length // size))
-        buffers = self._buffers(parts)
-        threads = threads_in_blocks(b.index(self.elements * parts * size), size)
+        length = constant_integer(self.length)
+        size = min(self.size, WARP if length is None else -(-length // WARP) * WARP)
+        wanted = _BLOCKS if length is not None else _THREADS // WARP
+        parts = _parts(self.elements, self.length, wanted, size)
+        buffers = self._buffers(parts, wanted)
+        blocks = product([self.elements, parts])
+        threads = threads_in_blocks(product([blocks, b.index(size)]), size)
         cells = Cells(self.sums, threads.op)
         with at_end(threads.body, self.loop.location):
-            block, thread = block_number(), thread_number()
-            row, part = box_digits(block, [b.index(self.elements), b.index(parts)])
-            places = self._places(self.kept, row)
-            first = b.add(b.mul(part, b.index(size)), thread)
-            slots = self._run(first, parts * size, places)
-            with first_thread(self.sums, [b.read(slot) for slot in slots]) as totals:
-                self._leave(totals, buffers, block, cells, places)
+            with _block_of(blocks) as block:
+                row, part = box_digits(block, [self.elements, parts])
+                places = self._places(self.kept, row)
+                first = b.add(b.mul(part, b.index(size)), thread_number())
+                slots = self._run(first, product([parts, b.index(size)]), places)
+                with first_thread(self.sums, [b.read(slot) for slot in slots]) as totals:
+                    self._leave(totals, buffers, parts, block, cells, places)
             b.end_parallel()
         self._add_up(cells, buffers, parts, places, lambda row, p: (row, parts, p))
 
     def _by_columns(self) -> None:
         """A thread for every element, or several; neighbours have neighbouring elements."""
-        parts = self._parts(_THREADS, -(-self.length // _SHORT))
-        buffers = self._buffers(parts)
+        parts = _parts(self.elements, self.length, _THREADS, _SHORT)
+        buffers = self._buffers(parts, _THREADS)
         given = {BLOCK_DIM: ir.IntegerAttr.get(b.integer_type(64), self.size)}
-        elements, count = b.index(self.elements), b.index(self.elements * parts)
+        elements, count = self.elements, product([self.elements, parts])
         threads = b.parallel_loop([b.index(0)], [count], [b.index(1)], given)
         cells = Cells(self.sums, threads.op)
         with at_end(threads.body, self.loop.location):
             thread = threads.indices[0]
-            part, column = box_digits(thread, [b.index(parts), elements])
+            part, column = box_digits(thread, [parts, elements])
             places = self._places(self.kept, column if buffers else thread)
             slots = self._run(part if buffers else b.index(0), parts, places)
-            self._leave([b.read(slot) for slot in slots], buffers, thread, cells, places)
+            totals = [b.read(slot) for slot in slots]
+            self._leave(totals, buffers, parts, thread, cells, places)
             b.end_parallel()
         self._add_up(cells, buffers, parts, places, lambda row, p: (p, self.elements, row))
 
-    def _parts(self, wanted: int, most: int) -> int:
-        """How many parts a sum has: one, where its elements occupy much of a GPU already."""
-        return 1 if 4 * self.elements >= wanted else min(wanted // self.elements, most)
-
-    def _buffers(self, parts: int) -> list[ir.Value]:
-        """Arrays for the parts of the sums, where there are several."""
-        extents = [self.elements * parts]
-        return [scratch(self.module, s.type, extents) for s in self.sums] if parts > 1 else []
+    def _buffers(self, parts: ir.Value, most: int) -> list[ir.Value]:
+        """Arrays for the parts of the sums, at most so many, where there may be several."""
+        if constant_integer(parts) == 1:
+            return []
+        extent = constant_integer(product([self.elements, parts]))
+        extents = [most if extent is None else extent]
+        return [scratch(self.module, s.type, extents) for s in self.sums]
 
     def _places(self, axes: tuple[int, ...], number: ir.Value) -> dict[int, ir.Value]:
         """The indices along some axes in the trip of a number."""
         bounds = bounds_of(self.loop)
-        digits = box_digits(number, [b.index(self.trips[axis]) for axis in axes])
+        digits = box_digits(number, [self.trips[axis] for axis in axes])
         return {axis: bounds[axis].value(digit) for axis, digit in zip(axes, digits)}
 
-    def _run(self, first: ir.Value, step: int, places: dict[int, ir.Value]) -> list[ir.Value]:
+    def _run(self, first: ir.Value, step: ir.Value, places: dict[int, ir.Value]) -> list[ir.Value]:
         """Run every so many-th iteration of an element; the slots of what they add."""
         slots = empty_slots(self.sums)
 
@@ -180,26 +190,38 @@ class _Split:
             return [found[axis] for axis in range(len(found))]
 
         iterations = Iterations(self.loop, self.sums, indices)
-        if self.length == step:
+        length, known = constant_integer(self.length), constant_integer(step)
+        turns = None if length is None or known is None else -(-length // known)
+        if length is not None and length == known:
             iterations.run_one(first, slots)
         else:
-            turns = -(-self.length // step)
-            iterations.run(first, b.index(self.length), b.index(step), slots, turns)
+            iterations.run(first, self.length, step, slots, turns)
         return slots
 
     def _leave(
         self,
         totals: list[ir.Value],
         buffers: list[ir.Value],
+        parts: ir.Value,
         number: ir.Value,
         cells: Cells,
         places: dict[int, ir.Value],
     ) -> None:
         """Leave sums in their elements, or parts of them in buffers."""
+        known = self._known(places, places)
         if not buffers:
-            cells.update(totals, self._known(places, places))
-        for total, buffer in zip(totals, buffers):
-            field.store(total, buffer, [number])
+            cells.update(totals, known)
+            return
+        if constant_integer(parts) is None:
+            is_whole = b.if_else(b.compare(b.EQ, parts, b.index(1)), [], with_else=True)
+            with at_end(is_whole.then, self.loop.location):
+                cells.update(totals, known)
+                b.yield_()
+            with at_end(is_whole.otherwise, self.loop.location):
+                _store(totals, buffers, number)
+                b.yield_()
+        else:
+            _store(totals, buffers, number)
 
     def _known(
         self, places: dict[int, ir.Value], here: dict[int, ir.Value]
@@ -213,26 +235,68 @@ class _Split:
         self,
         cells: Cells,
         buffers: list[ir.Value],
-        parts: int,
+        parts: ir.Value,
         places: dict[int, ir.Value],
-        address: Callable[[ir.Value, ir.Value], tuple[ir.Value, int, ir.Value]],
+        address: Callable[[ir.Value, ir.Value], tuple[ir.Value, ir.Value, ir.Value]],
     ) -> None:
         """A launch of a block for every element, which adds up its parts. A part is so many
         elements behind another."""
         if not buffers:
             return
-        size = min(LAST_BLOCK, -(-parts // WARP) * WARP)
-        threads = threads_in_blocks(b.index(self.elements * size), size)
+        known, rows = constant_integer(parts), self.elements
+        if known is None:
+            several = b.compare(b.SLT, b.index(1), parts)
+            rows = b.make("arith.select", b.index_type(), [several, rows, b.index(0)])
+        size = WARP if known is None else min(LAST_BLOCK, -(-known // WARP) * WARP)
+        threads = threads_in_blocks(product([rows, b.index(size)]), size)
         with at_end(threads.body, self.loop.location):
-            row, thread = block_number(), thread_number()
+            with _block_of(rows) as row:
 
-            def parts_at(part: ir.Value) -> list[ir.Value]:
-                outer, step, inner = address(row, part)
-                at = b.add(b.mul(outer, b.index(step)), inner)
-                return [field.load(buffer, [at]) for buffer in buffers]
+                def parts_at(part: ir.Value) -> list[ir.Value]:
+                    outer, step, inner = address(row, part)
+                    at = b.add(b.mul(outer, step), inner)
+                    return [field.load(buffer, [at]) for buffer in buffers]
 
-            totals = sums_of_parts(self.sums, thread, b.index(parts), b.index(size), parts_at)
-            with first_thread(self.sums, totals) as over_block:
-                here = self._places(self.kept, row)
-                cells.update(over_block, self._known(places, here))
+                first, step = thread_number(), b.index(size)
+                totals = sums_of_parts(self.sums, first, parts, step, parts_at)
+                with first_thread(self.sums, totals) as over_block:
+                    here = self._places(self.kept, row)
+                    cells.update(over_block, self._known(places, here))
             b.end_parallel()
+
+
+def _parts(elements: ir.Value, length: ir.Value, wanted: int, least: int) -> ir.Value:
+    """How many parts of at least so many iterations a sum of a length has: one, where the elements
+    occupy much of a GPU already."""
+    count, known = constant_integer(elements), constant_integer(length)
+    if count is not None and 4 * count >= wanted:
+        return b.index(1)
+    if count is not None and known is not None:
+        return b.index(min(wanted // count, -(-known // least)))
+    index = b.index_type()
+    some = b.make("arith.maxsi", index, [elements, b.index(1)])
+    share = b.div(b.index(wanted), some)
+    most = b.div(b.add(length, b.index(least - 1)), b.index(least))
+    parts = b.make("arith.minsi", index, [share, most])
+    parts = b.make("arith.maxsi", index, [parts, b.index(1)])
+    return b.make("arith.select", index, [b.compare(b.SLT, share, b.index(5)), b.index(1), parts])
+
+
+@contextmanager
+def _block_of(count: ir.Value) -> Iterator[ir.Value]:
+    """The number of a block among so many, for what is built within. Where it is not known how many
+    there are, a block more may run, which does nothing."""
+    block = block_number()
+    if constant_integer(count) is not None:
+        yield block
+        return
+    is_one = b.if_else(b.compare(b.SLT, block, count), [], with_else=False)
+    with at_end(is_one.then, ir.Location.current):
+        yield block
+        b.yield_()
+
+
+def _store(totals: Sequence[ir.Value], buffers: Sequence[ir.Value], number: ir.Value) -> None:
+    """Leave parts of sums at a place."""
+    for total, buffer in zip(totals, buffers):
+        field.store(total, buffer, [number])

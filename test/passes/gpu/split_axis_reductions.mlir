@@ -106,3 +106,56 @@ func.func @stay(%x: !field.array<f32, [100, 100]>, %r: !field.array<f32, [100]>,
   }
   return
 }
+
+// Of extents that are known at the launch only, the host chooses the parts: a warp sums one of a row, and leaves it in the row's
+// element where it is the only one.
+// CHECK-LABEL: func.func @open_rows(
+// CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index)
+// CHECK: %[[PARTS:.*]] = arith.select
+// CHECK: %[[KEPT:.*]] = "field.get"() {field = @"$launch.{{.*}}"} : () -> !field.array<f32, [8192]>
+// CHECK: %[[BLOCKS:.*]] = arith.muli %{{.*}}, %[[PARTS]]
+// CHECK: %[[THREADS:.*]] = arith.muli %[[BLOCKS]], %c32
+// CHECK: scf.parallel {{.*}} to (%[[THREADS]]) step
+// CHECK: %[[BLOCK:.*]] = gpu.block_id
+// CHECK: arith.cmpi slt, %[[BLOCK]], %[[BLOCKS]]
+// CHECK: gpu.all_reduce add
+// CHECK: %[[WHOLE:.*]] = arith.cmpi eq, %[[PARTS]], %c1
+// CHECK: scf.if %[[WHOLE]]
+// CHECK-NEXT: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK-NEXT: else
+// CHECK-NEXT: "field.store"(%{{.*}}, %[[KEPT]], %[[BLOCK]])
+// CHECK: %[[SEVERAL:.*]] = arith.cmpi sgt, %[[PARTS]], %c1
+// CHECK: arith.select %[[SEVERAL]], %{{.*}}, %c0
+// CHECK: scf.parallel
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[PARTS]] step %c32
+// CHECK: "field.atomic"({{.*}}) {field.plain, kind = "add"}
+// CHECK-NOT: kind = "add"
+// CHECK: return
+func.func @open_rows(%x: !field.array<f32, [-1, -1]>, %s: !field.array<f32, [-1]>, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %m) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [-1, -1]>, index, index) -> f32
+    %o = "field.atomic"(%v, %s, %i) {kind = "add"} : (f32, !field.array<f32, [-1]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// One known extent is enough for many columns: each is a thread's.
+// CHECK-LABEL: func.func @open_columns(
+// CHECK: scf.parallel (%[[J:.*]]) = (%c0) to (%c300000) step
+// CHECK: "field.atomic"(%{{.*}}, %{{.*}}, %[[J]]) {field.plain, kind = "add"}
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @open_columns(%x: !field.array<f32, [-1, 300000]>, %s: !field.array<f32, [300000]>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c300000 = arith.constant 300000 : index
+  scf.parallel (%i, %j) = (%c0, %c0) to (%n, %c300000) step (%c1, %c1) {
+    %v = "field.load"(%x, %i, %j) : (!field.array<f32, [-1, 300000]>, index, index) -> f32
+    %o = "field.atomic"(%v, %s, %j) {kind = "add"} : (f32, !field.array<f32, [300000]>, index) -> f32
+    scf.reduce
+  }
+  return
+}

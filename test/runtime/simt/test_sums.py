@@ -236,6 +236,61 @@ def test_sums_of_rows_and_columns(order: str, shape: tuple[int, int]) -> None:
     np.testing.assert_allclose(a.grad.to_numpy(), 2 * (v + 1) * np.arange(shape[0])[:, None])
 
 
+def test_sums_along_extents_known_at_the_launch(order: str) -> None:
+    """One kernel, for few rows and for many, short ones and long ones, and none."""
+
+    matrix, vector = ti.types.ndarray(ndim=2), ti.types.ndarray(ndim=1)
+
+    @ti.kernel
+    def run(n: int, m: int, a: matrix, rows: vector, most: vector, columns: vector):
+        for i, j in ti.ndrange(n, m):
+            rows[i] += a[i, j] ** 2
+            ti.atomic_max(most[i], a[i, j])
+        for i, j in ti.ndrange(n, m):
+            columns[j] += a[i, j]
+            a[i, j] += 1.0
+
+    shapes = [(1, 1), (3, 5000), (40, 40), (9000, 3), (1700, 33), (0, 5), (5, 0)]
+    for n, m in shapes:
+        extents = (max(n, 1), max(m, 1))
+        a = ti.ndarray(ti.f64, extents)
+        rows, most, columns = (ti.ndarray(ti.f64, extents[axis]) for axis in (0, 0, 1))
+        given = np.random.default_rng(1).normal(size=extents)
+        v = given[:n, :m]
+        a.from_numpy(given)
+        run(n, m, a, rows, most, columns)
+        np.testing.assert_allclose(rows.to_numpy()[:n], (v**2).sum(1), rtol=1e-12)
+        np.testing.assert_array_equal(most.to_numpy()[:n], v.max(1, initial=0))
+        np.testing.assert_allclose(columns.to_numpy()[:m], v.sum(0), rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(a.to_numpy()[:n, :m], v + 1)
+    assert "atomic" not in str(run.ir(n, m, a, rows, most, columns, stage="memref"))
+
+
+def test_gradients_that_are_sums_along_open_extents(order: str) -> None:
+    a, x = (ti.ndarray(ti.f64, n, needs_grad=True) for n in ((37, 91), 91))
+    y, loss = (ti.ndarray(ti.f64, n, needs_grad=True) for n in (37, 1))
+
+    @ti.kernel
+    def product(a: ti.types.ndarray(), x: ti.types.ndarray(), y: ti.types.ndarray()):
+        for i, j in a:
+            y[i] += a[i, j] * ti.sin(x[j])
+
+    @ti.kernel
+    def measure(y: ti.types.ndarray(), loss: ti.types.ndarray()):
+        for i in y:
+            loss[0] += y[i] ** 2
+
+    v, w = np.random.default_rng(1).normal(size=(37, 91)), np.linspace(0, 1, 91)
+    a.from_numpy(v)
+    x.from_numpy(w)
+    with ti.ad.Tape(loss):
+        product(a, x, y)
+        measure(y, loss)
+    adjoint = 2 * v @ np.sin(w)
+    np.testing.assert_allclose(a.grad.to_numpy(), np.outer(adjoint, np.sin(w)), rtol=1e-10)
+    np.testing.assert_allclose(x.grad.to_numpy(), adjoint @ v * np.cos(w), rtol=1e-10)
+
+
 def test_sums_of_planes_and_of_what_rows_read(order: str) -> None:
     """Of three axes one or two are summed; the adjoint of a row's factor is a sum of the row."""
     x = ti.field(ti.f64, (6, 7, 50), needs_grad=True)
