@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.lang.layout import deactivation
 
 Lay = Callable[[Any], Any]  # puts fields of 16 by 12 into a layout
 
@@ -541,3 +542,45 @@ def test_grids_of_structs() -> None:
     assert ti.sparse.usage(ti.sparse.grid({"n": ti.i32}, (2, 2, 2))) == 0
     with pytest.raises(ti.TaichiRuntimeError, match="two or three axes, not 1"):
         ti.sparse.grid({"n": ti.i32}, 4)
+    for block in (ti.root.dense(ti.i, 4), ti.root.pointer(ti.i, 4)):
+        with pytest.raises(ti.TaichiRuntimeError, match="cannot be placed by itself"):
+            block.place(ti.Vector.field(2, ti.f32).get_scalar_field(0))
+
+
+@pytest.mark.parametrize("much", [0, 1 << 26])
+def test_all_of_a_tree_is_given_up(much: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory is given back where there is much, and set to 0 where there is little: all the same."""
+    monkeypatch.setattr(deactivation, "_MUCH", much)
+    ti.init()
+    x, y, kept, mask = (ti.field(ti.f32) for _ in range(4))
+    outer = ti.root.pointer(ti.ij, 8)
+    inner = outer.bitmasked(ti.ij, 32)
+    inner.place(x)
+    outer.dynamic(ti.k, 4096).place(y)
+    ti.root.pointer(ti.i, 8).dense(ti.i, 4096).place(kept)
+    ti.root.bitmasked(ti.i, 8).place(mask)
+    around = ti.field(ti.i32, 3)
+
+    @ti.kernel
+    def look():
+        around[0] = ti.is_active(outer, [1, 2])
+        around[1] = ti.is_active(inner, [40, 70])
+        around[2] = ti.length(y.parent(), [1, 2])
+
+    def write() -> None:
+        x[40, 70] = y[1, 2, 7] = kept[5] = mask[3] = 2.0
+
+    write()
+    look()
+    assert around.to_numpy().tolist() == [1, 1, 8]
+    outer.deactivate_all()
+    look()
+    assert around.to_numpy().tolist() == [0, 0, 0]
+    assert x[40, 70] == y[1, 2, 7] == 0.0
+    assert kept[5] == mask[3] == 2.0
+    write()
+    ti.deactivate_all_snodes()
+    look()
+    assert around.to_numpy().tolist() == [0, 0, 0]
+    assert x[40, 70] == y[1, 2, 7] == kept[5] == 0.0
+    assert mask[3] == 2.0 and not mask.to_numpy().any()

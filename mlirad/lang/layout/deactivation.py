@@ -37,10 +37,13 @@ def deactivate_all(block: SNode) -> None:
     """Make all cells of a block and of those below inactive; what lies in cells of pointer and
     dynamic blocks becomes 0."""
     block.program.trees.materialize()
-    is_much = block.program.threads.recorder is None and _touched(block) >= _MUCH
-    _deactivate(block)
-    if is_much:
-        _give_back(block)
+    is_root = block.parent_node is None
+    for tree in block.children if is_root else [block]:
+        if isinstance(tree, SNode):
+            if block.program.threads.recorder is None and _is_much(tree):
+                _give_back(tree)
+            else:
+                _deactivate(tree)
 
 
 def _deactivate(block: SNode) -> None:
@@ -59,24 +62,23 @@ def _deactivate(block: SNode) -> None:
         empty_lists(block, around)
 
 
-def _touched(block: SNode) -> int:
-    """The bytes of fields below that may differ from 0."""
-    elements = [field.memory.elements for field in block.fields() if field.memory is not None]
-    return sum(one.copy_bytes() for one in elements if isinstance(one, SparseElements))
+def _is_much(tree: SNode) -> bool:
+    """Whether all of a tree becomes 0 that holds much."""
+    if tree.parent_node is not tree.root or tree.kind not in (Kind.POINTER, Kind.DYNAMIC):
+        return False
+    elements = [field.memory.elements for field in tree.fields() if field.memory is not None]
+    sparse = [one for one in elements if isinstance(one, SparseElements)]
+    return any(one.copy_takes(_MUCH // len(sparse)) for one in sparse)
 
 
-def _give_back(block: SNode) -> None:
-    """Give back the memory of trees, or of a tree, in which everything is 0."""
-    trees = [block] if block.parent_node is not None else block.children
-    for tree in trees:
-        is_tree = isinstance(tree, SNode) and tree.kind in (Kind.POINTER, Kind.DYNAMIC)
-        if isinstance(tree, SNode) and is_tree and tree.parent_node is tree.root:
-            for field in tree.fields():
-                if field.memory is not None:
-                    field.memory.allocation.clear()
-            for one in tree.sparse_blocks():
-                if one.activity in tree.program.fields:
-                    tree.program.fields[one.activity].allocation.clear()
+def _give_back(tree: SNode) -> None:
+    """Make all of a tree 0 by giving its memory back."""
+    for field in tree.fields():
+        if field.memory is not None:
+            field.memory.allocation.clear()
+    for one in tree.sparse_blocks():
+        if one.activity in tree.program.fields:
+            tree.program.fields[one.activity].allocation.clear()
 
 
 def deactivate_all_snodes() -> None:

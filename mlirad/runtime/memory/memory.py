@@ -231,6 +231,10 @@ class SparseElements(Elements):
         """Set active elements to one number."""
 
     @abstractmethod
+    def copy_takes(self, size: int) -> bool:
+        """Whether a copy takes so many bytes, about; known without looking at all of them."""
+
+    @abstractmethod
     def settle(self) -> None:
         """Memory is as launches left it: what is not active by now holds what they left there."""
 

@@ -58,6 +58,11 @@ class SparseHostElements(HostElements, SparseElements):
         pieces = self.touched.pieces
         return len(pieces.keys(self.touched.places())) * pieces.nbytes
 
+    def copy_takes(self, size: int) -> bool:
+        """Whether a copy takes so many bytes, about; known without looking at all of them."""
+        pieces = self.touched.pieces
+        return self.touched.are_more(size // pieces.nbytes)
+
     # To the host and from it.
 
     def put(self, index: Index, value: Any) -> None:

@@ -3,9 +3,9 @@ the outermost one inwards, down to pieces of about a page."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 import numpy as np
 
@@ -55,11 +55,15 @@ class Pieces:
 
     def find(self, seen: Sequence[Seen]) -> Places:
         """The pieces that may hold anything but 0, by what is seen of each of `blocks`."""
+        return [(), *self.steps(seen)][-1]
+
+    def steps(self, seen: Sequence[Seen]) -> Iterator[Places]:
+        """On the way to these pieces: the cells of each of `blocks`, the outermost one first."""
         places: Places = ()
         for number, (block, views) in enumerate(zip(self.blocks, seen), 1):
             expand = _items if block.is_list else _cells
             places = expand(views, places, self.group if number == len(self.blocks) else 1)
-        return places
+            yield places
 
     def numbers(self, axis: int, places: Places) -> Values:
         """The index along one of the axes, before one is split, of each element of pieces."""
@@ -123,14 +127,13 @@ def _cells(views: Sequence[Values], places: Places, group: int) -> Places:
 
 def _any(flags: Values, group: int) -> Values:
     """Whether there is one in a group along the last axis."""
-    shape = (*flags.shape[:-1], flags.shape[-1] // group, group)
-    if group % 8 == 0 and flags.itemsize == 1 and flags.flags.c_contiguous:  # eight at once
-        found = flags.reshape(shape).view(np.int64) != 0
-    elif group == 1:
+    if group > 1 and flags.itemsize == 1 and flags.flags.c_contiguous:  # some at once
+        word = gcd(group, 8)
+        flags, group = flags.view(f"u{word}"), group // word
+    if group == 1:
         return flags != 0
-    else:
-        found = flags.reshape(shape) != 0
-    return found.any(-1)
+    shape = (*flags.shape[:-1], flags.shape[-1] // group, group)
+    return (flags.reshape(shape) != 0).any(-1)
 
 
 def _items(views: Sequence[Values], places: Places, group: int) -> Places:

@@ -75,6 +75,12 @@ class TouchedView:
         """The pieces that may hold anything but 0."""
         return self.pieces.find([activity.seen() for activity in self._looked_at()])
 
+    def are_more(self, count: int) -> bool:
+        """Whether there are more pieces than a number, or cells around them, each of which has one
+        as a rule."""
+        steps = self.pieces.steps([activity.seen() for activity in self._looked_at()])
+        return any(len(places[0]) > count for places in steps)
+
     def _looked_at(self) -> Sequence[HostActivity]:
         return self.activities[: len(self.pieces.blocks)]
 
