@@ -549,7 +549,7 @@ def test_grids_of_structs() -> None:
 
 @pytest.mark.parametrize("much", [0, 1 << 26])
 def test_all_of_a_tree_is_given_up(much: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Memory is given back where there is much, and set to 0 where there is little: all the same."""
+    """Memory is given back where there is much, and set to 0 where there is little."""
     monkeypatch.setattr(deactivation, "_MUCH", much)
     ti.init()
     x, y, kept, mask = (ti.field(ti.f32) for _ in range(4))

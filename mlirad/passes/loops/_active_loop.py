@@ -14,7 +14,7 @@ from mlirad.ir import build as b
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, attributes_of, before, block_operations, clone
 from mlirad.passes.loops._active_guard import Guard, Part
-from mlirad.passes.loops._active_list import ActiveList, unpacked
+from mlirad.passes.loops._active_list import ActiveList
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,6 @@ class Choice:
     activities: tuple[Activity, ...]
     cell: tuple[Part, ...]
     is_tested: bool
-
-    @property
-    def extents(self) -> list[int]:
-        """How many cells there are along each axis."""
-        return [digits.extent for digits in self.activities[-1].cells]
 
     @property
     def axes(self) -> list[int]:
@@ -139,8 +134,7 @@ class ActiveLoop:
         found: dict[int, ir.Value] = {}
         inner = list(new.indices)
         if made is not None and self.choice is not None:
-            entry = made.at(inner.pop(0))
-            for part, number in zip(self.choice.cell, unpacked(entry, self.choice.extents)):
+            for part, number in zip(self.choice.cell, made.at(inner.pop(0))):
                 value = number
                 if part.width > 1:
                     value = b.add(b.mul(number, b.index(part.width)), inner.pop(0))

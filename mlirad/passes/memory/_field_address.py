@@ -2,12 +2,11 @@
 each block above it, of whatever kind."""
 
 from collections.abc import Sequence
-from math import prod
 
 from mlirad.bindings import ir
 from mlirad.dialect.field_layout import FieldLayout, Level
-from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, strided_type
+from mlirad.passes.memory._division import divided
 
 
 def field_memref(layout: FieldLayout, pointer: ir.Value) -> ir.Value:
@@ -31,8 +30,7 @@ def element_indices(layout: FieldLayout, indices: Sequence[ir.Value]) -> list[ir
 def _digits(index: ir.Value, levels: Sequence[Level]) -> list[ir.Value]:
     """An index as one number a level, outermost first."""
     digits = []
-    for position in range(len(levels) - 1):
-        width = b.index(prod(level.extent for level in levels[position + 1 :]))
-        digits.append(b.div(index, width))
-        index = b.make("arith.remui", b.index_type(), [index, width])
-    return [*digits, index]
+    for level in reversed(levels[1:]):
+        index, digit = divided(index, level.extent)
+        digits.append(digit)
+    return [index, *reversed(digits)]

@@ -34,12 +34,12 @@ _SEEN_WHOLE = 1 << 26  # bytes of a derivative, which may be read where its fiel
 class SparseHostElements(HostElements, SparseElements):
     """Elements in sparse blocks, as NumPy sees them."""
 
-    __slots__ = ("_allocation", "_nesting", "activity", "touched")
+    __slots__ = ("_allocation", "_nesting", "activity", "order", "touched")
 
     def __init__(self, view: Values, nesting: Nesting, allocation: Allocation) -> None:
         super().__init__(view)
-        self._nesting, self._allocation = nesting, allocation
-        ordered = view.transpose(nesting.order)
+        self._nesting, self._allocation, self.order = nesting, allocation, nesting.order
+        ordered = view.transpose(self.order)
         self.activity = None if nesting.own is None else HostActivity(ordered)
         around = [Around(block.depth, block.is_list) for block in nesting.blocks]
         activities = [_activity(block) for block in nesting.blocks]
@@ -154,7 +154,7 @@ class SparseHostElements(HostElements, SparseElements):
 
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        if _is_whole(box) and isinstance(other, SparseHostElements) and self._is_like(other):
+        if _is_whole(box) and isinstance(other, SparseHostElements) and _are_alike(self, other):
             self._clear()
             places = other.touched.places()
             self.touched.leave(places)
@@ -164,17 +164,11 @@ class SparseHostElements(HostElements, SparseElements):
 
     def add(self, other: Elements) -> None:
         """Add others."""
-        if isinstance(other, SparseHostElements) and self._is_like(other):
+        if isinstance(other, SparseHostElements) and _are_alike(self, other):
             places = other.touched.places()
             self.touched.store(places, self.touched.load(places) + other.touched.load(places))
         else:
             super().add(other)
-
-    def _is_like(self, other: SparseHostElements) -> bool:
-        """Whether others fall into pieces of the same places."""
-        one, two = self.touched.pieces, other.touched.pieces
-        same = (one.shape, one.depth, one.group) == (two.shape, two.depth, two.group)
-        return same and self._nesting.order == other._nesting.order
 
     def room(self) -> Kept:
         """Room for a copy."""
@@ -205,11 +199,18 @@ class SparseHostElements(HostElements, SparseElements):
 
     def _ordered(self, values: Values) -> Values:
         """Values of all elements, with the axes outermost first."""
-        return values.transpose(self._nesting.order)
+        return values.transpose(self.order)
 
     def _inside(self, box: Box, places: tuple[Values, ...]) -> Values:
         """Which elements of pieces lie in a box."""
-        return self.touched.inside(tuple(box[axis] for axis in self._nesting.order), places)
+        return self.touched.inside(tuple(box[axis] for axis in self.order), places)
+
+
+def _are_alike(one: SparseHostElements, other: SparseHostElements) -> bool:
+    """Whether elements fall into pieces of the same places."""
+    first, second = one.touched.pieces, other.touched.pieces
+    same = (first.shape, first.depth, first.group) == (second.shape, second.depth, second.group)
+    return same and one.order == other.order
 
 
 def _activity(block: SparseBlock) -> HostActivity:

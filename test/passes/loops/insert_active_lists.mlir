@@ -18,16 +18,21 @@
   "snode.place"() {sym_name = "d", element = i32, component_shape = []} : () -> ()
 }) {sym_name = "activities"} : () -> ()
 
-// The cells are listed; of each, all elements are gone through without a test. No other cell's
+// The cells are listed, eight bytes of activity at a time; of each, all elements are gone through without a test. No other cell's
 // iterations reach an element.
 // CHECK-LABEL: func.func @over_cells
 // CHECK: %[[LIST:.*]] = memref.alloc(
-// CHECK: scf.for
-// CHECK: %[[BYTE:.*]] = "field.load"
-// CHECK: %[[ACTIVE:.*]] = arith.cmpi eq, %[[BYTE]]
+// CHECK: %[[COUNT:.*]] = scf.for
+// CHECK-COUNT-8: "field.load"(%{{.*}}) : (!field.array<i8, [8]>, index) -> i8
+// CHECK: %[[ONES:.*]] = arith.constant 72340172838076673 : i64
+// CHECK: %[[FLAGS:.*]] = arith.andi %{{.*}}, %[[ONES]] : i64
+// CHECK: %[[ANY:.*]] = arith.cmpi ne, %[[FLAGS]]
+// CHECK: scf.if %[[ANY]]
+// CHECK: %[[SHIFTED:.*]] = arith.shrui %[[FLAGS]]
+// CHECK: %[[FLAG:.*]] = arith.andi %[[SHIFTED]]
+// CHECK: %[[ACTIVE:.*]] = arith.cmpi ne, %[[FLAG]]
 // CHECK: scf.if %[[ACTIVE]]
 // CHECK: memref.store %{{.*}}, %[[LIST]]
-// CHECK: %[[COUNT:.*]] = memref.load
 // CHECK: scf.parallel (%[[E:[^,]*]], %[[K:[^)]*]]) = (%{{.*}}, %{{.*}}) to (%[[COUNT]], %{{.*}})
 // CHECK: %[[CELL:.*]] = memref.load %[[LIST]][%[[E]]]
 // CHECK: %[[FIRST:.*]] = arith.muli %[[CELL]]
@@ -100,6 +105,55 @@ func.func @not_all(%v: f32) {
       "field.store"(%v, %x, %i) : (f32, !field.array<f32, [128]>, index) -> ()
     }
     "field.store"(%v, %x, %c0) : (f32, !field.array<f32, [128]>, index) -> ()
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.pointer"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [8]} : () -> ()
+  }) {axes = [0], extents = [65536], activity = @p} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "p", element = i8, component_shape = []} : () -> ()
+  }) {axes = [0], extents = [65536]} : () -> ()
+}) {sym_name = "p.tree"} : () -> ()
+
+// Of many cells, rows of 1024 are shared out: they are counted, get their places in the list, and are written.
+// CHECK-LABEL: func.func @rows
+// CHECK: %[[STARTS:.*]] = memref.alloc(
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%[[ROWS:.*]]) step
+// CHECK: math.ctpop
+// CHECK: memref.store %{{.*}}, %[[STARTS]][%[[ROW]]]
+// CHECK: %[[TOTAL:.*]] = scf.for
+// CHECK: memref.store %{{.*}}, %[[STARTS]]
+// CHECK: %[[LIST:.*]] = memref.alloc(%[[TOTAL]])
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%{{.*}}) to (%[[ROWS]]) step
+// CHECK: memref.load %[[STARTS]][%[[ROW]]]
+// CHECK: memref.store %{{.*}}, %[[LIST]]
+// CHECK: memref.dealloc %[[STARTS]]
+// CHECK: scf.parallel (%{{.*}}, %{{.*}}) = (%{{.*}}, %{{.*}}) to (%[[TOTAL]], %{{.*}})
+func.func @rows(%v: f32) {
+  %p = "field.get"() {field = @p} : () -> !field.array<i8, [65536]>
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [524288]>
+  %one = arith.constant 1 : i8
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c524288 = arith.constant 524288 : index
+  scf.parallel (%i) = (%c0) to (%c524288) step (%c1) {
+    %cell = arith.divui %i, %c8 : index
+    %byte = "field.load"(%p, %cell) : (!field.array<i8, [65536]>, index) -> i8
+    %active = arith.cmpi eq, %byte, %one : i8
+    scf.if %active {
+      "field.store"(%v, %x, %i) : (f32, !field.array<f32, [524288]>, index) -> ()
+    }
     scf.reduce
   }
   return

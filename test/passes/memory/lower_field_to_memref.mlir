@@ -23,6 +23,29 @@ func.func @field_in_two_blocks(%i: index, %j: index) {
   return
 }
 
+// The loop tells which cell `4 * cell + k` lies in, and where; `4 * cell + k + 1` may lie in the next one.
+// CHECK-LABEL: func.func @cells
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to
+// CHECK-NOT: arith.divui
+// CHECK: memref.load %{{.*}}[%arg0, %[[K]], %{{.*}}] : memref<8x4x3xf32, strided<[24, 6, 1]>>
+// CHECK: %[[OUTER:.*]] = arith.divui
+// CHECK: %[[INNER:.*]] = arith.remui
+// CHECK: memref.store %{{.*}}[%[[OUTER]], %[[INNER]], %{{.*}}]
+func.func @cells(%cell: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [32, 3]>
+  scf.for %k = %c0 to %c4 step %c1 {
+    %first = arith.muli %cell, %c4 : index
+    %i = arith.addi %first, %k : index
+    %next = arith.addi %i, %c1 : index
+    %v = "field.load"(%x, %i, %c0) : (!field.array<f32, [32, 3]>, index, index) -> f32
+    "field.store"(%v, %x, %next, %c0) : (f32, !field.array<f32, [32, 3]>, index, index) -> ()
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @ndarray
 // CHECK-SAME: (%arg0: !llvm.ptr {{{.*}}}, %arg1: index, %arg2: index)
 // CHECK: memref.load %{{.*}}[%arg2, %arg2] : memref<?x2xf32>

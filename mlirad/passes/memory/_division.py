@@ -1,0 +1,67 @@
+"""Quotients and remainders of indices, without a division where loops tell them: of
+`8 * cell + k`, where `k` runs from 0 to 7, by 8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.index_ranges import index_range
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.walk import constant_integer, defining_op
+
+_Term = tuple[ir.Value, int]  # a number and its factor
+
+
+def divided(index: ir.Value, width: int) -> tuple[ir.Value, ir.Value]:
+    """The quotient and the remainder of an index that is not negative, made at the insertion
+    point."""
+    terms, constant = _terms(index)
+    whole = [(value, factor // width) for value, factor in terms if factor % width == 0]
+    rest = [(value, factor) for value, factor in terms if factor % width]
+    quotient, remainder = divmod(constant, width)
+    if whole and _is_below(rest, remainder, width):
+        return _sum(whole, quotient), _sum(rest, remainder)
+    divisor = b.index(width)
+    return b.div(index, divisor), b.make("arith.remui", b.index_type(), [index, divisor])
+
+
+def _terms(index: ir.Value) -> tuple[list[_Term], int]:
+    """An index as a sum of multiples, in order, and a constant."""
+    known = constant_integer(index)
+    if known is not None:
+        return [], known
+    op = defining_op(index)
+    if op is not None and op.name in ("arith.addi", "arith.subi"):
+        (left, first), (right, second) = map(_terms, op.operands)
+        sign = 1 if op.name == "arith.addi" else -1
+        return [*left, *((value, sign * factor) for value, factor in right)], first + sign * second
+    if op is not None and op.name == "arith.muli":
+        (left, first), (right, second) = map(_terms, op.operands)
+        if not right:
+            return [(value, second * factor) for value, factor in left], second * first
+        if not left:
+            return [(value, first * factor) for value, factor in right], first * second
+    return [(index, 1)], 0
+
+
+def _is_below(terms: Sequence[_Term], constant: int, width: int) -> bool:
+    """Whether a sum is known to be one of `0 ... width - 1`."""
+    low = high = constant
+    for value, factor in terms:
+        found = index_range(value)
+        if found is None:
+            return False
+        ends = factor * found[0], factor * (found[1] - 1)
+        low, high = low + min(ends), high + max(ends)
+    return low >= 0 and high < width
+
+
+def _sum(terms: Sequence[_Term], constant: int) -> ir.Value:
+    found: ir.Value | None = None
+    for value, factor in terms:
+        one = value if factor == 1 else b.mul(value, b.index(factor))
+        found = one if found is None else b.add(found, one)
+    if found is None:
+        return b.index(constant)
+    return b.add(found, b.index(constant)) if constant else found
