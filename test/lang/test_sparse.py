@@ -542,9 +542,6 @@ def test_grids_of_structs() -> None:
     assert ti.sparse.usage(ti.sparse.grid({"n": ti.i32}, (2, 2, 2))) == 0
     with pytest.raises(ti.TaichiRuntimeError, match="two or three axes, not 1"):
         ti.sparse.grid({"n": ti.i32}, 4)
-    for block in (ti.root.dense(ti.i, 4), ti.root.pointer(ti.i, 4)):
-        with pytest.raises(ti.TaichiRuntimeError, match="cannot be placed by itself"):
-            block.place(ti.Vector.field(2, ti.f32).get_scalar_field(0))
 
 
 @pytest.mark.parametrize("much", [0, 1 << 26])
