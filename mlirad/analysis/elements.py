@@ -37,6 +37,17 @@ class Element(NamedTuple):
         pairs = list(zip(has_one, has_other))
         return (True, False) in pairs and (False, True) in pairs
 
+    def is_one_for_each(self, indices: Sequence[ir.Value]) -> bool:
+        """Whether any two points of a box certainly are two elements."""
+        return all(
+            any(
+                form.coefficient(index)
+                and not any(form.coefficient(other) for other in indices if other != index)
+                for form in self.forms
+            )
+            for index in indices
+        )
+
     @property
     def strides(self) -> list[int]:
         """The distances in memory along the axes; those not known are very negative."""

@@ -14,6 +14,7 @@ from math import prod
 
 from mlirad.analysis.contraction import Contraction, Index
 
+_MANY = 32  # registers, of which a tile's sums take half, else three quarters
 _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
 _FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
 _REREADS = 16  # that pay for a copy of neighbouring elements
@@ -98,7 +99,7 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     if not nest.output.tells_apart(row.value, column.value):
         return
     vectors = min(2, -(-column.expected // lanes))
-    height = _height(row, 8 if registers >= 32 else 4)
+    height = _height(row, 8 if registers >= _MANY else 6)
     rereads = prod(index.expected for index in rows)
     is_neighbour = nest.right.is_next_to_next(column.value)
     is_far = nest.right.distance(inner.value) >= _FAR and inner.expected > 64
@@ -124,8 +125,7 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     row, column = _longest(rows), _longest(columns)
     if not nest.output.tells_apart(row.value, column.value):
         return
-    most = 4 if registers >= 32 else 2
-    height, width = _height(row, most), _height(column, most)
+    height, width = _height(row, 4), _height(column, 4 if registers >= _MANY else 3)
     cost = _padding(inner[0], lanes) + (height + width) / (2 * height * width)
     cost += _ACROSS * lanes / prod(index.expected for index in sums)
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, element_of, memory_of
 from mlirad.analysis.linear import Linear, linear_form, number
@@ -68,6 +69,16 @@ class Update:
 
 
 @dataclass(frozen=True, eq=False)
+class Write:
+    """A store that is the only one to its element, of memory that the nest stores to nowhere
+    else."""
+
+    store: ir.Operation
+    element: Element
+    loops: tuple[ir.Operation, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Sum:
     """A result of a loop that is a sum of products and of what it began with."""
 
@@ -75,11 +86,20 @@ class Sum:
     position: int
     outer: tuple[ir.Operation, ...]  # the loops around it
     products: list[Product]
+    target: Write | None  # the only use of it, where it may be made in place
 
     @property
     def result(self) -> ir.Value:
         """The sum."""
         return self.loop.results[self.position]
+
+
+class Parts(NamedTuple):
+    """What is taken out of a nest."""
+
+    sums: list[Sum]
+    updates: list[Update]
+    clears: list[Write]
 
 
 class Products:
@@ -88,12 +108,16 @@ class Products:
     def __init__(self, root: ir.Operation) -> None:
         self.root = root
         self.ops = list(operations(root))
-        self.written: set[ir.Value] = set()
+        self.touched: dict[ir.Value, list[ir.Operation]] = {}
         self.is_known = all(op.name.startswith(_QUIET) for op in self.ops)
         for op in self.ops:
             memory = self._memory(op)
-            if memory is not None and op.name == STORE:
-                self.written.add(memory)
+            if memory is not None:
+                self.touched.setdefault(memory, []).append(op)
+        self.written = {
+            memory for memory, ops in self.touched.items() if any(op.name == STORE for op in ops)
+        }
+        self.cleared = dict(self._cleared())
 
     def _memory(self, op: ir.Operation) -> ir.Value | None:
         if op.name not in (LOAD, STORE):
@@ -104,12 +128,7 @@ class Products:
 
     def updates(self) -> Iterator[Update]:
         """The updates by products of memory that the nest does nothing else with."""
-        touched: dict[ir.Value, list[ir.Operation]] = {}
-        for op in self.ops:
-            memory = self._memory(op)
-            if memory is not None:
-                touched.setdefault(memory, []).append(op)
-        for memory, ops in touched.items():
+        for memory, ops in self.touched.items():
             pairs = {op: _step(op) for op in ops if op.name == STORE}
             loads = [found[0] for found in pairs.values() if found is not None]
             if memory in self.written and len(loads) == len(pairs) == len(ops) - len(loads):
@@ -137,7 +156,45 @@ class Products:
                 for position in range(len(loop.results)):
                     products = self._summed(loop, position)
                     if products:
-                        yield Sum(loop, position, tuple(outer[0]), products)
+                        target = self._target(loop, position)
+                        yield Sum(loop, position, tuple(outer[0]), products, target)
+
+    def _target(self, loop: ir.Operation, position: int) -> Write | None:
+        """Where a sum goes, and nowhere else; it begins with what is known in front of the nest."""
+        uses, initial = list(loop.results[position].uses), loop.operands[3 + position]
+        store = uses[0].owner.operation if len(uses) == 1 else None
+        if store is None or store.name != STORE or store.block != loop.block:
+            return None
+        memory, write = memory_of(store.operands[1]), self._write(store)
+        if memory is None or len(self.touched[memory]) > 1 or is_defined_in(initial, self.root):
+            return None
+        return write
+
+    def _write(self, store: ir.Operation) -> Write | None:
+        """A store that each iteration makes to an element of its own."""
+        element, path = element_of(store.operands[1], list(store.operands)[2:]), self._path(store)
+        if path is None or path[1]:
+            return None
+        loops = tuple(path[0])
+        indices = [For(loop).induction for loop in loops]
+        if not self._is_sum_of(element, loops) or not element.is_one_for_each(indices):
+            return None
+        return Write(store, element, loops)
+
+    def _cleared(self) -> Iterator[tuple[ir.Value, Write]]:
+        """Memory of which every iteration reads an element and then writes something that does not
+        depend on it there; what it reads may be read behind the nest if it is written later
+        still."""
+        for memory, ops in self.touched.items():
+            store = ops[-1]
+            loads = [op for op in ops[:-1] if op.name == LOAD and op.block == store.block]
+            if store.name != STORE or not loads or len(loads) < len(ops) - 1:
+                continue
+            write, place = self._write(store), list(store.operands)[1:]
+            if write is None or is_defined_in(store.operands[0], self.root):
+                continue
+            if all(list(load.operands) == place for load in loads):
+                yield memory, write
 
     def _summed(self, loop: ir.Operation, position: int) -> list[Product]:
         terms = _addends(loop, position)
@@ -184,7 +241,8 @@ class Products:
     def _is_read(self, op: ir.Operation) -> bool:
         """Whether an op loads an element that the nest does not change, by indices that are sums
         of those of loops."""
-        if op.name != LOAD or memory_of(op.operands[0]) in self.written:
+        memory = memory_of(op.operands[0]) if op.name == LOAD else None
+        if memory is None or (memory in self.written and memory not in self.cleared):
             return False
         return self._is_sum_of(element_of(op.operands[0], list(op.operands)[1:]))
 

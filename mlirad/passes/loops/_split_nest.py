@@ -20,15 +20,15 @@ from mlirad.ir.walk import (
     operations,
     owner_operation,
 )
-from mlirad.passes.loops._buffers import Buffers
+from mlirad.passes.loops._buffers import Buffer, Buffers
 from mlirad.passes.loops._products import (
     STORE,
     Factor,
     Kept,
     Limits,
+    Parts,
     Product,
     Sum,
-    Update,
     erase_unused,
 )
 
@@ -36,29 +36,30 @@ from mlirad.passes.loops._products import (
 class SplitNest:
     """The parts of one nest."""
 
-    def __init__(
-        self, root: ir.Operation, updates: list[Update], sums: list[Sum], buffers: Buffers
-    ) -> None:
-        self.root, self.updates, self.sums, self.buffers = root, updates, sums, buffers
+    def __init__(self, root: ir.Operation, taken: Parts, buffers: Buffers) -> None:
+        self.root, self.taken, self.buffers = root, taken, buffers
 
     def run(self) -> None:
         """Split the nest."""
         if self._needs_blocks():
             self._cut()
         with before(self.root):
-            for one in self.sums:
+            for one in self.taken.sums:
                 self._make_sum(one)
-        for one in self.sums:
+        for one in self.taken.sums:
             self._use_sum(one)
-        kept = {f.value: f for u in self.updates for f in _factors(u.product)}
+        updates = self.taken.updates
+        kept = {f.value: f for u in updates for f in _factors(u.product)}
         for value in kept:
             self._keep(value)
         with before(_after(self.root)):
-            for update in self.updates:
+            for update in updates:
                 with update.product.location:
                     self._add_up(update.product, update.element)
-        for update in self.updates:
-            update.store.erase()
+            for clear in self.taken.clears:
+                _fill(clear.loops, clear.element, clear.store.operands[0])
+        for store in [*(u.store for u in updates), *(c.store for c in self.taken.clears)]:
+            store.erase()
         erase_unused(self.root)
         stores = any(op.name == STORE for op in operations(self.root))
         if not stores and not any(has_uses(result) for result in self.root.results):
@@ -92,40 +93,41 @@ class SplitNest:
     def _element(self, factor: Factor) -> Element:
         if isinstance(factor, Element):
             return factor
-        buffer = self.buffers.of(factor.value, factor.loops)
-        assert buffer is not None, "a value without a buffer"
-        return buffer.element
+        return self._buffer(factor.value).element
 
-    def _keep(self, value: ir.Value) -> None:
+    def _buffer(self, value: ir.Value) -> Buffer:
         buffer = self.buffers.made[value]
         assert buffer is not None, "a value without a buffer"
+        return buffer
+
+    def _keep(self, value: ir.Value) -> None:
+        element = self._buffer(value).element
         with before(_after(owner_operation(value))):
-            b.write(value, buffer.memref, Places([]).of(buffer.element, {}, {}))
+            b.write(value, element.memref, Places([]).of(element, {}, {}))
 
     def _make_sum(self, one: Sum) -> None:
-        """Add up the products of a sum in its buffer."""
-        buffer = self.buffers.made[one.result]
-        assert buffer is not None, "a sum without a buffer"
-        zero = b.number(0.0, one.result.type)
-        places = Places([])
-
-        def clear(point: Point) -> None:
-            b.write(zero, buffer.memref, places.of(buffer.element, point, {}))
-
-        _nest(one.outer, {}, {}, clear)
+        """Add up the products of a sum: in its place, or in its buffer."""
+        if one.target is None:
+            output, first = self._buffer(one.result).element, b.number(0.0, one.result.type)
+        else:
+            output, first = one.target.element, one.loop.operands[3 + one.position]
+        _fill(one.outer, output, first)
         for product in one.products:
             with product.location:
-                self._add_up(product, buffer.element)
+                self._add_up(product, output)
 
     def _use_sum(self, one: Sum) -> None:
         """Read a sum where it was made."""
-        buffer, initial = self.buffers.made[one.result], one.loop.operands[3 + one.position]
-        assert buffer is not None, "a sum without a buffer"
-        with before(_after(one.loop)):
-            total = b.read(buffer.memref, Places([]).of(buffer.element, {}, {}))
-            if not is_zero(initial):
-                total = b.make("arith.addf", total.type, [initial, total])
-        one.result.replace_all_uses_with(total)
+        initial = one.loop.operands[3 + one.position]
+        if one.target is not None:
+            one.target.store.erase()
+        else:
+            element = self._buffer(one.result).element
+            with before(_after(one.loop)):
+                total = b.read(element.memref, Places([]).of(element, {}, {}))
+                if not is_zero(initial):
+                    total = b.make("arith.addf", total.type, [initial, total])
+            one.result.replace_all_uses_with(total)
         body = For(one.loop).body
         block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
 
@@ -178,6 +180,12 @@ def _nest(
     with at_end(loop.body, first.location):
         _nest(others, bounds, {**point, For(first).induction: loop.induction}, run)
         b.yield_()
+
+
+def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> None:
+    """Write a value to the elements of all points of some loops."""
+    places = Places([For(loop).induction for loop in loops])
+    _nest(loops, {}, {}, lambda at: b.write(value, element.memref, places.of(element, at, {})))
 
 
 def _factors(product: Product) -> list[Kept]:

@@ -11,10 +11,11 @@ this out, and what decisions are made of stays where it is.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from mlirad.analysis.contraction import Contraction, Index
-from mlirad.analysis.elements import Element
+from mlirad.analysis.elements import Element, memory_of
 from mlirad.analysis.tile_plan import plan, size
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
@@ -23,7 +24,7 @@ from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 from mlirad.passes.loops._buffers import Buffers
-from mlirad.passes.loops._products import Factor, Kept, Product, Products, Sum
+from mlirad.passes.loops._products import Factor, Kept, Parts, Product, Products, Sum
 from mlirad.passes.loops._split_nest import SplitNest
 
 REQUIRES = KERNELS
@@ -59,19 +60,26 @@ class _Splitting:
         if not products.is_known:
             return False
         updates = [one for one in products.updates() if self._pays(one.product, one.element)]
-        sums = [one for one in products.sums() if self._pays_sum(one)]
-        kept = [f for one in updates for f in (one.product.left, one.product.right)]
-        wanted = {one.value for one in kept if isinstance(one, Kept)}
-        self.buffers.keep_only(wanted | {one.result for one in sums})
-        if updates or sums:
-            SplitNest(self.loop, updates, sums, self.buffers).run()
-        return bool(updates or sums)
+        sums = [paid for one in products.sums() if (paid := self._paid(one)) is not None]
+        made = [one.product for one in updates] + [p for one in sums for p in one.products]
+        factors = [factor for product in made for factor in (product.left, product.right)]
+        kept = {one.value for one in factors if isinstance(one, Kept)}
+        read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}
+        clears = [write for memory, write in products.cleared.items() if memory in read]
+        self.buffers.keep_only(kept | {one.result for one in sums if one.target is None})
+        if made:
+            SplitNest(self.loop, Parts(sums, updates, clears), self.buffers).run()
+        return bool(made)
 
-    def _pays_sum(self, one: Sum) -> bool:
+    def _paid(self, one: Sum) -> Sum | None:
+        """A sum, made in place if it may be; None where it does not pay."""
+        target = one.target
+        if target is not None and all(self._pays(p, target.element) for p in one.products):
+            return one
         buffer = self.buffers.of(one.result, one.outer)
-        return buffer is not None and all(
-            self._pays(product, buffer.element) for product in one.products
-        )
+        if buffer is not None and all(self._pays(p, buffer.element) for p in one.products):
+            return replace(one, target=None)
+        return None
 
     def _pays(self, product: Product, output: Element) -> bool:
         left, right = (self._element(factor) for factor in (product.left, product.right))

@@ -122,3 +122,43 @@ func.func @seen(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.no
   }
   return
 }
+
+// A sum that only goes to memory is made there; what is read and then cleared is read behind the nest, and cleared then.
+// CHECK-LABEL: func.func @in_place(
+// CHECK-NOT: memref.alloc
+// CHECK: memref.store %cst, %arg2
+// CHECK: arith.addf
+// CHECK-NEXT: memref.store %{{.*}}, %arg2
+// CHECK: memref.load %arg3
+// CHECK: arith.addf
+// CHECK-NEXT: memref.store %{{.*}}, %arg4
+// CHECK: memref.store %cst, %arg3
+func.func @in_place(%a: memref<9x8xf32> {llvm.noalias}, %b: memref<8x9xf32> {llvm.noalias}, %c: memref<9x9xf32> {llvm.noalias}, %g: memref<9x9xf32> {llvm.noalias}, %h: memref<8x9xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c9 step %c1 {
+      %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%s = %zero) -> f32 {
+        %x = memref.load %a[%i, %k] : memref<9x8xf32>
+        %y = memref.load %b[%k, %j] : memref<8x9xf32>
+        %p = arith.mulf %x, %y : f32
+        %t = arith.addf %s, %p : f32
+        scf.yield %t : f32
+      }
+      memref.store %sum, %c[%i, %j] : memref<9x9xf32>
+      %e = memref.load %g[%i, %j] : memref<9x9xf32>
+      memref.store %zero, %g[%i, %j] : memref<9x9xf32>
+      scf.for %k = %c0 to %c8 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<9x8xf32>
+        %p = arith.mulf %x, %e : f32
+        %o = memref.load %h[%k, %j] : memref<8x9xf32>
+        %t = arith.addf %o, %p : f32
+        memref.store %t, %h[%k, %j] : memref<8x9xf32>
+      }
+    }
+  }
+  return
+}
