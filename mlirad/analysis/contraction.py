@@ -1,14 +1,18 @@
-"""Nests of loops that do nothing but add products of two elements to a third."""
+"""Nests of loops that do nothing but add products of two elements to a third one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, are_apart, element_of
+from mlirad.analysis.limits import Limits, LimitsOf, copied, narrow
+from mlirad.analysis.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.ir.box import folded
 from mlirad.ir.rounding import EXACT, LANES
-from mlirad.ir.structured import For, is_for
+from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
     constant_integer,
@@ -34,16 +38,23 @@ class Index:
         return 64 if self.extent is None else self.extent
 
 
+class Term(NamedTuple):
+    """A product that is added, or taken away, within some limits of the indices."""
+
+    left: Element
+    right: Element
+    is_negative: bool
+    limits: LimitsOf
+
+
 @dataclass(frozen=True, eq=False)
 class Contraction:
-    """`output += left * right`, or `-=`, for every point of a box."""
+    """`output += left * right`, or `-=`, for every point of a box; or several such, in turn."""
 
     loop: ir.Operation
     indices: tuple[Index, ...]
     output: Element
-    left: Element
-    right: Element
-    is_negative: bool
+    terms: tuple[Term, ...]
 
     @property
     def element_type(self) -> ir.Type:
@@ -52,19 +63,38 @@ class Contraction:
 
     def swapped(self) -> Contraction:
         """The same, with the factors in the other order."""
-        return Contraction(
-            self.loop, self.indices, self.output, self.right, self.left, self.is_negative
-        )
+        terms = tuple(one._replace(left=one.right, right=one.left) for one in self.terms)
+        return replace(self, terms=terms)
 
     def moving(self, *, output: bool, left: bool, right: bool) -> list[Index]:
-        """The indices that some of the elements depend on, and the others do not."""
+        """The indices that some of the elements depend on, and the others do not, in all terms."""
         wanted = (output, left, right)
-        elements = (self.output, self.left, self.right)
         return [
             index
             for index in self.indices
-            if tuple(element.moves_with(index.value) for element in elements) == wanted
+            if all(
+                tuple(x.moves_with(index.value) for x in (self.output, one.left, one.right))
+                == wanted
+                for one in self.terms
+            )
         ]
+
+    def alone(self, term: Term) -> Contraction:
+        """The contraction of one term, within its limits, which are made at the insertion
+        point."""
+        places = Places([])
+        indices = []
+        for index in self.indices:
+            low, high = index.lower, index.upper
+            limits = term.limits.get(index.value, Limits())
+            for form in limits.lower:
+                low = folded("arith.maxsi", low, places.sum(form, {}, {}), max)
+            for form in limits.upper:
+                high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
+            first, last = constant_integer(low), constant_integer(high)
+            known = None if first is None or last is None else max(0, last - first)
+            indices.append(Index(index.value, low, high, known))
+        return replace(self, indices=tuple(indices), terms=(term._replace(limits={}),))
 
 
 def contraction(loop: ir.Operation) -> Contraction | None:
@@ -78,18 +108,20 @@ def contraction(loop: ir.Operation) -> Contraction | None:
         if is_defined_in(low, loop) or is_defined_in(high, loop):
             return None
         indices.append(Index(For(op).induction, low, high, spans(op)[0].trips))
-        work = [inner for inner in block_operations(For(op).body)[:-1] if not _is_index(inner)]
-        if len(work) != 1:
+        work = _work(For(op).body)
+        if len(work) != 1 or not is_for(work[0]):
             break
         op = work[0]
-        if not is_for(op):
-            return None
-    found = _update(work)
-    if found is None:
+    found = _updates(work, {}, loop)
+    if not found or any(output != found[0][0] for output, _ in found):
         return None
-    output, left, right, is_negative = found
-    result = Contraction(loop, tuple(indices), output, left, right, is_negative)
+    terms = tuple(term for _, term in found)
+    result = Contraction(loop, tuple(indices), found[0][0], terms)
     return result if _is_sound(result) else None
+
+
+def _work(block: ir.Block) -> list[ir.Operation]:
+    return [op for op in block_operations(block)[:-1] if not _is_index(op)]
 
 
 def _is_index(op: ir.Operation) -> bool:
@@ -101,12 +133,37 @@ def _is_index(op: ir.Operation) -> bool:
     )
 
 
-def _update(work: list[ir.Operation]) -> tuple[Element, Element, Element, bool] | None:
-    """The elements of a body that adds a product to an element, and whether it subtracts it."""
-    stores = [op for op in work if op.name == "memref.store"]
-    if len(stores) != 1:
-        return None
-    store = stores[0]
+def _updates(
+    work: list[ir.Operation], limits: LimitsOf, nest: ir.Operation
+) -> list[tuple[Element, Term]]:
+    """The elements that a body adds products to, and what it adds; none where it does anything
+    else."""
+    found: list[tuple[Element, Term]] = []
+    accounted: set[ir.Operation] = set()
+    for op in work:
+        if is_branch(op):
+            inner = copied(limits)
+            empty = len(op.regions[1].blocks) == 0 and len(op.results) == 0
+            if not empty or not narrow(inner, op.operands[0], nest):
+                return []
+            updates = _updates(_work(If(op).then), inner, nest)
+            if not updates:
+                return []
+            found += updates
+            accounted.add(op)
+        elif op.name == "memref.store":
+            update = _update(op, limits)
+            if update is None:
+                return []
+            found.append(update[0])
+            accounted |= update[1]
+    return found if accounted == set(work) else []
+
+
+def _update(
+    store: ir.Operation, limits: LimitsOf
+) -> tuple[tuple[Element, Term], set[ir.Operation]] | None:
+    """An update by a product, and the ops that it is made of."""
     step = defining_op(store.operands[0])
     if step is None or step.name not in _STEPS or _is_bound(step):
         return None
@@ -118,11 +175,12 @@ def _update(work: list[ir.Operation]) -> tuple[Element, Element, Element, bool] 
             continue
         factors = [defining_op(factor) for factor in product.operands]
         read = [op for op in (old, *factors) if op is not None and op.name == "memref.load"]
-        if len(read) < 3 or set(work) != {store, step, product, *read}:
+        if len(read) < 3 or any(op.block != store.block for op in (step, product, *read)):
             continue
-        elements = [element_of(op.operands[0], list(op.operands)[1:]) for op in read]
-        if elements[0] == element_of(store.operands[1], list(store.operands)[2:]):
-            return elements[0], elements[1], elements[2], is_negative
+        output, left, right = (element_of(op.operands[0], list(op.operands)[1:]) for op in read)
+        if output == element_of(store.operands[1], list(store.operands)[2:]):
+            term = Term(left, right, is_negative, copied(limits))
+            return (output, term), {store, step, product, *read}
     return None
 
 
@@ -135,13 +193,15 @@ def _is_sound(found: Contraction) -> bool:
     """Whether the factors are certainly not what is written, and elements are known by sums of the
     indices and of what the nest does not change."""
     indices = {index.value for index in found.indices}
-    elements = (found.output, found.left, found.right)
+    factors = [factor for one in found.terms for factor in (one.left, one.right)]
+    elements = (found.output, *factors)
     names = {name for element in elements for name in element.names}
     types = {str(ir.MemRefType(element.memref.type).element_type) for element in elements}
     return (
         len(types) == 1
         and types <= {"f32", "f64"}
-        and all(are_apart(found.output.memref, x.memref) for x in (found.left, found.right))
+        and all(are_apart(found.output.memref, factor.memref) for factor in factors)
         and not any(is_defined_in(name, found.loop) for name in names - indices)
         and not any(is_defined_in(element.memref, found.loop) for element in elements)
+        and all(index in indices for one in found.terms for index in one.limits)
     )

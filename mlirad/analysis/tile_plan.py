@@ -16,8 +16,13 @@ from mlirad.analysis.contraction import Contraction, Index
 
 _MANY = 32  # registers, of which a tile's sums take half, else three quarters
 _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
+_PANEL_OF_FAR = 64  # where the left factor lies in rows far apart, which tiles share
+_DEEP = 64  # trips of a sum through rows far apart that do not stay in a cache
 _FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
 _REREADS = 16  # that pay for a copy of neighbouring elements
+_KINDS = [
+    {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
+]
 _COPY, _SCATTERED, _ACROSS = 1.0, 8.0, 12.0  # costs, in multiplications of vectors
 
 
@@ -58,7 +63,9 @@ class Plan:
     @property
     def panel(self) -> int:
         """How many trips of the sum go by between loads and stores of the output."""
-        return min(_PANEL, self.inner.extent or _PANEL)
+        far = self.nest.terms[0].left.distance(self.inner.value) >= _FAR
+        trips = _PANEL_OF_FAR if far else _PANEL
+        return min(max(1, trips // len(self.nest.terms)), self.inner.extent or trips)
 
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
@@ -72,13 +79,31 @@ def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
         one
         for ordered in (nest, nest.swapped())
         for one in (*_columns(ordered, lanes, registers), *_dots(ordered, lanes, registers))
+        if len(nest.terms) == 1 or _is_together(one)
     ]
     return min(found, key=lambda one: one.cost, default=None)
 
 
+def _is_together(one: Plan) -> bool:
+    """Whether a tile takes several terms: by one panel of copies that are 0 where a term is outside
+    of its limits, which do not depend on the rows."""
+    nest, column = one.nest, one.column.value
+    same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
+    return (
+        one.is_packed
+        and same
+        and all(term.right.is_next_to_next(column) for term in nest.terms)
+        and all(
+            nest.terms[0].right.moves_with(index) or not nest.output.moves_with(index)
+            for term in nest.terms
+            for index in term.limits
+        )
+    )
+
+
 def size(nest: Contraction) -> int:
     """How many multiplications a contraction makes, as far as is known."""
-    return prod(index.expected for index in nest.indices)
+    return len(nest.terms) * prod(index.expected for index in nest.indices)
 
 
 def _longest(indices: list[Index]) -> Index:
@@ -101,11 +126,12 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     vectors = min(2, -(-column.expected // lanes))
     height = _height(row, 8 if registers >= _MANY else 6)
     rereads = prod(index.expected for index in rows)
-    is_neighbour = nest.right.is_next_to_next(column.value)
-    is_far = nest.right.distance(inner.value) >= _FAR and inner.expected > 64
-    is_packed = not is_neighbour or (is_far and rereads >= _REREADS)
+    right, terms = nest.terms[0].right, len(nest.terms)
+    is_neighbour = right.is_next_to_next(column.value)
+    is_far = right.distance(inner.value) >= _FAR and inner.expected >= _DEEP
+    is_packed = not is_neighbour or terms > 1 or (is_far and rereads >= _REREADS)
     cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
-    cost += 2 / prod(index.expected for index in sums)
+    cost += 2 / (terms * prod(index.expected for index in sums))
     if is_packed:
         cost += (_COPY if is_neighbour else _SCATTERED) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
@@ -118,7 +144,10 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     inner = [
         index
         for index in sums
-        if nest.left.is_next_to_next(index.value) and nest.right.is_next_to_next(index.value)
+        if all(
+            one.left.is_next_to_next(index.value) and one.right.is_next_to_next(index.value)
+            for one in nest.terms
+        )
     ]
     if not (rows and columns and inner):
         return

@@ -29,6 +29,14 @@ def first_lanes(lanes: int, count: ir.Value) -> ir.Value:
     return b.make("vector.create_mask", vector_of(lanes, b.integer_type(1)), [count])
 
 
+def flipped(mask: ir.Value) -> ir.Value:
+    """A mask that is on where another is off."""
+    on = ir.DenseElementsAttr.get_splat(mask.type, ir.IntegerAttr.get(b.integer_type(1), 1))
+    return b.make(
+        "arith.xori", mask.type, [mask, b.make("arith.constant", mask.type, [], value=on)]
+    )
+
+
 def load_lanes(
     memref: ir.Value, indices: Sequence[ir.Value], type_: ir.Type, mask: ir.Value | None = None
 ) -> ir.Value:

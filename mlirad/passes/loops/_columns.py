@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from mlirad.analysis.contraction import Index
+from mlirad.analysis.contraction import Index, Term
 from mlirad.analysis.places import Places, Point
 from mlirad.analysis.tile_plan import Plan
 from mlirad.bindings import ir
@@ -43,8 +43,11 @@ class Columns:
             rows = Rows(self, sums, None)
             nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
             return
-        outer = [i for i in plan.free if self.nest.right.moves_with(i.value)]
+        outer = [i for i in plan.free if self._moves(i)]
         nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
+
+    def _moves(self, index: Index) -> bool:
+        return self.nest.terms[0].right.moves_with(index.value)
 
     def _columns(self, point: Point, run: Callable[[Point, Masks], None]) -> None:
         """Run something at the first column of each tile, with masks for its vectors."""
@@ -66,8 +69,7 @@ class Columns:
     def _panels(self, point: Point, memory: ir.Value) -> None:
         """Copy the right factor for some trips of the sum, and go through all rows with it."""
         index, size = self.plan.inner, self.plan.panel
-        moves = self.nest.right.moves_with
-        inner = [i for i in self.plan.free if not moves(i.value)]
+        inner = [i for i in self.plan.free if not self._moves(i)]
         whole = Part(index.lower, index.upper, size, False)
 
         def at(first: ir.Value) -> None:
@@ -84,30 +86,69 @@ class Columns:
         each(whole, at)
 
     def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
-        """Make the panel of a tile's columns."""
-        right, column, inner = self.nest.right, self.plan.column, self.plan.inner
-        if right.is_next_to_next(column.value):
+        """Make the panel of a tile's columns: for every trip a row of each term."""
+        terms, inner = self.nest.terms, self.plan.inner.value
+        if all(term.right.is_next_to_next(self.plan.column.value) for term in terms):
 
-            def row(trip: ir.Value) -> None:
-                at, to = {**point, inner.value: trip}, b.sub(trip, trips.lower)
-                for k, mask in enumerate(masks):
-                    start = k * self.plan.lanes
-                    indices = self.places.of(right, at, {column.value: start})
-                    vector = v.load_lanes(right.memref, indices, self.vector, mask)
-                    v.store_lanes(vector, memory, [to, b.index(start)])
+            def rows(trip: ir.Value) -> None:
+                first = b.mul(b.sub(trip, trips.lower), b.index(len(terms)))
+                for number, term in enumerate(terms):
+                    row = b.add(first, b.index(number))
+                    self._copy_row(term, {**point, inner: trip}, masks, memory, row)
 
-            each(trips, row)
+            each(trips, rows)
             return
+        (term,) = terms
+        right, column = term.right, self.plan.column
         first = point[column.value]
         end = b.add(first, b.index(len(masks) * self.plan.lanes))
         last = b.make("arith.minsi", b.index_type(), [end, column.upper])
 
         def number(at_column: ir.Value, trip: ir.Value) -> None:
-            at = {**point, column.value: at_column, inner.value: trip}
+            at = {**point, column.value: at_column, inner: trip}
             value = b.read(right.memref, self.places.of(right, at, {}))
             b.write(value, memory, [b.sub(trip, trips.lower), b.sub(at_column, first)])
 
         each(Part(first, last, 1, True), lambda c: each(trips, lambda trip: number(c, trip)))
+
+    def _copy_row(
+        self, term: Term, point: Point, masks: Masks, memory: ir.Value, row: ir.Value
+    ) -> None:
+        """Copy the right factor of a term where it is within its limits; 0 elsewhere."""
+        for k, mask in enumerate(masks):
+            start = k * self.plan.lanes
+            place = self.places.of(term.right, point, {self.plan.column.value: start})
+            within = self._within(term, point, start, mask)
+            vector = v.load_lanes(term.right.memref, place, self.vector, within)
+            v.store_lanes(vector, memory, [row, b.index(start)])
+
+    def _within(
+        self, term: Term, point: Point, start: int, mask: ir.Value | None
+    ) -> ir.Value | None:
+        """Where a vector of a term is within its limits, and a mask is on."""
+        lanes, column = self.plan.lanes, self.plan.column.value
+        for index, limits in term.limits.items():
+            at = point[index] if index != column else b.add(point[index], b.index(start))
+            for form in limits.upper:
+                left = b.sub(self.places.sum(form, {}, {}), at)
+                mask = self._both(mask, v.first_lanes(lanes, self._scaled(left, index)))
+            for form in limits.lower:
+                if index == column:
+                    ahead = b.sub(self.places.sum(form, {}, {}), at)
+                    mask = self._both(mask, v.flipped(v.first_lanes(lanes, ahead)))
+                else:
+                    beyond = b.sub(b.add(at, b.index(1)), self.places.sum(form, {}, {}))
+                    mask = self._both(mask, v.first_lanes(lanes, self._scaled(beyond, index)))
+        return mask
+
+    def _scaled(self, left: ir.Value, index: ir.Value) -> ir.Value:
+        """How many lanes are on: all or none for an index that is the same for all of them."""
+        if index == self.plan.column.value:
+            return left
+        return b.mul(left, b.index(self.plan.lanes))
+
+    def _both(self, mask: ir.Value | None, other: ir.Value) -> ir.Value:
+        return other if mask is None else b.all_of([mask, other])
 
 
 class Rows:
@@ -155,26 +196,35 @@ class Rows:
         )
 
     def _products(self, point: Point, totals: Sequence[ir.Value], masks: Masks) -> list[ir.Value]:
-        left, row = self.nest.left, self.plan.row.value
-        vectors = [self._right(point, k, mask) for k, mask in enumerate(masks)]
+        for number, term in enumerate(self.nest.terms):
+            totals = self._added(number, term, point, totals, masks)
+        return list(totals)
+
+    def _added(
+        self, number: int, term: Term, point: Point, totals: Sequence[ir.Value], masks: Masks
+    ) -> list[ir.Value]:
+        left, row = term.left, self.plan.row.value
+        vectors = [self._right(number, point, k, mask) for k, mask in enumerate(masks)]
         results = []
         for position, total in enumerate(totals):
             r, k = divmod(position, len(masks))
             if k == 0:
-                number = b.read(left.memref, self.places.of(left, point, {row: r}))
-                if self.nest.is_negative:
-                    number = b.make("arith.negf", number.type, [number])
-                spread = v.spread(number, self.code.vector)
+                factor = b.read(left.memref, self.places.of(left, point, {row: r}))
+                if term.is_negative:
+                    factor = b.make("arith.negf", factor.type, [factor])
+                spread = v.spread(factor, self.code.vector)
             results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
         return results
 
-    def _right(self, point: Point, number: int, mask: ir.Value | None) -> ir.Value:
-        start = number * self.plan.lanes
+    def _right(self, term: int, point: Point, k: int, mask: ir.Value | None) -> ir.Value:
+        start = k * self.plan.lanes
         if self.panel is not None:
             trip = b.sub(point[self.plan.inner.value], self.panel.first)
-            place = [trip, b.index(start)]
+            terms = len(self.nest.terms)
+            row = b.add(b.mul(trip, b.index(terms)), b.index(term)) if terms > 1 else trip
+            place = [row, b.index(start)]
             return v.load_lanes(self.panel.memory, place, self.code.vector)
-        right = self.nest.right
+        right = self.nest.terms[term].right
         place = self.places.of(right, point, {self.plan.column.value: start})
         return v.load_lanes(right.memref, place, self.code.vector, mask)
 

@@ -19,6 +19,7 @@ class Dots:
 
     def __init__(self, plan: Plan, *, fused: bool) -> None:
         self.plan, self.nest, self.fused = plan, plan.nest, fused
+        (self.term,) = plan.nest.terms
         self.vector = v.vector_of(plan.lanes, self.nest.element_type)
         self.places = Places([index.value for index in self.nest.indices])
 
@@ -47,7 +48,7 @@ class Dots:
             offset = {self.plan.row.value: r, self.plan.column.value: c}
             place = self.places.of(output, point, offset)
             old, new = b.read(output.memref, place), v.sum_of_lanes(total)
-            name = "arith.subf" if self.nest.is_negative else "arith.addf"
+            name = "arith.subf" if self.term.is_negative else "arith.addf"
             b.write(b.make(name, new.type, [old, new]), output.memref, place)
 
     def _summed(
@@ -102,8 +103,8 @@ class Dots:
                 for k in range(count)
             ]
             for element, index, count in (
-                (self.nest.left, self.plan.row, rows),
-                (self.nest.right, self.plan.column, columns),
+                (self.term.left, self.plan.row, rows),
+                (self.term.right, self.plan.column, columns),
             )
         )
         return [

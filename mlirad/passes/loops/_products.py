@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, element_of, memory_of
-from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.limits import LimitsOf, copied, narrow
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.rounding import EXACT, LANES
@@ -39,20 +39,12 @@ class Kept:
 Factor = Element | Kept
 
 
-@dataclass
-class Limits:
-    """Further bounds of one loop: the index is at least, and below, some sums."""
-
-    lower: list[Linear[ir.Value]] = field(default_factory=list)
-    upper: list[Linear[ir.Value]] = field(default_factory=list)
-
-
 @dataclass(frozen=True, eq=False)
 class Product:
     """A product that is added up, in some loops, for the indices within some limits."""
 
     loops: tuple[ir.Operation, ...]
-    limits: dict[ir.Value, Limits]
+    limits: LimitsOf
     left: Factor
     right: Factor
     is_negative: bool
@@ -210,14 +202,14 @@ class Products:
         if op is None or path is None or op.name != "arith.mulf" or _is_bound(op):
             return None
         loops, conditions = path
-        limits: dict[ir.Value, Limits] = {}
+        limits: LimitsOf = {}
         factors = [self._factor(v, limits) for v in op.operands]
-        if None in factors or not all(self._limit(one, limits) for one in conditions):
+        if None in factors or not all(narrow(limits, one, self.root) for one in conditions):
             return None
         left, right = (one for one in factors if one is not None)
         return Product(tuple(loops), limits, left, right, is_negative, op.location)
 
-    def _factor(self, value: ir.Value, limits: dict[ir.Value, Limits]) -> Factor | None:
+    def _factor(self, value: ir.Value, limits: LimitsOf) -> Factor | None:
         op = defining_op(value)
         if op is None or not is_inside(op, self.root):
             return None
@@ -229,8 +221,8 @@ class Products:
             )
             inner = defining_op(then)
             if inner is not None and is_zero(other) and enclosing(inner) == op:
-                trial = {index: Limits([*x.lower], [*x.upper]) for index, x in limits.items()}
-                if self._is_read(inner) and self._limit(op.operands[0], trial):
+                trial = copied(limits)
+                if self._is_read(inner) and narrow(trial, op.operands[0], self.root):
                     limits.update(trial)
                     load = inner
         if self._is_read(load):
@@ -276,42 +268,6 @@ class Products:
             ):
                 return None
         return loops, conditions
-
-    def _limit(self, condition: ir.Value, limits: dict[ir.Value, Limits]) -> bool:
-        """Turn a condition into limits of indices, where it is such."""
-        op = defining_op(condition)
-        if op is not None and op.name == "arith.andi":
-            return all(self._limit(operand, limits) for operand in op.operands)
-        gap = _gap(op)
-        if gap is None:
-            return False
-        own = [name for name in gap.names if is_defined_in(name, self.root)]
-        if not own:
-            return not gap.terms and gap.constant >= 0
-        index, factor = own[0], gap.coefficient(own[0])
-        if len(own) > 1 or abs(factor) != 1 or not isinstance(index, ir.BlockArgument):
-            return False
-        if not is_for(index.owner.owner.operation) or index.arg_number:
-            return False
-        rest, here = gap.without(index), limits.setdefault(index, Limits())
-        if factor == 1:  # index + rest >= 0
-            here.lower.append(rest.times(-1))
-        else:  # rest - index >= 0
-            here.upper.append(rest.plus(number(1)))
-        return True
-
-
-def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
-    """What a comparison says is not negative."""
-    if op is None or op.name != "arith.cmpi":
-        return None
-    kind = ir.IntegerAttr(op.attributes["predicate"]).value
-    left, right = (linear_form(operand) for operand in op.operands)
-    if kind in (b.SGT, b.SGE):
-        left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE
-    if kind not in (b.SLT, b.SLE):
-        return None
-    return right.plus(left, -1).plus(number(-1 if kind == b.SLT else 0))
 
 
 def _is_bound(op: ir.Operation) -> bool:

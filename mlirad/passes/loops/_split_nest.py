@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from mlirad.analysis.elements import Element
+from mlirad.analysis.limits import Limits, LimitsOf
 from mlirad.analysis.places import Places, Point
+from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
@@ -25,7 +28,6 @@ from mlirad.passes.loops._products import (
     STORE,
     Factor,
     Kept,
-    Limits,
     Parts,
     Product,
     Sum,
@@ -54,8 +56,7 @@ class SplitNest:
             self._keep(value)
         with before(_after(self.root)):
             for update in updates:
-                with update.product.location:
-                    self._add_up(update.product, update.element)
+                self._add_up([update.product], update.element)
             for clear in self.taken.clears:
                 _fill(clear.loops, clear.element, clear.store.operands[0])
         for store in [*(u.store for u in updates), *(c.store for c in self.taken.clears)]:
@@ -112,9 +113,11 @@ class SplitNest:
         else:
             output, first = one.target.element, one.loop.operands[3 + one.position]
         _fill(one.outer, output, first)
+        together: dict[tuple[ir.Operation, ...], list[Product]] = {}
         for product in one.products:
-            with product.location:
-                self._add_up(product, output)
+            together.setdefault(product.loops, []).append(product)
+        for products in together.values():
+            self._add_up(products, output)
 
     def _use_sum(self, one: Sum) -> None:
         """Read a sum where it was made."""
@@ -131,29 +134,47 @@ class SplitNest:
         body = For(one.loop).body
         block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
 
-    def _add_up(self, product: Product, output: Element) -> None:
-        """A nest of loops that adds a product to elements."""
-        left, right = self._element(product.left), self._element(product.right)
-        places = Places([For(loop).induction for loop in product.loops])
+    def _add_up(self, products: Sequence[Product], output: Element) -> None:
+        """A nest of loops that adds products to elements: one within its limits, or several, each
+        where it is within its own."""
+        loops = products[0].loops
+        moving = [loop for loop in loops if output.moves_with(For(loop).induction)]
+        ordered = [*moving, *(loop for loop in loops if loop not in moving)]
+        places = Places([For(loop).induction for loop in loops])
+        if len(products) == 1:
+            bounds = _bounds(ordered, products[0].limits)
+            _nest(ordered, bounds, {}, partial(self._add, products[0], output, places))
+            return
 
         def add(point: Point) -> None:
-            reads = [b.read(one.memref, places.of(one, point, {})) for one in (left, right)]
+            for product in products:
+                tests = _tests(product.limits, point, places)
+                if not tests:
+                    self._add(product, output, places, point)
+                    continue
+                branch = b.if_else(b.all_of(tests), [], with_else=False)
+                with at_end(branch.then, product.location):
+                    self._add(product, output, places, point)
+                    b.yield_()
+
+        _nest(ordered, {}, {}, add)
+
+    def _add(self, product: Product, output: Element, places: Places, point: Point) -> None:
+        """Add a product to an element at a point."""
+        factors = [self._element(factor) for factor in (product.left, product.right)]
+        with product.location:
+            reads = [b.read(one.memref, places.of(one, point, {})) for one in factors]
             value = b.make("arith.mulf", reads[0].type, reads)
             place = places.of(output, point, {})
             name = "arith.subf" if product.is_negative else "arith.addf"
             total = b.make(name, value.type, [b.read(output.memref, place), value])
             b.write(total, output.memref, place)
 
-        moving = [loop for loop in product.loops if output.moves_with(For(loop).induction)]
-        summed = [loop for loop in product.loops if loop not in moving]
-        bounds = _bounds([*moving, *summed], product.limits)
-        _nest([*moving, *summed], bounds, {}, add)
-
 
 Bounds = dict[ir.Operation, tuple[ir.Value, ir.Value]]
 
 
-def _bounds(loops: Sequence[ir.Operation], limits: dict[ir.Value, Limits]) -> Bounds:
+def _bounds(loops: Sequence[ir.Operation], limits: LimitsOf) -> Bounds:
     """The bounds of loops within limits, made in front of all of them."""
     places, found = Places([]), {}
     for loop in loops:
@@ -165,6 +186,21 @@ def _bounds(loops: Sequence[ir.Operation], limits: dict[ir.Value, Limits]) -> Bo
             high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
         found[loop] = low, high
     return found
+
+
+def _tests(limits: LimitsOf, point: Point, places: Places) -> list[ir.Value]:
+    """Whether a point is within limits."""
+    tests = []
+    for index, one in limits.items():
+        span = span_of(index)
+        low, high = (None, None) if span is None else span[:2]
+        for form in one.lower:
+            if form.terms or low is None or form.constant > low:
+                tests.append(b.compare(b.SGE, point[index], places.sum(form, {}, {})))
+        for form in one.upper:
+            if form.terms or high is None or form.constant < high:
+                tests.append(b.compare(b.SLT, point[index], places.sum(form, {}, {})))
+    return tests
 
 
 def _nest(

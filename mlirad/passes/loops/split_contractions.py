@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-from mlirad.analysis.contraction import Contraction, Index
+from mlirad.analysis.contraction import Contraction, Index, Term
 from mlirad.analysis.elements import Element, memory_of
 from mlirad.analysis.tile_plan import plan, size
 from mlirad.analysis.trips import spans
@@ -86,7 +86,8 @@ class _Splitting:
         if left is None or right is None:
             return False
         indices = tuple(_index(loop) for loop in product.loops)
-        found = Contraction(self.loop, indices, output, left, right, product.is_negative)
+        terms = (Term(left, right, product.is_negative, {}),)
+        found = Contraction(self.loop, indices, output, terms)
         return size(found) >= self.least and plan(found, _LANES, _REGISTERS) is not None
 
     def _element(self, factor: Factor) -> Element | None:

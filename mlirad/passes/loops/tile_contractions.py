@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from mlirad.analysis.contraction import contraction
+from mlirad.analysis.contraction import Contraction, contraction
 from mlirad.analysis.tile_plan import Plan, plan, size
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -46,30 +46,43 @@ def tile_contractions(
             if found is None or size(found) < least:
                 continue
             lanes = width // (ir.FloatType(found.element_type).width // 8)
-            chosen = plan(found, lanes, 32 if width >= _LINE else 16)
-            if chosen is not None:
+            plans = _plans(found, lanes, 32 if width >= _LINE else 16)
+            for chosen in plans:
                 if report:
                     remark(function, str(chosen))
-                _emit(chosen, fused=fused)
+                with before(loop):
+                    _emit(chosen, fused=fused)
+            if plans:
                 done.append(loop)
         for loop in done:
             loop.erase()
 
 
+def _plans(found: Contraction, lanes: int, registers: int) -> list[Plan]:
+    """One tile for all terms, or one for each; none where some have none."""
+    if len(found.terms) > 1 or not found.terms[0].limits:
+        together = plan(found, lanes, registers)
+        if together is not None:
+            return [together]
+    with before(found.loop):
+        alone = [plan(found.alone(term), lanes, registers) for term in found.terms]
+    plans = [one for one in alone if one is not None]
+    return plans if len(plans) == len(alone) else []
+
+
 def _emit(chosen: Plan, *, fused: bool) -> None:
-    with before(chosen.nest.loop):
-        if chosen.is_dots:
-            Dots(chosen, fused=fused).emit()
-            return
-        memory = _panel(chosen) if chosen.is_packed else None
-        Columns(chosen, memory, fused=fused).emit()
-        if memory is not None:
-            b.effect("memref.dealloc", [memory])
+    if chosen.is_dots:
+        Dots(chosen, fused=fused).emit()
+        return
+    memory = _panel(chosen) if chosen.is_packed else None
+    Columns(chosen, memory, fused=fused).emit()
+    if memory is not None:
+        b.effect("memref.dealloc", [memory])
 
 
 def _panel(chosen: Plan) -> ir.Value:
     """Memory for a copy of a part of the right factor."""
-    shape = [chosen.panel, chosen.columns * chosen.lanes]
+    shape = [chosen.panel * len(chosen.nest.terms), chosen.columns * chosen.lanes]
     return b.make(
         "memref.alloc",
         ir.MemRefType.get(shape, chosen.nest.element_type),

@@ -3,8 +3,8 @@
 
 // Lanes along the columns of what is made; the other factor is spread over them. What is left of the columns is masked.
 // CHECK-LABEL: func.func @columns(
-// CHECK: scf.for %[[I:.*]] = %c0 to %c9 step %c3 {
-// CHECK: vector.load %arg2[%[[I]], %c0] : memref<9x11xf32>, vector<4xf32>
+// CHECK: scf.for %[[I:.*]] = %c0 to %c10 step %c5 {
+// CHECK: vector.load %arg2[%[[I]], %c0] : memref<10x11xf32>, vector<4xf32>
 // CHECK: scf.for %[[K:.*]] = %c0 to %c40 step %c1 iter_args(
 // CHECK: %[[B:.*]] = vector.load %arg1[%[[K]], %c0]
 // CHECK: %[[A:.*]] = memref.load %arg0[%[[I]], %[[K]]]
@@ -16,21 +16,21 @@
 // CHECK: vector.maskedload %arg2[%{{.*}}, %c8], %[[MASK]]
 // CHECK: vector.maskedstore %arg2[%{{.*}}, %c8], %[[MASK]]
 // CHECK-NOT: arith.mulf
-func.func @columns(%a: memref<9x40xf32> {llvm.noalias}, %b: memref<40x11xf32> {llvm.noalias}, %c: memref<9x11xf32> {llvm.noalias}) {
+func.func @columns(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x11xf32> {llvm.noalias}, %c: memref<10x11xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c9 = arith.constant 9 : index
+  %c10 = arith.constant 10 : index
   %c11 = arith.constant 11 : index
   %c40 = arith.constant 40 : index
-  scf.for %i = %c0 to %c9 step %c1 {
+  scf.for %i = %c0 to %c10 step %c1 {
     scf.for %j = %c0 to %c11 step %c1 {
       scf.for %k = %c0 to %c40 step %c1 {
-        %x = memref.load %a[%i, %k] : memref<9x40xf32>
+        %x = memref.load %a[%i, %k] : memref<10x40xf32>
         %y = memref.load %b[%k, %j] : memref<40x11xf32>
         %p = arith.mulf %x, %y : f32
-        %o = memref.load %c[%i, %j] : memref<9x11xf32>
+        %o = memref.load %c[%i, %j] : memref<10x11xf32>
         %s = arith.addf %o, %p : f32
-        memref.store %s, %c[%i, %j] : memref<9x11xf32>
+        memref.store %s, %c[%i, %j] : memref<10x11xf32>
       }
     }
   }
@@ -40,7 +40,7 @@ func.func @columns(%a: memref<9x40xf32> {llvm.noalias}, %b: memref<40x11xf32> {l
 // Lanes along the sum where what is made has no neighbours: added across behind the loop. Trips that are not known are
 // made in whole tiles, and one by one.
 // CHECK-LABEL: func.func @dots(
-// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c2 {
+// CHECK: scf.for %{{.*}} = %c0 to %{{.*}} step %c4 {
 // CHECK: scf.for %[[K:.*]] = %c0 to %c96 step %c4 iter_args(
 // CHECK: vector.load %arg0[%{{.*}}, %[[K]]]
 // CHECK: vector.load %arg1[%{{.*}}, %[[K]]]
@@ -155,6 +155,51 @@ func.func @shared(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.
         %o = memref.load %c[%at] : memref<17xf32>
         %s = arith.addf %o, %p : f32
         memref.store %s, %c[%at] : memref<17xf32>
+      }
+    }
+  }
+  return
+}
+
+// Several terms share a tile: what they read is copied side by side, 0 outside of their limits.
+// CHECK-LABEL: func.func @terms(
+// CHECK: %[[PANEL:.*]] = memref.alloc() {alignment = 64 : i64} : memref<18x8xf32>
+// CHECK: vector.load %arg1[%{{.*}}, %c0] : memref<9x9xf32>, vector<4xf32>
+// CHECK: %[[MASK:.*]] = vector.constant_mask [3] : vector<4xi1>
+// CHECK: vector.maskedload %arg1[%{{.*}}, %c5], %[[MASK]]
+// CHECK: scf.for %{{.*}} = %c0 to %c10 step %c5 {
+// CHECK: scf.for %[[K:.*]] = %c0 to %c9 step %c1 iter_args(
+// CHECK: %[[ROW:.*]] = arith.muli %[[K]], %c2
+// CHECK: vector.load %[[PANEL]][%[[ROW]], %c0]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %c1
+// CHECK: vector.load %[[PANEL]][%[[NEXT]], %c0]
+// CHECK-NOT: scf.if
+func.func @terms(%w: memref<10x9x2xf32> {llvm.noalias}, %x: memref<9x9xf32> {llvm.noalias}, %o: memref<10x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %c10 = arith.constant 10 : index
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c9 step %c1 {
+        %u = memref.load %w[%i, %k, %c0] : memref<10x9x2xf32>
+        %v = memref.load %x[%k, %j] : memref<9x9xf32>
+        %p = arith.mulf %u, %v : f32
+        %a = memref.load %o[%i, %j] : memref<10x8xf32>
+        %s = arith.addf %a, %p : f32
+        memref.store %s, %o[%i, %j] : memref<10x8xf32>
+        %here = arith.cmpi slt, %j, %c7 : index
+        scf.if %here {
+          %next = arith.addi %j, %c1 : index
+          %q = memref.load %w[%i, %k, %c1] : memref<10x9x2xf32>
+          %r = memref.load %x[%k, %next] : memref<9x9xf32>
+          %m = arith.mulf %q, %r : f32
+          %n = memref.load %o[%i, %j] : memref<10x8xf32>
+          %t = arith.addf %n, %m : f32
+          memref.store %t, %o[%i, %j] : memref<10x8xf32>
+        }
       }
     }
   }

@@ -1,0 +1,65 @@
+"""Conditions that are bounds of loop indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.structured import is_for
+from mlirad.ir.walk import defining_op, is_defined_in
+
+
+@dataclass
+class Limits:
+    """Further bounds of one index: it is at least, and below, some sums."""
+
+    lower: list[Linear[ir.Value]] = field(default_factory=list)
+    upper: list[Linear[ir.Value]] = field(default_factory=list)
+
+
+LimitsOf = dict[ir.Value, Limits]
+
+
+def copied(limits: LimitsOf) -> LimitsOf:
+    """The same limits, to be narrowed."""
+    return {index: Limits([*one.lower], [*one.upper]) for index, one in limits.items()}
+
+
+def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
+    """Add to limits what a condition says of the indices of a nest; False where it says anything
+    else than bounds that are known in front of the nest."""
+    op = defining_op(condition)
+    if op is not None and op.name == "arith.andi":
+        return all(narrow(limits, operand, nest) for operand in op.operands)
+    gap = _gap(op)
+    if gap is None:
+        return False
+    own = [name for name in gap.names if is_defined_in(name, nest)]
+    if not own:
+        return not gap.terms and gap.constant >= 0
+    index, factor = own[0], gap.coefficient(own[0])
+    if len(own) > 1 or abs(factor) != 1 or not isinstance(index, ir.BlockArgument):
+        return False
+    if not is_for(index.owner.owner.operation) or index.arg_number:
+        return False
+    rest, here = gap.without(index), limits.setdefault(index, Limits())
+    if factor == 1:  # index + rest >= 0
+        here.lower.append(rest.times(-1))
+    else:  # rest - index >= 0
+        here.upper.append(rest.plus(number(1)))
+    return True
+
+
+def _gap(op: ir.Operation | None) -> Linear[ir.Value] | None:
+    """What a comparison says is not negative."""
+    if op is None or op.name != "arith.cmpi":
+        return None
+    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    left, right = (linear_form(operand) for operand in op.operands)
+    if kind in (b.SGT, b.SGE):
+        left, right, kind = right, left, b.SLT if kind == b.SGT else b.SLE
+    if kind not in (b.SLT, b.SLE):
+        return None
+    return right.plus(left, -1).plus(number(-1 if kind == b.SLT else 0))
