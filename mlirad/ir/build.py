@@ -59,7 +59,10 @@ def index(value: int) -> ir.Value:
 
 
 def number(value: float, type_: ir.Type) -> ir.Value:
-    """A constant of a float, integer or index type."""
+    """A constant of a float, integer or index type; of a vector type the same in all elements."""
+    if isinstance(type_, ir.VectorType):
+        splat = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, value))
+        return make("arith.constant", type_, [], value=splat)
     if isinstance(type_, ir.IntegerType | ir.IndexType):
         return make("arith.constant", type_, [], value=ir.IntegerAttr.get(type_, int(value)))
     return make("arith.constant", type_, [], value=ir.FloatAttr.get(type_, value))

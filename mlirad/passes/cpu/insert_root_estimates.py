@@ -81,23 +81,16 @@ def _refined(radicand: ir.Value) -> ir.Value:
     type_ = radicand.type
     root = b.make(_ROOT, type_, [radicand])
     flags = {"fastmath": fast_math(["arcp"]), _SEED: ir.UnitAttr.get()}
-    estimate = b.make(_QUOTIENT, type_, [_number(1.0, type_), root], **flags)
+    estimate = b.make(_QUOTIENT, type_, [b.number(1.0, type_), root], **flags)
     square = b.make("arith.mulf", type_, [radicand, estimate])
     opposite = b.make("arith.negf", type_, [square])
-    error = _fused(opposite, estimate, _number(1.0, type_))
-    factor = _fused(error, _number(0.375, type_), _number(0.5, type_))
+    error = _fused(opposite, estimate, b.number(1.0, type_))
+    factor = _fused(error, b.number(0.375, type_), b.number(0.5, type_))
     return _fused(b.make("arith.mulf", type_, [estimate, error]), factor, estimate)
 
 
 def _fused(left: ir.Value, right: ir.Value, added: ir.Value) -> ir.Value:
     return b.make("math.fma", left.type, [left, right, added])
-
-
-def _number(value: float, type_: ir.Type) -> ir.Value:
-    if not isinstance(type_, ir.VectorType):
-        return b.number(value, type_)
-    splat = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, value))
-    return b.make("arith.constant", type_, [], value=splat)
 
 
 def _product(left: ir.Value, right: ir.Value, op: ir.Operation) -> ir.Value:

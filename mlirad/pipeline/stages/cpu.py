@@ -24,7 +24,7 @@ _TARGET = (
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
 _TILES = ",split-contractions,tile-contractions{{width={width} fused={fused}}}"
-_LANES, _FUSE, _FAST = "split-sums,", "merge-products,", "insert-fast-math,"
+_LANES, _FUSE, _FAST = "split-sums,lower-constant-powers,", "merge-products,", "insert-fast-math,"
 _ROOTS = "insert-root-estimates,"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 

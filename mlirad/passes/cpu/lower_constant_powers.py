@@ -1,0 +1,53 @@
+"""Powers with small constant exponents as products, roots and quotients.
+
+Exponents are those by which the result is at most 4 units in the last place off: integers to 5, and
+1.5, 2.5, 3.5; of negative ones, to -4 and -2.5. What has a negative exponent is 0 where it would be
+smaller than the least normal number. What an op was marked with holds of those that it becomes, so
+that they round alike in all modes (`ir/rounding.py`).
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rounding import update_marks
+from mlirad.ir.walk import before, constant_float, operations
+
+_EXPONENTS = frozenset({1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, -1.0, -1.5, -2.0, -2.5, -3.0, -4.0})
+
+
+def lower_constant_powers(root: ir.Operation) -> None:
+    """Multiply instead of calling C's function for powers of small exponents."""
+    for op in [op for op in operations(root) if op.name == "math.powf"]:
+        exponent = constant_float(op.operands[1])
+        if exponent in _EXPONENTS:
+            with before(op):
+                value = _Power(op).of(exponent)
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
+
+
+class _Power:
+    """Powers of one base, by ops that round as one op does."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.base, self.type, self.marks = op.operands[0], op.results[0].type, update_marks(op)
+
+    def of(self, exponent: float) -> ir.Value:
+        """The power of an exponent."""
+        whole, half = divmod(abs(exponent), 1.0)
+        value = self._whole(int(whole))
+        if half:
+            value = self._make("arith.mulf", value, self._make("math.sqrt", self.base))
+        return value if exponent > 0 else self._make("arith.divf", b.number(1.0, self.type), value)
+
+    def _whole(self, exponent: int) -> ir.Value:
+        """By squaring."""
+        if exponent == 1:
+            return self.base
+        root = self._whole(exponent // 2)
+        square = self._make("arith.mulf", root, root)
+        return self._make("arith.mulf", square, self.base) if exponent % 2 else square
+
+    def _make(self, name: str, *operands: ir.Value) -> ir.Value:
+        return b.make(name, self.type, operands, **self.marks)
