@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.dialect.turn import compiling, in_turn
@@ -19,29 +18,16 @@ from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.source import FunctionSource
 from mlirad.lang.arguments.array_buffer import allocations, write_back
-from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
-from mlirad.lang.arguments.parameters import SCALAR
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernel_variants import KernelVariants, Prepared
 from mlirad.lang.read_only import check_writeable
+from mlirad.lang.ready import Ready, ready
 from mlirad.lang.results import shaped
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
-from mlirad.runtime.executor.executor import Code
 from mlirad.runtime.explanation import Explanation, explained
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
-
-
-@dataclass(frozen=True)
-class _Ready:
-    """What is launched without looking arguments up, where they are numbers of these types and in
-    these ranges."""
-
-    program: Program
-    variant: Variant
-    code: Code
-    ranges: Sequence[tuple[type, float, float]]
 
 
 class Kernel:
@@ -63,7 +49,7 @@ class Kernel:
         base = None if shared is None else shared.declaration
         self.declaration: KernelDeclaration = KernelDeclaration(function, owner, base, source)
         self._variants: KernelVariants | None = None
-        self._ready: _Ready | None = None
+        self._ready: Ready | None = None
 
     def __get__(self, owner: Any, kind: object = None) -> Kernel:
         if owner is None:
@@ -84,13 +70,10 @@ class Kernel:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         current = program()
         ready = self._ready
-        if (
-            ready is None
-            or kwargs
-            or ready.program is not current
-            or current.trees.pending
-            or not _takes(args, ready.ranges)
-        ):
+        if ready is None or kwargs or ready.program is not current or current.trees.pending:
+            return self._launch(current, args, kwargs, PRIMAL)
+        arrays = ready.arrays(args)
+        if arrays is None or (arrays and current.threads.watchers):
             return self._launch(current, args, kwargs, PRIMAL)
         variant = ready.variant
         current.threads.changes = variant.launched_at = current.threads.changes + 1
@@ -103,20 +86,16 @@ class Kernel:
                 if variant.kernel.results:
                     own.recorder.result(self, variant, ())
                 return shaped(variant.kernel, recorded)
-        found = ready.code.launch(args)
+        found = ready.code.launch(args, arrays)
         return shaped(variant.kernel, found) if found else None
 
-    def _note_ready(self, variant: Variant) -> None:
-        """From now on launch without looking arguments up, where all of them are numbers."""
-        numbers = [p for p in self.declaration.parameters if p.kind == SCALAR]
-        others = len(self.declaration.parameters) - len(numbers) - (self.owner is not None)
+    def _note_ready(self, variant: Variant, args: tuple[Any, ...]) -> None:
+        """From now on launch without looking arguments up, where they are like these."""
+        parameters = self.declaration.parameters[self.owner is not None :]
         with compiling:  # in which nothing becomes stale
-            code = variant.codes.compiled.get(PRIMAL)
-            if others or variant.kernel.uses_seed or code is None or code.messages:
-                return
-            ranges = [plain_range(scalar_dtype(p, variant.program.config)) for p in numbers]
-            self._ready = _Ready(variant.program, variant, code, ranges)
-            variant.codes.when_stale.append(self._forget_ready)
+            self._ready = ready(variant, variant.codes.compiled.get(PRIMAL), parameters, args)
+            if self._ready is not None:
+                variant.codes.when_stale.append(self._forget_ready)
 
     def _forget_ready(self) -> None:
         self._ready = None
@@ -179,8 +158,8 @@ class Kernel:
             write_back(buffers, variant.notes.written_arrays)
             if current.config.debug:
                 current.check_ends(f"kernel '{self.__name__}'", allocations(buffers))
-            elif self._ready is None:
-                self._note_ready(variant)
+            elif self._ready is None and not kwargs:
+                self._note_ready(variant, args)
             return shaped(variant.kernel, found)
         variant.launch_reverse_alone(values, buffers)
         variant.launched_at = RECORDED
@@ -244,16 +223,6 @@ def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:
             trace = trace.tb_next
         cause.__traceback__ = trace
     return error.with_traceback(None)
-
-
-def _takes(args: tuple[Any, ...], ranges: Sequence[tuple[type, float, float]]) -> bool:
-    """Whether arguments are numbers that need no conversion, and this is no kernel."""
-    if len(args) != len(ranges):
-        return False
-    for value, (kind, low, high) in zip(args, ranges):
-        if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
-            return False
-    return not in_kernel()
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:

@@ -11,6 +11,7 @@ import numpy as np
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.arguments.passed import Passed
 from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_slices import SlicedArray
@@ -43,6 +44,9 @@ class Ndarray(SlicedArray):
         memory = self.program.executor.memory
         self.allocation, self.elements = memory.array(dtype.numpy, shape + element_shape)
         self.address, self.dims = self.elements.address, self.elements.shape
+        self.passed = Passed(self.address, self.dims, size=size)
+        # what decides which variant of a kernel takes it
+        self.form = dtype, len(shape), element_shape, needs_grad
         self.grad: Ndarray | None = (
             Ndarray(dtype, shape, element_shape, False) if needs_grad else None
         )

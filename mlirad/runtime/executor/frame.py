@@ -118,7 +118,7 @@ class Frame:
     def pass_arrays(self, arrays: Sequence[PassedArray]) -> None:
         """Set addresses and extents of array arguments."""
         for one in self.arrays:
-            found = one.of(arrays)
+            found = arrays[one.position] if one.is_given else one.of(arrays)
             one.slot.value = found.address
             for slot, axis in one.extents:
                 slot.value = found.dims[axis]
@@ -138,13 +138,14 @@ class PassedSlot:
 
     def __init__(self, slot: Any, argument: Argument, position: int) -> None:
         self.slot, self.extents = slot, list[tuple[Any, int]]()
-        self._position = position
+        self.position = position
         self._is_adjoint, self._tangent = argument.is_adjoint, argument.tangent
+        self.is_given = not argument.is_adjoint and argument.tangent is None
         self.is_written = argument.is_written
 
     def of(self, arrays: Sequence[PassedArray]) -> PassedArray:
         """It, among the array arguments of a launch."""
-        found = arrays[self._position]
+        found = arrays[self.position]
         if self._is_adjoint:
             found = found.adjoint()
         return found if self._tangent is None else found.tangent(self._tangent)

@@ -1,0 +1,40 @@
+"""Arrays of launches that nobody records."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from mlirad.runtime.memory.values import Values
+
+
+class Passed:
+    """Where an array is, and how large: all that a primal needs."""
+
+    __slots__ = ("_size", "address", "dims", "host")
+
+    def __init__(
+        self, address: int, dims: tuple[int, ...], host: Values | None = None, size: int = 0
+    ) -> None:
+        self.address, self.dims, self.host, self._size = address, dims, host, size
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return self._size if self.host is None else self.host.nbytes
+
+    def adjoint(self) -> NoReturn:
+        """Nobody asks for it."""
+        raise AssertionError("a primal takes no adjoints")
+
+    def tangent(self, number: int) -> NoReturn:
+        """Nor for these."""
+        raise AssertionError("a primal takes no tangents")
+
+
+def share_memory(arrays: list[Passed]) -> bool:
+    """Whether two of some arrays may."""
+    for position, one in enumerate(arrays):
+        for other in arrays[:position]:
+            if one.address < other.address + other.size and other.address < one.address + one.size:
+                return True
+    return False

@@ -1,0 +1,103 @@
+"""Launches like the one before: what has to be looked at of their arguments, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from ctypes import addressof, c_char
+from typing import Any
+
+import numpy as np
+
+from mlirad.frontend.python.builder import in_kernel
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
+from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter
+from mlirad.lang.arguments.passed import Passed, share_memory
+from mlirad.lang.ndarray import Ndarray
+from mlirad.runtime.executor.executor import Code
+from mlirad.runtime.memory.memory import DType
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+# of an array: the number of its argument; what `Ndarray.form` is; of NumPy's, the type, how many
+# axes, and the extents of an element
+Guard = tuple[int, tuple[Any, ...], DType | None, int, tuple[int, ...]]
+# only of memory that may be written to, side by side
+_at: Callable[[Any], c_char] = c_char.from_buffer
+
+
+class Ready:
+    """Code of a variant, for numbers that need no conversion, and arrays of one form that lie side
+    by side and share no memory."""
+
+    def __init__(
+        self,
+        program: Program,
+        variant: Variant,
+        code: Code,
+        parameters: Sequence[Parameter],
+    ) -> None:
+        self.program, self.variant, self.code = program, variant, code
+        self._count = len(parameters)
+        self._ranges = [
+            (number, *plain_range(scalar_dtype(one, program.config)))
+            for number, one in enumerate(parameters)
+            if one.kind == SCALAR
+        ]
+        numbers = [number for number, one in enumerate(parameters) if one.kind == NDARRAY]
+        self._guards = [_guard(*both) for both in zip(numbers, variant.kernel.arrays)]
+
+    def arrays(self, args: Sequence[Any]) -> list[Passed] | None:
+        """The arrays among some arguments; None where these are not such arguments, or this is a
+        kernel."""
+        if len(args) != self._count or in_kernel():
+            return None
+        for number, kind, low, high in self._ranges:
+            value = args[number]
+            if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
+                return None
+        found: list[Passed] = []
+        for guard in self._guards:
+            passed = self._passed(args[guard[0]], guard)
+            if passed is None:
+                return None
+            found.append(passed)
+        return None if len(found) > 1 and share_memory(found) else found
+
+    def _passed(self, value: Any, guard: Guard) -> Passed | None:
+        _, form, dtype, axes, element = guard
+        if type(value) is Ndarray:
+            own = value.form == form and value.program is self.program
+            return value.passed if own else None
+        if type(value) is not np.ndarray or value.dtype is not dtype:
+            return None
+        dims = value.shape
+        if len(dims) != axes or (element and dims[-len(element) :] != element):
+            return None
+        try:
+            return Passed(addressof(_at(value)), dims, value)
+        except (TypeError, ValueError, BufferError):
+            return None
+
+
+def _guard(number: int, array: NdarrayArgument) -> Guard:
+    """What the arrays are that a variant was made for, of ours and of NumPy's."""
+    element, like = array.element_shape, None if array.needs_grad else array.dtype.numpy
+    form = array.dtype, array.ndim, element, array.needs_grad
+    return number, form, like, array.ndim + len(element), element
+
+
+def ready(
+    variant: Variant, code: Code | None, parameters: Sequence[Parameter], args: Sequence[Any]
+) -> Ready | None:
+    """How launches like one of a variant are made; None where they need more than this."""
+    kernel = variant.kernel
+    if kernel.uses_seed or kernel.gradients or code is None or code.messages:
+        return None
+    kinds = [one.kind for one in parameters]
+    if kinds.count(SCALAR) + kinds.count(NDARRAY) != len(kinds):
+        return None
+    if kinds.count(NDARRAY) != len(kernel.arrays):  # one array stands for two parameters
+        return None
+    found = Ready(variant.program, variant, code, parameters)
+    return found if found.arrays(args) is not None else None
