@@ -199,14 +199,15 @@ class Kernel:
         )
 
     def explain(self, *args: Any) -> Explanation:
-        """What the reverse of this kernel reads again, with the source lines; see
-        `ti.ad.Tape.explain` for bytes."""
+        """What the reverse of this kernel reads again, with the source lines, and what the compiler
+        chose; see `ti.ad.Tape.explain` for bytes."""
         variant, _, _ = self.prepare(program(), args, {})
         variant.refresh()
         parts = variant.parts()
         for part in parts:
             part.codes.code(REVERSE)  # which there may not be
-        return explained([part.notes.footprints() for part in parts])
+        remarks = [text for mode in (PRIMAL, REVERSE) for text in variant.stages.remarks(mode)]
+        return explained([part.notes.footprints() for part in parts], remarks)
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:
         """The kernel as PTX for an NVIDIA GPU."""

@@ -136,7 +136,9 @@ class Config:
     cpu_max_num_threads: int = field(default_factory=_threads)
     fast_math: bool = True
     opt_level: int = 3  # of LLVM: 0 compiles fastest
-    lanes: int = 1  # iterations of parallel loops that run together, as the lanes of vectors
+    # iterations of parallel loops that run together, as the lanes of vectors; None: as many as the
+    # processor's vectors have, where that pays
+    lanes: int | None = None
     print_ir: Any = False
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
@@ -172,7 +174,7 @@ class Config:
                 )
         if config.opt_level not in range(4):
             raise ValueError(f"ti.init(opt_level=) is 0, 1, 2 or 3, not {config.opt_level!r}")
-        if config.lanes not in LANES:
+        if config.lanes is not None and config.lanes not in LANES:
             raise ValueError(
                 f"ti.init(lanes=) is one of {', '.join(map(str, LANES))}, not {config.lanes!r}"
             )

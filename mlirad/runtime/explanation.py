@@ -21,10 +21,11 @@ class Row:
 
 
 class Explanation:
-    """Rows, the sum of their bytes, and a table for reading."""
+    """Rows, the sum of their bytes, what the compiler says of its choices, and a table for
+    reading."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.rows = list(rows)
+    def __init__(self, rows: Sequence[Row], remarks: Sequence[str] = ()) -> None:
+        self.rows, self.remarks = list(rows), list(remarks)
 
     @property
     def bytes(self) -> int:
@@ -41,14 +42,15 @@ class Explanation:
         head = ("array", "read at", "overwritten at", "verdict", "bytes")
         lines = [head, *(tuple(map(str, astuple(row))) for row in self.rows)]
         widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        return "\n".join(
+        table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
             for line in lines
-        )
+        ]
+        return "\n".join([*table, *self.remarks])
 
 
-def explained(parts: Iterable[Footprints]) -> Explanation:
-    """The reads that reverses do again, with what becomes of them."""
+def explained(parts: Iterable[Footprints], remarks: Sequence[str]) -> Explanation:
+    """The reads that reverses do again, with what becomes of them; remarks of passes."""
     rows = []
     for footprints in parts:
         for need in footprints.needed:
@@ -59,4 +61,4 @@ def explained(parts: Iterable[Footprints]) -> Explanation:
             place = writes[0] if is_redone and writes else ""
             verdict = "redone" if is_redone else "safe"
             rows.append(Row(str(need.array), need.place, place, verdict, 0))
-    return Explanation(rows)
+    return Explanation(rows, remarks)

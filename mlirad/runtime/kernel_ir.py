@@ -13,6 +13,7 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.declarations import declarations
 from mlirad.ir.message import MESSAGES, RACES, Message, read_message
+from mlirad.ir.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of
@@ -65,6 +66,16 @@ class KernelIR:
             module = copy_of(self.kernel.module)
             run_pipeline(module.operation, join(stages[: names.index(stage)]))
             return str(module.operation.get_asm(enable_debug_info=True))
+
+    @in_turn
+    def remarks(self, mode: Mode) -> list[str]:
+        """What the passes of a mode say of their choices, with the source lines."""
+        with context(), self.kernel.module.operation.location:
+            module = copy_of(self.kernel.module)
+            run_pipeline(module.operation, join(self.stages(mode)[:-1]))
+            return [
+                f"{shown_place(op)}: {mode}: {text}" for op, text in take_remarks(module.operation)
+            ]
 
     @in_turn
     def ptx(self, mode: Mode, chip: str) -> str:

@@ -27,3 +27,22 @@ def test_lanes_change_no_bit(name: str, mode: str, width: int) -> None:
 def test_lanes_out_of_range(lanes: object) -> None:
     with pytest.raises(ValueError, match=rf"lanes=\) is one of 1, 4, 8, 16, not {lanes!r}"):
         ti.init(lanes=lanes)
+
+
+def test_explain_says_which_loop_runs_in_lanes() -> None:
+    ti.init(cpu_max_num_threads=1)
+    x = ti.field(ti.f32, (64, 9), needs_grad=True)
+    y = ti.field(ti.f32, 64, needs_grad=True)
+
+    @ti.kernel
+    def recurrences():
+        for i in range(64):
+            s = 0.0
+            for k in range(9):
+                s = s * x[i, k] + x[i, k] * s * s + 1.0
+            y[i] = s
+
+    primal = [text for text in recurrences.explain().remarks if ": primal: " in text]
+    assert len(primal) == 1
+    assert "test_lanes.py:" in primal[0]
+    assert "iterations run as lanes" in primal[0]

@@ -9,6 +9,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import If
 from mlirad.ir.walk import block_operations
+from mlirad.passes.cpu._lane_addresses import address_step
 from mlirad.passes.cpu._lane_values import Mask, Values, any_lane
 
 _FEW = 12  # ops that are not worth a test whether any lane wants them
@@ -84,8 +85,6 @@ def _is_harmless(values: Values, op: ir.Operation) -> bool:
 def _is_side_by_side(values: Values, indices: list[ir.Value], memref: ir.Value) -> bool:
     """Whether lanes access neighbouring elements, so that a masked access does without those that
     are not active."""
-    strides = [values.strides.of(index) for index in indices]
-    if memref in values.strides.private or not strides or None in strides:
+    if memref in values.strides.private:
         return False
-    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
-    return sum((stride or 0) * step for stride, step in zip(strides, steps)) == 1
+    return address_step(values.strides, memref, indices) == 1

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mlirad.bindings import ir
-from mlirad.ir.structured import runs_in_any_order
+from mlirad.ir.structured import For, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
+from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
+
+LARGE, LARGE_FAR = 200, 12  # ops, and accesses of lanes one by one: what is compiled once only
+WORTH = 1.25  # how much faster lanes have to seem
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Candidate:
     strides: Strides
     meetings: Meetings
     width: int
+    is_large: bool = False  # too large to be there twice, once with masks
 
 
 @dataclass(frozen=True)
@@ -48,13 +53,47 @@ def _is_within_another(loop: ir.Operation) -> bool:
 
 
 def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
-    reasons = []
+    """The loop with which the nest costs least."""
+    if not always and _has_wide_floats(nest):
+        width = max(2, width // 2)
+    scalar, reasons = Scalar(fast, width), []
+    if not always and scalar.is_left_to_llvm(nest):
+        return Choice(nest, None, "no iterations run as lanes: LLVM has vectors for its inner loop")
+    plain = scalar.loop(nest)
+    best, least = None, float("inf") if always else plain / WORTH
     for loop in reversed([nest, *(op for op in operations(nest) if runs_in_any_order(op))]):
         strides = Strides(loop)
         meetings = Meetings(strides, fast)
         reason = reason_against(loop, strides, meetings, fast)
-        if not reason:
-            text = f"runs {width} iterations as lanes"
-            return Choice(nest, Candidate(loop, strides, meetings, width), text)
-        reasons.append(reason)
-    return Choice(nest, None, f"does not run in lanes: {reasons[0]}")
+        if reason:
+            reasons.append(reason)
+            continue
+        large = not always and _is_large(loop, strides)
+        candidate = Candidate(loop, strides, meetings, width, large)
+        scalar.replaced = {loop: _cost(candidate)}
+        cost = scalar.op(nest)
+        if cost < least:
+            best, least = candidate, cost
+    if best is not None:
+        times = f"{plain / least:.1f} times as fast by the cost model"
+        return Choice(nest, best, f"{width} iterations run as lanes: {times}")
+    why = reasons[0] if reasons else "the cost model sees no gain"
+    return Choice(nest, None, f"no iterations run as lanes: {why}")
+
+
+def _cost(candidate: Candidate) -> float:
+    loop, width = candidate.loop, candidate.width
+    trips = expected_trips(loop)
+    lanes = Lanes(candidate.strides, candidate.meetings, width)
+    each = lanes.block(For(loop).body) + 1.0
+    return each * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
+
+
+def _is_large(loop: ir.Operation, strides: Strides) -> bool:
+    ops = list(operations(loop))
+    far = [op for op in ops if is_far(op, strides)]
+    return len(ops) > LARGE or len(far) > LARGE_FAR
+
+
+def _has_wide_floats(nest: ir.Operation) -> bool:
+    return any(isinstance(r.type, ir.F64Type) for op in operations(nest) for r in op.results)

@@ -6,33 +6,20 @@ loaded once. No address is used that no active lane has.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.walk import before, defining_op, enclosing, owner_operation
-from mlirad.passes.cpu._lane_values import Mask, Values, extract
+from mlirad.passes.cpu._lane_addresses import Addresses, Place, flattened
+from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements
 
-_DYNAMIC = ir.ShapedType.get_dynamic_size()
-_FEW = 1 << 31  # elements that offsets of 32 bits reach
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where an access goes: offsets into a flat array, the same in all lanes and one for each, or
-    by how many elements lanes are apart, where that is known."""
-
-    flat: ir.Value
-    offset: ir.Value
-    stride: int | None
-    offsets: ir.Value | None
+_SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 
 
 class Memory:
     """The accesses of one loop."""
 
     def __init__(self, values: Values) -> None:
-        self.values = values
+        self.values, self.addresses = values, Addresses(values)
         self._flat: dict[ir.Value, tuple[ir.Value, list[ir.Value | int]]] = {}
         self._private: dict[ir.Value, ir.Value] = {}
 
@@ -52,7 +39,7 @@ class Memory:
         ):
             outermost = enclosing(outermost)
         with before(outermost):
-            self._flat[memref] = _flattened(memref)
+            self._flat[memref] = flattened(memref)
 
     def _expanded(self, memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
         """A buffer of every lane for itself, with the lanes of an element side by side."""
@@ -63,7 +50,7 @@ class Memory:
             sizes = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
             made = ir.Operation.create(old.name, [new_type], list(old.operands), sizes)
             buffer = made.results[0]
-            flat = _flattened(buffer)
+            flat = flattened(buffer)
         for use in memref.uses:
             if use.owner.operation.name == "memref.dealloc":
                 with before(use.owner.operation):
@@ -72,6 +59,10 @@ class Memory:
         return flat
 
     # Accesses.
+
+    def _place(self, memref: ir.Value, indices: list[ir.Value]) -> Place:
+        flat, steps = self._flat[memref]
+        return self.addresses.place(flat, steps, memref in self._private, indices)
 
     def load(self, op: ir.Operation, mask: Mask) -> ir.Value:
         """What lanes load."""
@@ -88,14 +79,53 @@ class Memory:
 
     def _loaded(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
         values = self.values
+        if place.stride in _SHORT and mask is None:
+            return self._picked(place.flat, place.offset, place.stride, kind)
         zero = values.splat(0, ir.VectorType(kind).element_type)
         if place.stride == 1:
             if mask is None:
                 return b.make("vector.load", kind, [place.flat, place.offset])
             return b.make("vector.maskedload", kind, [place.flat, place.offset, mask, zero])
-        offset, offsets = self._offsets(place, mask)
-        operands = [place.flat, offset, offsets, values.all_lanes(), zero]
+        if mask is None:
+            return from_elements([b.read(place.flat, [at]) for at in self.addresses.each(place)])
+        operands = [
+            place.flat,
+            b.index(0),
+            self.addresses.safe(place, mask),
+            values.all_lanes(),
+            zero,
+        ]
         return b.make("vector.gather", kind, operands)
+
+    def _picked(self, flat: ir.Value, offset: ir.Value, stride: int, kind: ir.Type) -> ir.Value:
+        """Elements that are few steps apart, out of all from the first to the last."""
+        width = self.values.width
+        ends = (width - 1) * stride + 1 - width
+        starts = [min(piece * width, ends) for piece in range(stride)]
+        pieces = [
+            b.make("vector.load", kind, [flat, b.add(offset, b.index(start))]) for start in starts
+        ]
+        found = pieces[0]
+        for number in range(1, stride):
+            picked = []
+            for lane in range(width):
+                at = lane * stride
+                piece = min(at // width, stride - 1)
+                earlier = lane if number > 1 else at
+                picked.append(
+                    earlier
+                    if piece < number
+                    else width + at - starts[number]
+                    if piece == number
+                    else -1
+                )
+            found = b.make(
+                "vector.shuffle",
+                kind,
+                [found, pieces[number]],
+                mask=ir.DenseI64ArrayAttr.get(picked),
+            )
+        return found
 
     def store(self, op: ir.Operation, mask: Mask) -> None:
         """Store what lanes have."""
@@ -112,10 +142,14 @@ class Memory:
                 b.effect("vector.store", [vector, place.flat, place.offset])
             else:
                 b.effect("vector.maskedstore", [place.flat, place.offset, mask, vector])
+        elif mask is None:
+            for number, at in enumerate(self.addresses.each(place)):
+                b.write(extract(vector, number), place.flat, [at])
         else:
-            offset, offsets = self._offsets(place, None)
-            active = values.all_lanes() if mask is None else mask
-            b.effect("vector.scatter", [place.flat, offset, offsets, active, vector])
+            b.effect(
+                "vector.scatter",
+                [place.flat, place.offset, self.addresses.apart(place), mask, vector],
+            )
 
     def _store_last(self, op: ir.Operation, mask: Mask) -> None:
         """Store one value for all lanes: the last one's."""
@@ -133,107 +167,7 @@ class Memory:
                     b.write(values.lane(value, number), memref, places)
                     b.yield_()
 
-    # Addresses.
-
-    def _place(self, memref: ir.Value, indices: list[ir.Value]) -> Place:
-        flat, steps = self._flat[memref]
-        strides = [self.values.strides.of(index) for index in indices]
-        offset = b.index(0)
-        known: int | None = 0
-        if memref in self._private:
-            known = 1
-        offsets: ir.Value | None = None
-        for index, stride, step in zip(indices, strides, steps):
-            if stride is None:
-                part = self._times(self._narrow(self.values.vector(index), flat), step)
-                offsets = part if offsets is None else b.add(offsets, part)
-                continue
-            offset = b.add(offset, _product(self.values.first(index), step))
-            if stride and not isinstance(step, int):
-                lanes = self.values.steps(stride, b.index_type())
-                part = self._times(self._narrow(lanes, flat), step)
-                offsets = part if offsets is None else b.add(offsets, part)
-            elif known is not None and isinstance(step, int):
-                known += stride * step
-        if offsets is None:
-            return Place(flat, offset, known, None)
-        type_ = ir.VectorType(offsets.type).element_type
-        if known:
-            offsets = b.add(offsets, self.values.steps(known, type_))
-        return Place(flat, offset, None, offsets)
-
-    def _offsets(self, place: Place, mask: Mask) -> tuple[ir.Value, ir.Value]:
-        """An offset of all lanes, and what each has beside it; 0 in lanes that are not active,
-        because an element is there where any lane accesses one."""
-        values = self.values
-        offsets = place.offsets
-        if offsets is None:
-            assert place.stride is not None
-            offsets = self._narrow(values.steps(place.stride, b.index_type()), place.flat)
-        if mask is None:
-            return place.offset, offsets
-        type_ = ir.VectorType(offsets.type).element_type
-        base = place.offset
-        if not isinstance(type_, ir.IndexType):
-            base = b.make("arith.index_cast", type_, [base])
-        total = b.add(values.broadcast(base), offsets)
-        return b.index(0), values.chosen(mask, total, values.splat(0, type_))
-
-    def _narrow(self, vector: ir.Value, flat: ir.Value) -> ir.Value:
-        """Indices in 32 bits where these reach all elements."""
-        size = ir.MemRefType(flat.type).shape[0]
-        if size == _DYNAMIC or size >= _FEW:
-            return vector
-        return b.make("arith.index_cast", self.values.vector_type(b.integer_type(32)), [vector])
-
-    def _times(self, vector: ir.Value, step: ir.Value | int) -> ir.Value:
-        if step == 1:
-            return vector
-        type_ = ir.VectorType(vector.type).element_type
-        if isinstance(step, int):
-            return b.mul(vector, self.values.splat(step, type_))
-        return b.mul(vector, self.values.broadcast(step))
-
-
-def _product(index: ir.Value, step: ir.Value | int) -> ir.Value:
-    if step == 1:
-        return index
-    return b.mul(index, b.index(step) if isinstance(step, int) else step)
-
 
 def _stored_type(type_: ir.Type) -> ir.Type:
     """What an element is in memory: vectors of truth values would lie there in bits."""
     return b.integer_type(8) if type_ == b.integer_type(1) else type_
-
-
-def _flattened(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
-    """A memref as one axis, and by how many elements each index of it goes on."""
-    type_ = ir.MemRefType(memref.type)
-    strides, _ = type_.get_strides_and_offset()
-    rank = len(strides)
-    if all(stride != _DYNAMIC for stride in strides) and all(n != _DYNAMIC for n in type_.shape):
-        size = 1 + sum((n - 1) * stride for n, stride in zip(type_.shape, strides))
-        steps: list[ir.Value | int] = list(strides)
-    else:
-        size = _DYNAMIC
-        index = b.index_type()
-        base = ir.MemRefType.get([], type_.element_type)
-        described = ir.Operation.create(
-            "memref.extract_strided_metadata", [base, *[index] * (2 * rank + 1)], [memref]
-        )
-        found = list(described.results)[2 + rank :]
-        steps = [s if s != _DYNAMIC else v for s, v in zip(strides, found)]
-    flat = ir.MemRefType.get([size], type_.element_type)
-    dynamic = [b.index(1)] if size == _DYNAMIC else []
-    made = ir.Operation.create(
-        "memref.reinterpret_cast",
-        [flat],
-        [memref, *dynamic],
-        {
-            "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-            "static_sizes": ir.DenseI64ArrayAttr.get([size]),
-            "static_strides": ir.DenseI64ArrayAttr.get([1]),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(dynamic), 0]),
-        },
-    )
-    return made.results[0], steps

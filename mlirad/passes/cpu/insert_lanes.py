@@ -16,7 +16,7 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.remarks import remark
-from mlirad.ir.structured import For
+from mlirad.ir.structured import ANY_ORDER, For
 from mlirad.ir.walk import (
     attributes_of,
     before,
@@ -81,12 +81,21 @@ class _Lanes:
                 for s, r in zip(self.steps, loop.results)
             ]
             sums = self._full(memory, last, sums, text)
+            if self.candidate.is_large:
+                self._go_on(last, sums)
+                return
             sums = self._remainder(memory, rest, last, sums)
-            for result, initial, step, total in zip(
-                loop.results, list(loop.operands)[3:], self.steps, sums
-            ):
-                self._combine(result, initial, step, total)
+            for result, total in zip(loop.results, self._combined(sums)):
+                result.replace_all_uses_with(total)
         loop.erase()
+
+    def _go_on(self, first: ir.Value, sums: list[ir.Value]) -> None:
+        """Let the loop itself do the others, one by one."""
+        totals = self._combined(sums)
+        del self.loop.attributes[ANY_ORDER]
+        self.loop.operands[0] = first
+        for position, total in enumerate(totals):
+            self.loop.operands[3 + position] = total
 
     def _full(
         self, memory: Memory, last: ir.Value, sums: list[ir.Value], text: str
@@ -129,13 +138,14 @@ class _Lanes:
             ends = block_operations(self.box.body)[-1].operands
             return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]
 
-    def _combine(
-        self, result: ir.Value, initial: ir.Value, step: ir.Operation, total: ir.Value
-    ) -> None:
-        name = STEPS[step.name]
-        one = halved(total, step, name)
-        value = b.make(name, result.type, [initial, one], **attributes_of(step))
-        result.replace_all_uses_with(value)
+    def _combined(self, sums: list[ir.Value]) -> list[ir.Value]:
+        """The sums over all lanes, and what the loop began with."""
+        found = []
+        for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
+            name = STEPS[step.name]
+            operands = [initial, halved(lanes, step, name)]
+            found.append(b.make(name, initial.type, operands, **attributes_of(step)))
+        return found
 
 
 def _rest(trips: ir.Value, width: int) -> ir.Value:

@@ -15,7 +15,7 @@ _LOWER = (
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
-_IN_LANES = ",insert-lanes{{width={width} fast={fast} always=true}},canonicalize,cse"
+_IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
 _TARGET = (
     "{fast}mark-scalar-loops,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
     "convert-scf-to-cf,"
@@ -42,6 +42,21 @@ class VectorLibrary:
         return _LIBRARY.format(instructions=self.instructions, missing=missing)
 
 
+@dataclass(frozen=True)
+class LaneWidth:
+    """How many iterations of parallel loops run together, wherever it pays, or is possible."""
+
+    count: int
+    everywhere: bool = False
+
+    def passes(self, fast_math: bool) -> str:
+        """What makes it so, with the comma in front."""
+        if self.count == 1:
+            return ""
+        fast, always = (str(choice).lower() for choice in (fast_math, self.everywhere))
+        return _IN_LANES.format(width=self.count, fast=fast, always=always)
+
+
 def cpu_stages(
     mode: Mode = PRIMAL,
     *,
@@ -51,15 +66,14 @@ def cpu_stages(
     check_bounds: bool = False,
     fused: bool = True,
     library: VectorLibrary | None = None,
-    lanes: int = 1,
+    lanes: LaneWidth = LaneWidth(1),
     width: int = 16,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;
     `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
     `lanes`: iterations that run together; `width`: the bytes of a vector."""
-    fast = str(fast_math).lower()
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
-    in_lanes = _IN_LANES.format(width=lanes, fast=fast) if lanes > 1 else ""
+    in_lanes = lanes.passes(fast_math)
     return [
         *derivation(mode, check_bounds=check_bounds),
         Stage("memref", _LOWER.format(threads=threads, worth=worth, lanes=tiles + in_lanes)),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import Mode
-from mlirad.pipeline.stages.cpu import cpu_stages
+from mlirad.pipeline.stages.cpu import LaneWidth, cpu_stages
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
@@ -38,6 +38,12 @@ def openmp_library() -> str:
     raise TaichiRuntimeError(
         "no OpenMP runtime found: install 'intel-openmp', or use ti.init(cpu_max_num_threads=1)"
     )
+
+
+def _lanes(config: Config) -> LaneWidth:
+    if config.lanes is None:
+        return LaneWidth(vector_bytes() // 4)
+    return LaneWidth(config.lanes, everywhere=True)
 
 
 class HostRoom(LaunchRoom):
@@ -71,7 +77,7 @@ class CpuExecutor(Executor):
             check_bounds=config.debug,
             fused=has_fused_multiply_add(),
             library=vector_library(),
-            lanes=config.lanes,
+            lanes=_lanes(config),
             width=vector_bytes(),
         )
 

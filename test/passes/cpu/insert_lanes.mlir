@@ -27,7 +27,8 @@ func.func @neighbours(%x: memref<20xf32>, %s: memref<f32>, %y: memref<20xf32>) {
 // CHECK-LABEL: func.func @rows
 // CHECK: scf.for %[[I:.*]] = %c0 to %c16 step %c8
 // CHECK: %[[R:.*]] = scf.for %{{.*}} iter_args(%[[A:.*]] = %{{.*}}) -> (vector<8xf32>)
-// CHECK: %[[X:.*]] = vector.gather
+// CHECK-COUNT-8: memref.load %{{.*}} : memref<80xf32>
+// CHECK: %[[X:.*]] = vector.from_elements
 // CHECK: arith.addf %[[A]], %[[X]] {field.exact} : vector<8xf32>
 // CHECK: vector.store %[[R]]
 // CHECK-NOT: masked
@@ -44,6 +45,22 @@ func.func @rows(%x: memref<16x5xf32>, %y: memref<16xf32>) {
       scf.yield %b : f32
     }
     memref.store %r, %y[%i] : memref<16xf32>
+  } {field.any_order}
+  return
+}
+
+// Elements of pairs are loaded with those between them.
+// CHECK-LABEL: func.func @pairs
+// CHECK: %[[A:.*]] = vector.load %{{.*}}[%c1]
+// CHECK: %[[B:.*]] = vector.load %{{.*}}[%c8]
+// CHECK: vector.shuffle %[[A]], %[[B]] [0, 2, 4, 6, 9, 11, 13, 15]
+func.func @pairs(%x: memref<8x2xf32>, %y: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %v = memref.load %x[%i, %c1] : memref<8x2xf32>
+    memref.store %v, %y[%i] : memref<8xf32>
   } {field.any_order}
   return
 }
