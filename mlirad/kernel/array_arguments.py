@@ -1,4 +1,4 @@
-"""The array arguments of a kernel's module: where they are, and which have gradients."""
+"""The array arguments of a kernel's module, and the same kernel with other derivatives."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field import is_array
+from mlirad.dialect.field import is_array, is_store
 from mlirad.ir.signature import parameter_attributes
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import accesses, functions
 from mlirad.kernel.module import KernelModule
 
 
@@ -38,6 +38,16 @@ def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelMod
                 marks[number]["field.needs_grad"] = ir.UnitAttr.get()
         function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, marks)))
     return replace(kernel, module=module, arrays=tuple(arrays))
+
+
+def without_derivative(kernel: KernelModule) -> KernelModule:
+    """The same kernel, of which what it reads carries no derivative, as by `ti.stop_grad`."""
+    with context(), kernel.module.operation.location:
+        module = copy_of(kernel.module)
+        for op, _, _ in accesses(functions(module.operation)[0]):
+            if not is_store(op):
+                op.attributes["grad.stop"] = ir.UnitAttr.get()
+    return replace(kernel, module=module)
 
 
 def copy_of(module: ir.Module) -> ir.Module:

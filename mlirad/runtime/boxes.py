@@ -40,8 +40,9 @@ class Region:
             self.boxes = [hull(self.boxes)]
 
     def drop(self, box: Box) -> None:
-        """Leave out what lies in a box."""
-        self.boxes = [own for own in self.boxes if not _lies_in(own, box)]
+        """Leave out what lies in a box, as far as what is left of each box is a box or two."""
+        if any(meet(own, box) for own in self.boxes):
+            self.boxes = [part for own in self.boxes for part in _rest(own, box)]
 
     def meets(self, box: Box) -> bool:
         """Whether the union may share an element with a box."""
@@ -76,6 +77,23 @@ def _lies_in(inner: Box, outer: Box) -> bool:
         ):
             return False
     return True
+
+
+def _rest(own: Box, box: Box) -> list[Box]:
+    """What is left of a box without another, where that sticks out along all axes but one."""
+    axes = [
+        axis for axis, (mine, other) in enumerate(zip(own, box)) if not _lies_in((mine,), (other,))
+    ]
+    if len(axes) != 1 or not meet(own, box):
+        return [own] * bool(axes)
+    (axis,) = axes
+    (low, high), (first, last) = own[axis], box[axis]
+    ends: list[tuple[int | None, int | None]] = []
+    if first is not None and (low is None or low < first):
+        ends.append((low, first - 1))
+    if last is not None and (high is None or high > last):
+        ends.append((last + 1, high))
+    return [(*own[:axis], end, *own[axis + 1 :]) for end in ends]
 
 
 def _join(left: Box, right: Box) -> Box | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SplitError, TaichiRuntimeError
-from mlirad.kernel.array_arguments import array_positions, with_gradients
+from mlirad.kernel.array_arguments import array_positions, with_gradients, without_derivative
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
 from mlirad.runtime.codes import Codes, Derivative
@@ -47,6 +47,7 @@ class Variant:
         ]
         self._parts: list[Variant] | None = None
         self._with_gradients: dict[frozenset[int], Variant] = {}
+        self._without_derivative: Variant | None = None
         self._declared, self._declared_duals = self._gradients(), self._duals()
 
     # Array arguments.
@@ -73,6 +74,23 @@ class Variant:
                 kernel, self.program, self.owners, self
             )
         return found
+
+    def without_derivative(self) -> Variant:
+        """The same kernel, through which no derivative passes; its primal is this one's."""
+        found = self._without_derivative
+        if found is None or found.codes.is_stale:
+            kernel = without_derivative(self.kernel)
+            found = Variant(kernel, self.program, self.owners, self)
+            self._without_derivative = found
+        return found
+
+    def reaches_gradients(self) -> bool:
+        """Whether it writes to a field with a gradient, or to an array argument."""
+        adjoints = self.program.derivatives.adjoints
+        return any(
+            not isinstance(footprint.array, str) or footprint.array in adjoints
+            for footprint in self.notes.accesses().written
+        )
 
     # Launches.
 

@@ -45,6 +45,35 @@ def test_a_region_holds_at_least_its_boxes_and_covered_at_most(seed: int) -> Non
     assert found
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_dropped_leaves_the_rest(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    region, mask, empty = Region(), np.zeros(SHAPE, bool), 0
+    for _ in range(200):
+        box = _random_box(rng)
+        if rng.random() < 0.3:
+            region.add(box)
+            mask |= _mask([box])
+        else:
+            region.drop(box)
+            mask &= ~_mask([box])
+        asked = _random_box(rng)
+        assert region.meets(asked) or not (mask & _mask([asked])).any()
+        empty += not region.meets(asked)
+    assert empty
+
+
+def test_of_a_line_that_is_dropped_nothing_is_left() -> None:
+    region = Region()
+    region.add(((None, None), (0, 8)))
+    region.drop(((3, 5), (0, 8)))
+    assert region.meets(((2, 2), (4, 4))) and region.meets(((6, None), (4, 4)))
+    assert not region.meets(((3, 5), (4, 4)))
+    region.drop(((None, 2), (None, None)))
+    region.drop(((6, None), (0, None)))
+    assert not region.meets(((None, None), (None, None)))
+
+
 def test_lines_become_one_box() -> None:
     covered = Covered()
     for row in range(1000):

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.versions import Key, Version
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -192,6 +191,37 @@ class HostCopy(Entry):
 
 
 @dataclass
+class Aside(Entry):
+    """A launch through which no derivative passes, and which writes to nothing with a gradient."""
+
+    kernel: LaunchedKernel
+    variant: Variant
+    values: Sequence[Any]
+    given: Sequence[ArrayBuffer]
+    saved: list[Version]
+    is_done: bool = False  # else an exception ended it
+
+    def flows(self) -> tuple[Flow, ...]:
+        """No derivative passes."""
+        return ()
+
+    def reverse(self) -> None:
+        """Nothing."""
+
+    def may_write(self, array: Hashable) -> bool:
+        """What it writes is not looked at."""
+        return True
+
+    def __str__(self) -> str:
+        return f"kernel '{self.variant.kernel.name}'"
+
+    def repeat(self) -> None:
+        """Run it again at the present state."""
+        buffers = [buffer.renewed() for buffer in self.given]
+        self.variant.launch(PRIMAL, self.values, buffers)
+
+
+@dataclass
 class Replaced(Entry):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 
@@ -212,8 +242,8 @@ class Replaced(Entry):
             self.function.grad(*self.args, **self.keywords)
 
     def calls_gradient(self) -> bool:
-        """Whether there is one."""
-        return self.function.grad is not nothing
+        """It does."""
+        return True
 
     def may_write(self, array: Hashable) -> bool:
         """What it writes is not known."""
@@ -314,6 +344,7 @@ def touched_box(target: Target, index: tuple[int | slice, ...] | None) -> Box:
 
 
 __all__ = [
+    "Aside",
     "Entry",
     "HostCopy",
     "HostWrite",

@@ -9,7 +9,7 @@ from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Entry, HostWrite, Replaced
+from mlirad.ad.tape.entries import Aside, Entry, HostWrite, Replaced
 from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Versions
@@ -80,7 +80,7 @@ class Ledger:
     # Calls of functions with a gradient of their own.
 
     @contextmanager
-    def calling(self, entry: Replaced, place: str, *, is_recording: bool) -> Iterator[Call]:
+    def calling(self, entry: Replaced | Aside, place: str, *, is_recording: bool) -> Iterator[Call]:
         """Follow what it overwrites of what earlier reverses need, and note what its gradient may
         read."""
         unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved)
@@ -93,7 +93,7 @@ class Ledger:
         finally:
             entry.saved[:0] = unseen.take_all(self.versions)
         # else what it reads is not known, so every later write would be refused
-        if self.rules != "refuse" and entry.calls_gradient():
+        if self.rules != "refuse" and isinstance(entry, Replaced):
             if is_recording:
                 unseen.hold_given(entry.function.__name__)
             call.expect_gradient()

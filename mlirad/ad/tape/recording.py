@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from mlirad.ad.tape.activity import activity_writes
-from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.entries import (
+    Aside,
     HostCopy,
     HostWrite,
     Launch,
-    Replaced,
     box_of,
     memory_of,
     touched_box,
@@ -19,18 +19,18 @@ from mlirad.ad.tape.entries import (
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
 from mlirad.ad.tape.order import Order
-from mlirad.errors import TaichiRuntimeError
+from mlirad.ad.tape.recorded_calls import RecordedCalls
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.codes import Derivative
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
 
-class Recording(Recorder):
+class Recording(RecordedCalls):
     """Do what the program asks for, and note it, with what it overwrites of what reverses read."""
 
     def __init__(
@@ -45,7 +45,6 @@ class Recording(Recorder):
         self.ledger = Ledger(program, rules, order)
         self.program, self.order, self.is_recording = program, order, False
         self.validation, self.keeps_written = validation, keeps_written
-        self.call: Call | None = None  # of a function with a gradient of its own, that is running
         self.closed_at = -1  # the program's count of changes when the recording ended
 
     def begin(self) -> None:
@@ -83,6 +82,10 @@ class Recording(Recorder):
         """
         self.finish_write()
         ledger = self.ledger
+        if self.is_cut and self.call is None:
+            if not variant.reaches_gradients():
+                return self._launch_alone(kernel, variant, values, buffers)
+            variant = variant.without_derivative()
         if self.call is not None:
             self.order.prepare_launches([variant])
             ledger.claims.use_variant(variant)
@@ -100,6 +103,17 @@ class Recording(Recorder):
             for piece in pieces:  # what has no reverse is refused before anything runs
                 piece.codes.derivative(self.order.reverse_mode)
         return [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
+
+    def _launch_alone(
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+    ) -> Any:
+        """Launch a kernel whose reverse would do nothing."""
+        entry = Aside(kernel, variant, values, [b.without_copy() for b in buffers], [])
+        return self.record_call(entry, partial(self.launch, kernel, variant, values, buffers))
 
     def record(
         self,
@@ -143,8 +157,9 @@ class Recording(Recorder):
 
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
-        mode = self.order.primal_mode(is_replacing=self.is_replacing, validates=self.validates)
-        self.order.before_run(piece, values, is_replacing=self.is_replacing)
+        is_aside = self.is_replacing or self.is_cut
+        mode = self.order.primal_mode(is_replacing=is_aside, validates=self.validates)
+        self.order.before_run(piece, values, is_replacing=is_aside)
         found = piece.launch(mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)
         return found
@@ -153,38 +168,8 @@ class Recording(Recorder):
         self, kernel: LaunchedKernel, variant: Variant, buffers: Sequence[ArrayBuffer]
     ) -> None:
         """A launch returns something to Python."""
-        if not self.is_replacing:
+        if not self.is_replacing and not self.is_cut:
             warn_of_carried_result(self.ledger, kernel, variant, buffers)
-
-    # Functions with a gradient of their own.
-
-    def replaced(
-        self,
-        function: GivenGradient,
-        primal: Callable[..., Any],
-        args: tuple[Any, ...],
-        keywords: dict[str, Any],
-    ) -> Any:
-        """Call a function with a gradient of its own, and record only the call.
-
-        Raises TaichiRuntimeError where it was given no gradient.
-        """
-        self.order.check_call(function)
-        if self.is_replacing:
-            return primal(*args, **keywords)
-        if function.grad is None:
-            raise TaichiRuntimeError(
-                f"'{function.__name__}' is decorated with ti.ad.grad_replaced, but no "
-                "ti.ad.grad_for gives its gradient"
-            )
-        self.finish_write()
-        entry = Replaced(function, primal, args, keywords, [])
-        with self.ledger.calling(entry, caller(), is_recording=self.is_recording) as self.call:
-            self.is_replacing = True
-            try:
-                return primal(*args, **keywords)
-            finally:
-                self.is_replacing, self.call = False, None
 
     # What Python does.
 
@@ -207,7 +192,7 @@ class Recording(Recorder):
             self.call.write(key, elements, touched, place)
             self.order.host_write(target, index, hidden)
             return
-        if self.is_recording:  # else a step of a checkpointed loop is done again
+        if self.is_recording and not self.is_cut:  # else a step of a loop is done again
             warn_of_write(ledger, target, touched, place)
         saved = ledger.versions.before_write(key, elements, touched, place)
         beside = self.order.host_write(target, index, hidden)
@@ -220,6 +205,7 @@ class Recording(Recorder):
         ledger, place = self.ledger, caller()
         if self.call is not None:
             self.call.read_from_python(source)
+        if self.call is not None or self.is_cut:
             self.host_write(target, None)
             return
         carries = ledger.note_copy(target, source, place)

@@ -9,7 +9,7 @@ from typing import Any
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.tape.entries import Entry, Launch, Replaced, rows_of
+from mlirad.ad.tape.entries import Aside, Entry, Launch, Replaced, rows_of
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_unreached
 from mlirad.ad.tape.order import FirstOrder, Order
@@ -170,9 +170,9 @@ class Tape:
         """What was recorded, with its arguments: kernels, and functions with a gradient of their
         own."""
         return [
-            (e.kernel, tuple(e.values)) if isinstance(e, Launch) else (e.function, e.args)
+            (e.function, e.args) if isinstance(e, Replaced) else (e.kernel, tuple(e.values))
             for e in self.entries
-            if isinstance(e, Launch | Replaced)
+            if isinstance(e, Launch | Aside | Replaced)
         ]
 
     @property
