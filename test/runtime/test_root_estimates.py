@@ -102,3 +102,14 @@ def test_decisions_are_not_made_of_estimates() -> None:
         total()
     assert (x.grad.to_numpy() != 0).all()
     ti.reset()
+
+
+@ti.func
+def nearly_root(x):
+    return ti.sqrt(x + 1e-40)
+
+
+def test_roots_of_less_than_normal_numbers(threads: int) -> None:
+    """An estimate takes them for 0."""
+    found = gradient(np.zeros(9, np.float32), nearly_root)
+    np.testing.assert_allclose(found, 0.5 / np.sqrt(1e-40), rtol=1e-4)

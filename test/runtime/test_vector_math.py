@@ -206,3 +206,46 @@ def test_without_a_library(monkeypatch: pytest.MonkeyPatch, fast_math: bool) -> 
     with ti.ad.Tape(loss):
         total()
     np.testing.assert_allclose(x.grad.to_numpy(), np.cos(numbers), rtol=1e-14)
+
+
+@ti.func
+def everything(x):
+    wave = ti.sin(x) + ti.cos(x) * ti.tan(0.3 * x) + ti.atan2(x, 0.7)
+    bend = ti.tanh(x) + ti.erf(x) + ti.exp(-x * x) + ti.log(x * x + 0.1)
+    return wave * bend + (x * x + 0.1) ** 1.7 + x**3
+
+
+@pytest.mark.cpu_code("it is about the CPU's library")
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+def test_decisions_are_alike_everywhere(threads: int, dtype: str) -> None:
+    """Each number is compared with what another kernel, with other lanes and other remainders, made
+    of it: equal to the bit in the primal, its reverse and its tangent."""
+    ti.init(default_fp=getattr(ti, dtype), cpu_max_num_threads=threads)
+    count = 3_001
+    x, edge = (ti.field(float, count, needs_grad=True) for _ in range(2))
+    loss = ti.field(float, (), needs_grad=True)
+    x.from_numpy(np.random.default_rng(1).normal(0, 2, count).astype(x.dtype.numpy))
+
+    @ti.kernel
+    def note(first: int, last: int):
+        for i in range(first, last):
+            edge[i] = everything(x[i])
+
+    @ti.kernel
+    def count_alike():
+        for i in x:
+            if everything(x[i]) >= edge[i]:
+                loss[None] += x[i]
+            if everything(x[i]) > edge[i]:
+                loss[None] += 1000 * x[i]
+
+    for first, last in ((0, 1), (1, 2), (2, 9), (9, 40), (40, count)):
+        note(first, last)
+    with ti.ad.Tape(loss):
+        count_alike()
+    np.testing.assert_array_equal(x.grad.to_numpy(), 1)
+    with ti.ad.FwdMode(loss, x, seed=np.ones(count)):
+        count_alike()
+    assert loss.dual[None] == count
+    ti.reset()

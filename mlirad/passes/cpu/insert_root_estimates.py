@@ -33,6 +33,8 @@ def insert_root_estimates(module: ir.Operation) -> None:
         function.attributes[_ATTRIBUTES] = ir.Attribute.parse(_UNREFINED)
     for root in estimated:
         _estimate(root)
+    for quotients in _with_one_divisor(module):
+        _share(quotients)
     for op in operations(module):
         if _SEED in op.attributes:
             del op.attributes[_SEED]
@@ -74,6 +76,29 @@ def _estimate(root: ir.Operation) -> None:
             _replace(root, _product(radicand, reciprocal, root))
     elif not has_uses(root.results[0]):
         root.erase()
+
+
+def _with_one_divisor(module: ir.Operation) -> list[list[ir.Operation]]:
+    """The quotients in one block, by one divisor, that may be products."""
+    found: dict[ir.Value, list[ir.Operation]] = {}
+    for op in operations(module):
+        if op.name == _QUOTIENT and _SEED not in op.attributes and allows(op, "arcp"):
+            others = found.setdefault(op.operands[1], [])
+            if not others or others[0].block == op.block:
+                others.append(op)
+    return [quotients for quotients in found.values() if len(quotients) > 1]
+
+
+def _share(quotients: list[ir.Operation]) -> None:
+    """Divide once. LLVM would, were it not told to leave reciprocals alone."""
+    first = quotients[0]
+    type_ = first.results[0].type
+    with before(first):
+        operands = [b.number(1.0, type_), first.operands[1]]
+        reciprocal = b.make(_QUOTIENT, type_, operands, fastmath=first.attributes["fastmath"])
+    for quotient in quotients:
+        with before(quotient):
+            _replace(quotient, _product(quotient.operands[0], reciprocal, quotient))
 
 
 def _refined(radicand: ir.Value) -> ir.Value:

@@ -17,6 +17,9 @@ Flags = Annotated[
 ]
 
 
+_NORMAL = 2.0**-126  # the least of f32
+
+
 def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arcp+afn+nsz") -> None:
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
     meaning."""
@@ -46,8 +49,9 @@ def _needs_infinity(op: ir.Operation) -> bool:
 
 
 def _is_raised(value: ir.Value) -> bool:
-    """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`."""
+    """Whether a value is a sum with a positive constant, as in `sqrt(r.dot(r) + eps)`; estimates
+    take smaller numbers for 0."""
     if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "arith.addf":
         return False
     constants = map(constant_float, value.owner.operation.operands)
-    return any(constant is not None and constant > 0 for constant in constants)
+    return any(constant is not None and constant >= _NORMAL for constant in constants)

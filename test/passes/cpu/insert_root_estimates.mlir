@@ -26,6 +26,20 @@ func.func @quotient(%a: f32, %b: f32, %x: f32) -> (f32, f32, f32, f32) {
 
 // -----
 
+// Two quotients by another divisor: LLVM would have taken its reciprocal.
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D:.*]] fastmath<reassoc,nsz,contract,afn>
+// CHECK: arith.mulf %{{.*}}, %[[R]]
+// CHECK: arith.mulf %{{.*}}, %[[R]]
+func.func @shared(%a: f32, %b: f32, %d: f32, %x: f32) -> (f32, f32, f32) {
+  %r = math.rsqrt %x fastmath<afn> : f32
+  %p = arith.divf %a, %d fastmath<reassoc,arcp,contract,afn,nsz> : f32
+  %q = arith.divf %b, %d fastmath<reassoc,arcp,contract,afn,nsz> : f32
+  return %p, %q, %r : f32, f32, f32
+}
+
+// -----
+
 // CHECK-LABEL: func.func @exact_root
 // CHECK: math.fma
 // CHECK: %[[ROOT:.*]] = math.sqrt %{{.*}} {field.exact} : f32
