@@ -37,6 +37,12 @@ def block_operations(block: ir.Block) -> list[ir.Operation]:
     return [child.operation for child in block.operations]
 
 
+def following(op: ir.Operation) -> ir.Operation:
+    """The next operation of a block."""
+    ops = block_operations(op.block)
+    return ops[ops.index(op) + 1]
+
+
 def functions(root: ir.Operation) -> list[ir.Operation]:
     """The functions that stand in an operation, or that it is, where they have a body."""
     inside = [

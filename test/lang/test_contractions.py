@@ -166,3 +166,29 @@ def test_the_gradient_of_a_convolution():
     assert not o.grad.to_numpy().any()
     assert is_tiled(convolve) and is_tiled(convolve, mode="reverse")
     assert "atomic" not in str(convolve.ir(stage="memref", mode="reverse"))
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+def test_a_sum_that_is_a_factor_of_arrays_of_any_extent():
+    ti.init(arch=ti.cpu, cpu_max_num_threads=1)
+
+    @ti.kernel
+    def twice(g: matrix, h: matrix, a: matrix, b: matrix, e: matrix):
+        for i in range(a.shape[0]):
+            for c in range(b.shape[1]):
+                s = 1.0
+                for j in range(a.shape[1]):
+                    s += a[i, j] * b[j, c]
+                h[i, c] = s
+                for d in range(e.shape[1]):
+                    g[i, d] += s * e[c, d]
+
+    for n, m, p, q in ((40, 9, 33, 17), (1, 1, 1, 1), (65, 3, 2, 8)):
+        a, b, e, g = random(n, m), random(m, p), random(p, q), random(n, q)
+        h = np.zeros((n, p), np.float32)
+        total = 1 + a.astype(float) @ b
+        expected = g + total @ e
+        twice(g, h, a, b, e)
+        assert np.allclose(h, total, rtol=1e-4, atol=1e-4)
+        assert np.allclose(g, expected, rtol=1e-4, atol=1e-3)
+    assert is_tiled(twice, g, h, a, b, e)

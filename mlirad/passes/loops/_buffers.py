@@ -10,11 +10,14 @@ from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.box import bounds_of
 from mlirad.ir.structured import For
-from mlirad.ir.walk import at_start, before, block_operations, entry_of, owner_operation
+from mlirad.ir.walk import before, following, owner_operation
 
 _BLOCK = 1 << 17  # bytes of a buffer, where one iteration of the outermost loop does not need more
 _LARGEST = 1 << 22  # bytes of a buffer for one iteration
+_ROWS = 32  # iterations of the outermost loop for which there is a buffer of a size not known
+_UNKNOWN = ir.ShapedType.get_dynamic_size()
 _LINE = 64  # bytes of a cache line
 
 
@@ -39,8 +42,8 @@ class Buffer(NamedTuple):
 class Buffers:
     """The buffers of one nest, for what its pass may keep."""
 
-    def __init__(self, function: ir.Operation) -> None:
-        self.function = function
+    def __init__(self, root: ir.Operation) -> None:
+        self.root = root
         self.made: dict[ir.Value, Buffer | None] = {}
 
     def of(self, value: ir.Value, loops: tuple[ir.Operation, ...]) -> Buffer | None:
@@ -50,27 +53,32 @@ class Buffers:
         return self.made[value]
 
     def _make(self, type_: ir.Type, loops: tuple[ir.Operation, ...]) -> Buffer | None:
-        extents = [spans(loop)[0].trips for loop in loops]
-        others = [extent for extent in extents[1:] if extent is not None]
-        if not b.is_float(type_) or not loops or len(others) < len(extents) - 1:
+        if str(type_) not in ("f32", "f64") or not loops:
             return None
-        size = prod(others) * ir.FloatType(type_).width // 8
+        first, *others = [spans(loop)[0].trips for loop in loops]
+        size = prod(extent for extent in others if extent is not None)
+        size *= ir.FloatType(type_).width // 8
         if not 0 < size <= _LARGEST:
             return None
-        block = max(1, _BLOCK // size)
+        block = max(1, _BLOCK // size) if None not in others else _ROWS
         block = block // 8 * 8 if block > 8 else block
-        if extents[0] is not None:
-            block = max(1, min(block, extents[0]))
-        entry = entry_of(self.function)
-        with at_start(entry, loops[0].location):
+        if first is not None:
+            block = max(1, min(block, first))
+        with before(self.root):
+            known = [_UNKNOWN if extent is None else extent for extent in others]
+            unknown = [
+                bounds_of(loop)[0].trips()
+                for loop, extent in zip(loops[1:], others)
+                if extent is None
+            ]
             memref = b.make(
                 "memref.alloc",
-                ir.MemRefType.get([block, *others], type_),
-                [],
-                operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+                ir.MemRefType.get([block, *known], type_),
+                unknown,
+                operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(unknown), 0]),
                 alignment=ir.IntegerAttr.get(b.integer_type(64), _LINE),
             )
-        with before(block_operations(entry)[-1]):
+        with before(following(self.root)):
             b.effect("memref.dealloc", [memref])
         return Buffer(memref, loops, block)
 

@@ -18,6 +18,7 @@ from mlirad.ir.walk import (
     before,
     block_operations,
     constant_integer,
+    following,
     has_uses,
     is_zero,
     operations,
@@ -40,6 +41,7 @@ class SplitNest:
 
     def __init__(self, root: ir.Operation, taken: Parts, buffers: Buffers) -> None:
         self.root, self.taken, self.buffers = root, taken, buffers
+        self.totals: dict[ir.Value, ir.Value] = {}  # what stands for the results of loops
 
     def run(self) -> None:
         """Split the nest."""
@@ -54,7 +56,7 @@ class SplitNest:
         kept = {f.value: f for u in updates for f in _factors(u.product)}
         for value in kept:
             self._keep(value)
-        with before(_after(self.root)):
+        with before(following(self.root)):
             for update in updates:
                 self._add_up([update.product], update.element)
             for clear in self.taken.clears:
@@ -102,8 +104,8 @@ class SplitNest:
         return buffer
 
     def _keep(self, value: ir.Value) -> None:
-        element = self._buffer(value).element
-        with before(_after(owner_operation(value))):
+        element, value = self._buffer(value).element, self.totals.get(value, value)
+        with before(following(owner_operation(value))):
             b.write(value, element.memref, Places([]).of(element, {}, {}))
 
     def _make_sum(self, one: Sum) -> None:
@@ -126,11 +128,12 @@ class SplitNest:
             one.target.store.erase()
         else:
             element = self._buffer(one.result).element
-            with before(_after(one.loop)):
+            with before(following(one.loop)):
                 total = b.read(element.memref, Places([]).of(element, {}, {}))
                 if not is_zero(initial):
                     total = b.make("arith.addf", total.type, [initial, total])
             one.result.replace_all_uses_with(total)
+            self.totals[one.result] = total
         body = For(one.loop).body
         block_operations(body)[-1].operands[one.position] = body.arguments[1 + one.position]
 
@@ -226,8 +229,3 @@ def _fill(loops: Sequence[ir.Operation], element: Element, value: ir.Value) -> N
 
 def _factors(product: Product) -> list[Kept]:
     return [one for one in (product.left, product.right) if isinstance(one, Kept)]
-
-
-def _after(op: ir.Operation) -> ir.Operation:
-    ops = block_operations(op.block)
-    return ops[ops.index(op) + 1]

@@ -22,8 +22,8 @@ from mlirad.ir.walk import (
     Array,
     accesses,
     before,
-    block_operations,
     enclosing,
+    following,
     functions,
     has_uses,
     is_defined_in,
@@ -140,7 +140,7 @@ def _add_up(
 ) -> None:
     """A parallel loop behind the loop that adds the copies to the array, in the order of the
     threads."""
-    with ir.InsertionPoint(_behind(loop)), loop.location:
+    with ir.InsertionPoint(following(loop)), loop.location:
         zero, one = b.index(0), b.index(1)
         rank = len(moving)
         axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}
@@ -154,12 +154,6 @@ def _add_up(
             indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
             field.atomic(value, array, indices, marks={"field.plain": ir.UnitAttr.get()})
             b.end_parallel()
-
-
-def _behind(op: ir.Operation) -> ir.Operation:
-    """The next op of a block."""
-    following = block_operations(op.block)
-    return following[following.index(op) + 1]
 
 
 def _sum(parts: list[ir.Value]) -> ir.Value:

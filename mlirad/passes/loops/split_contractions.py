@@ -40,15 +40,15 @@ def split_contractions(module: ir.Operation, *, least: Least = 4096) -> None:
         pending = [op for op in block_operations(function.regions[0].blocks[0]) if is_for(op)]
         while pending:
             loop = pending.pop()
-            if not _Splitting(function, loop, least).run():
+            if not _Splitting(loop, least).run():
                 pending += [op for op in block_operations(For(loop).body) if is_for(op)]
 
 
 class _Splitting:
     """What is split out of one nest."""
 
-    def __init__(self, function: ir.Operation, loop: ir.Operation, least: int) -> None:
-        self.loop, self.least, self.buffers = loop, least, Buffers(function)
+    def __init__(self, loop: ir.Operation, least: int) -> None:
+        self.loop, self.least, self.buffers = loop, least, Buffers(loop)
 
     def run(self) -> bool:
         """Split the nest; False where there is nothing to split, or that does not pay."""

@@ -10,7 +10,7 @@ from mlirad.ir.structured import is_branch, is_for, is_parallel, is_serial_loop
 from mlirad.passes.rounding._decisions import Decisions
 
 _STEPS = {"arith.addf": "add", "arith.subf": "add", "arith.mulf": "mul"}
-_SHORT, _SHORT_LANES = 8, 16  # trips
+_SHORT, _SHORT_LANES = 8, 16  # steps, trips
 
 
 class Sums:
@@ -27,10 +27,12 @@ class Sums:
         """The steps of sums over loops, and the ops whose results go nowhere else."""
         found = {node for node in self.graph.nodes() if self._is_shared_sum(node)}
         for loop in self.graph.nodes():
-            if is_for(loop) and not self._is_short(loop):
+            if is_for(loop):
                 for _, argument, last, _ in loop.flow.carried:
                     if self.graph.floats[argument] and argument not in self.decisions.values:
-                        found |= self._chain(loop, argument, last)
+                        steps = self._chain(loop, argument, last)
+                        if not self._is_short(loop, _SHORT // max(1, len(steps))):
+                            found |= steps
         for node in reversed(list(self.graph.nodes())):
             if rounds(node.op) and node.results[0] not in self.decisions.values:
                 users = self.users.get(node.results[0], [])
@@ -76,7 +78,7 @@ class Sums:
         inner = [owner for owner in node.owners if is_serial_loop(owner)]
         return bool(inner) or not own.issubset(node.indices)
 
-    def _is_short(self, loop: Node, trips: int = _SHORT) -> bool:
+    def _is_short(self, loop: Node, trips: int) -> bool:
         """Whether a loop has so few trips that its sums gain nothing from another order."""
         known = spans(loop.op)[0].trips
         return known is not None and known <= trips

@@ -21,6 +21,7 @@ from mlirad.ir.walk import (
     block_operations,
     constant_integer,
     entry_of,
+    following,
     functions,
     is_defined_in,
     operations,
@@ -138,14 +139,9 @@ def _split(loop: ir.Operation, sums: list[_Sum]) -> None:
     for one in sums:
         with before(one.step):
             one.add_in_place(bounds.trip(body.arguments[0]))
-    with before(_after(loop)):
+    with before(following(loop)):
         for one in sums:
             loop.results[one.position].replace_all_uses_with(one.total())
-
-
-def _after(loop: ir.Operation) -> ir.Operation:
-    ops = block_operations(loop.block)
-    return ops[ops.index(loop) + 1]
 
 
 class _Lanes:

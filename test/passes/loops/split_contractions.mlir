@@ -3,8 +3,8 @@
 
 // The sum is made for a block of rows, then used; what is made of it is kept for the update behind the block.
 // CHECK-LABEL: func.func @sum_and_update(
-// CHECK-DAG: %[[SUM:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[BLOCK:.*]]x8xf32>
-// CHECK-DAG: %[[KEPT:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[BLOCK]]x8xf32>
+// CHECK: %[[KEPT:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[BLOCK:.*]]x8xf32>
+// CHECK: %[[SUM:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[BLOCK]]x8xf32>
 // CHECK: scf.for %[[FIRST:.*]] = %c0 to %arg4 step %c[[BLOCK]] {
 // CHECK: %[[LAST:.*]] = arith.minsi
 // CHECK: memref.store %cst, %[[SUM]]
