@@ -32,6 +32,7 @@ from mlirad.ir.walk import (
 )
 
 LARGEST = 1 << 24  # bytes of all copies of one array
+LARGEST_OF_MANY, _MANY = 1 << 28, 64  # where each element is updated so often and more
 
 REQUIRES = KERNELS
 
@@ -72,7 +73,9 @@ def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> 
         axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
     ]
     size = prod(extents[axis] for axis in moving)
-    if not moving or size * threads * 8 > LARGEST or _updates(loop, group) < 2 * size:
+    updates = _updates(loop, group)
+    most = max(LARGEST, min(LARGEST_OF_MANY, LARGEST * updates // (_MANY * max(1, size))))
+    if not moving or size * threads * 8 > most or updates < 2 * size:
         return
     type_ = element_type(array.type)
     fixed = {

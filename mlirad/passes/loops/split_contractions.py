@@ -25,6 +25,7 @@ from mlirad.ir.structured import For, is_for
 from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 from mlirad.passes.loops._buffers import Buffers
 from mlirad.passes.loops._products import Factor, Kept, Parts, Product, Products, Sum
+from mlirad.passes.loops._short_loops import write_out
 from mlirad.passes.loops._split_nest import SplitNest
 
 REQUIRES = KERNELS
@@ -56,6 +57,9 @@ class _Splitting:
             return False
         if not any(is_for(op) for op in operations(self.loop)):
             return False
+        return self._split() or (write_out(self.loop) and self._split())
+
+    def _split(self) -> bool:
         products = Products(self.loop)
         if not products.is_known:
             return False

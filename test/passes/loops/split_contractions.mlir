@@ -162,3 +162,39 @@ func.func @in_place(%a: memref<9x8xf32> {llvm.noalias}, %b: memref<8x9xf32> {llv
   }
   return
 }
+
+// A short loop whose index hides the bound of another one is written out.
+// CHECK-LABEL: func.func @window(
+// CHECK-NOT: scf.if
+// CHECK: scf.for %{{.*}} = %c1 to %c8 step %c1 {
+// CHECK: memref.load %arg0[%{{.*}}, %{{.*}}, %c0]
+// CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1 {
+// CHECK: memref.load %arg0[%{{.*}}, %{{.*}}, %c1]
+func.func @window(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x8xf32> {llvm.noalias}, %o: memref<7x8xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  scf.for %i = %c0 to %c7 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      scf.for %k = %c0 to %c9 step %c1 {
+        scf.for %v = %c0 to %c2 step %c1 {
+          %sum = arith.addi %j, %v : index
+          %at = arith.subi %sum, %c1 : index
+          %low = arith.cmpi sge, %at, %c0 : index
+          scf.if %low {
+            %l = memref.load %x[%k, %at] : memref<9x8xf32>
+            %u = memref.load %w[%i, %k, %v] : memref<7x9x2xf32>
+            %p = arith.mulf %u, %l : f32
+            %q = memref.load %o[%i, %j] : memref<7x8xf32>
+            %t = arith.addf %q, %p : f32
+            memref.store %t, %o[%i, %j] : memref<7x8xf32>
+          }
+        }
+      }
+    }
+  }
+  return
+}
