@@ -1,4 +1,4 @@
-"""Time programs on sparse layouts, beside other modules with Taichi's names:
+"""Time programs on sparse layouts, and of particles, beside other modules with Taichi's names:
 `python -m benchmarks.sparse --peer taichi=PYTHON --threads 1 2`."""
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ from typing import Any
 from benchmarks.driver import ROOT
 from benchmarks.systems import System, find_systems
 
-PROGRAMS = {"blobs": 1024, "sparse_mpm": 20_000, "hash_grid": 100_000, "sph": 50_000}
+PROGRAMS = {
+    "blobs": 1024,
+    "sparse_mpm": 20_000,
+    "hash_grid": 100_000,
+    "sph": 50_000,
+    "heat_gradient": 512,
+    "mpm99": 9_000,
+    "mpm128": 9_000,
+}
 WARM, STEPS, ROUNDS = 3, 10, 3
 
 
