@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import sysconfig
-from functools import cache
-from pathlib import Path
 
-from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.cpu import LaneWidth, cpu_stages
 from mlirad.pipeline.stages.stage import Stage
@@ -16,28 +11,10 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
 from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
+from mlirad.runtime.executor.openmp import openmp_library, wait_briefly
 from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.memory.host import HostAllocation, HostMemory
 from mlirad.runtime.native.machine_code import machine_code
-
-
-@cache
-def openmp_library() -> str:
-    """The path of an OpenMP runtime. Raises TaichiRuntimeError where there is none."""
-    for folder in (
-        Path(sysconfig.get_path("data")) / "lib",
-        Path(sysconfig.get_path("platlib")).parents[2] / "lib",
-    ):
-        for name in ("libiomp5.so", "libomp.so"):
-            if (folder / name).exists():
-                return str(folder / name)
-    for library in ("iomp5", "omp", "omp5"):
-        found = ctypes.util.find_library(library)
-        if found:
-            return found
-    raise TaichiRuntimeError(
-        "no OpenMP runtime found: install 'intel-openmp', or use ti.init(cpu_max_num_threads=1)"
-    )
 
 
 def _lanes(config: Config) -> LaneWidth:
@@ -84,6 +61,8 @@ class CpuExecutor(Executor):
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
         libraries = [openmp_library()] if config.cpu_max_num_threads > 1 else []
+        if libraries:
+            wait_briefly()
         made = machine_code(lowered, opt_level=config.opt_level, libraries=libraries)
         return CompiledKernel(lowered, made.function, memory, HostRoom(), made.owner)
 
