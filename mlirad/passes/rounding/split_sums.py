@@ -25,7 +25,6 @@ from mlirad.ir.walk import (
     functions,
     is_defined_in,
     operations,
-    owner_operation,
 )
 
 REQUIRES = KERNELS
@@ -100,6 +99,7 @@ class _Sum:
 
     def total(self) -> ir.Value:
         """What was carried at first, and the lanes, added in halves."""
+        exact = {EXACT: ir.UnitAttr.get()}
         value, width = b.make("vector.load", self.vector, [self.lanes, b.index(0)]), _WIDTH
         while width > 1:
             width //= 2
@@ -115,13 +115,12 @@ class _Sum:
                 )
                 for start in (0, width)
             ]
-            value = b.make("arith.addf", half, parts)
+            value = b.make("arith.addf", half, parts, **exact)
         one = b.make(
             "vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0])
         )
-        total = b.make("arith.addf", self.type, [self.loop.operands[3 + self.position], one])
-        owner_operation(total).attributes[EXACT] = ir.UnitAttr.get()
-        return total
+        start = self.loop.operands[3 + self.position]
+        return b.make("arith.addf", self.type, [start, one], **exact)
 
 
 def _numbers(value: int) -> ir.Attribute:

@@ -16,8 +16,8 @@
 // CHECK: arith.addf
 // CHECK-NEXT: memref.store %{{.*}}, %[[LANES]][%[[LANE]]]
 // CHECK: vector.load %[[LANES]]
-// CHECK: arith.addf {{.*}} : vector<8xf32>
-// CHECK: arith.addf {{.*}} : vector<1xf32>
+// CHECK: arith.addf {{.*}} {field.exact} : vector<8xf32>
+// CHECK: arith.addf {{.*}} {field.exact} : vector<1xf32>
 // CHECK: arith.cmpf
 func.func @of_neighbours(%x: memref<64xf32>, %y: memref<64xf32>, %low: index, %high: index) -> i1 {
   %c1 = arith.constant 1 : index
