@@ -2,7 +2,7 @@
 
 from types import ModuleType as _ModuleType
 
-from mlirad.loading import BEGAN as _BEGAN
+from mlirad import loading as _loading
 
 # isort: split
 from mlirad import ad
@@ -102,6 +102,7 @@ clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
+_loading.end()
 __all__ = sorted(
     name
     for name, value in globals().items()

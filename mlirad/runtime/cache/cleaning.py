@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from time import time_ns
+from typing import NamedTuple
 
 from mlirad.runtime.cache.private_folder import Held, PrivateFolder
 
@@ -16,8 +16,7 @@ _UNFINISHED = re.compile(r"\.[0-9a-f]{16}-[0-9a-f]{64}\.mlirad\.\d+\.[0-9a-f]+")
 _ABANDONED = 600 * 10**9  # nanoseconds after which nobody finishes a file
 
 
-@dataclass(frozen=True)
-class Cleaning:
+class Cleaning(NamedTuple):
     """`most` bytes in all, of which `share` is freed when there are more: what was not used for
     longest (lru) or is oldest (fifo). `version` removes what other versions made instead, and
     `never` nothing."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from hashlib import sha256
+
+from mlirad.runtime.cache.digest import sha256
 
 _MARK = b"mlirad\x00\x01"
-_DIGEST = sha256().digest_size
+_DIGEST = len(sha256().digest())
 _LENGTH = struct.Struct("<Q")
 
 

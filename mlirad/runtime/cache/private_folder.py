@@ -14,9 +14,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from errno import ELOOP
 from time import time_ns
+from typing import NamedTuple
 from weakref import finalize
 
 from mlirad.errors import TaichiRuntimeError
@@ -30,8 +30,7 @@ class UntrustedError(TaichiRuntimeError):
     """A folder that others may write to, or own."""
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """A file of the folder: its size, and when it was made and last used, in nanoseconds."""
 
     name: str

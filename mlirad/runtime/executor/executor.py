@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
@@ -64,13 +64,15 @@ class LaunchMemory(Protocol):
         """A byte for each element of a field, of the calling thread."""
 
 
-@dataclass(frozen=True)
-class KeptCode:
+class KeptCode(NamedTuple):
     """Machine code of a kernel that an earlier process made, and where this one keeps what it
     makes, if anywhere."""
 
     found: bytes | None = None
     keep: Callable[[bytes], None] | None = None
+
+
+NOT_KEPT = KeptCode()
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ class Lowered:
     results: Sequence[DataType] = ()
     messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
-    code: KeptCode = KeptCode()
+    code: KeptCode = NOT_KEPT
 
     @cached_property
     def module(self) -> ir.Module:

@@ -9,9 +9,8 @@ import os
 import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlirad.runtime.native.object_file import (
     Relocation,
@@ -112,8 +111,7 @@ class _Piece:
             raise UnreadableObjectError("memory of this process cannot become code")
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """Where a section is."""
 
     piece: _Piece

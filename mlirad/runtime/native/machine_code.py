@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mlirad.runtime.executor.executor import KeptCode, Lowered
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
@@ -14,8 +13,7 @@ from mlirad.runtime.native.object_file import UnreadableObjectError
 _PACKED = "_mlir__mlir_ciface_{}"  # what the engine adds: the C interface, its arguments packed
 
 
-@dataclass(frozen=True)
-class MachineCode:
+class MachineCode(NamedTuple):
     """Code of the host, which takes the addresses of its arguments; `owner` has its memory."""
 
     function: Callable[[Any], None]

@@ -4,7 +4,7 @@ supplement): their sections, symbols and relocations."""
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -23,8 +23,7 @@ class UnreadableObjectError(Exception):
     """An object file that is none of those that are known here."""
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(NamedTuple):
     """Bytes that belong into memory."""
 
     content: bytes
@@ -33,8 +32,7 @@ class Section:
     is_writable: bool
 
 
-@dataclass(frozen=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A place in a section; of none, one that is defined elsewhere."""
 
     name: str
@@ -42,8 +40,7 @@ class Symbol:
     offset: int
 
 
-@dataclass(frozen=True)
-class Relocation:
+class Relocation(NamedTuple):
     """A place in a section that holds the address of a symbol, plus a number."""
 
     section: int
@@ -53,8 +50,7 @@ class Relocation:
     addend: int
 
 
-@dataclass(frozen=True)
-class ObjectFile:
+class ObjectFile(NamedTuple):
     """What goes into memory, by the number of the section, and what is then written there."""
 
     sections: dict[int, Section]
