@@ -8,8 +8,8 @@ from typing import Annotated
 
 from mlirad.bindings import ir
 from mlirad.ir.fast_math import fast_math
-from mlirad.ir.limits import SomeOf
-from mlirad.ir.rounding import EXACT, rounds
+from mlirad.ir.limits import Range, SomeOf
+from mlirad.ir.rounding import EXACT, is_marked, rounds
 from mlirad.ir.walk import constant_float, operations
 
 Flags = Annotated[
@@ -20,15 +20,25 @@ Flags = Annotated[
 _NORMAL = 2.0**-126  # the least of f32
 
 
-def insert_fast_math(root: ir.Operation, *, flags: Flags = "reassoc+contract+arcp+afn+nsz") -> None:
+def insert_fast_math(
+    root: ir.Operation,
+    *,
+    flags: Flags = "reassoc+contract+arcp+afn+nsz",
+    long: Annotated[int, Range(0, 1_000_000_000)] = 2000,
+) -> None:
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
-    meaning."""
+    meaning. In code of more operations than `long`, products of derivatives stay in order."""
     everything = flags.split("+")
-    fast, no_powi, no_estimate = (
+    fast, no_powi, no_estimate, in_order = (
         fast_math([f for f in everything if f not in without])
-        for without in ((), ("afn",), ("afn", "arcp"))
+        for without in ((), ("afn",), ("afn", "arcp"), ("reassoc",))
     )
-    for op in operations(root):
+    found = list(operations(root))
+    for op in found:
+        if len(found) > long and op.name == "arith.mulf" and not is_marked(op):
+            # a chain of adjoints: LLVM's combiner of machine code takes the square of its length
+            op.attributes["fastmath"] = in_order
+            continue
         if rounds(op) and EXACT not in op.attributes:
             # LLVM makes an approximate power of an integer exponent a call of compiler-rt's
             # __powisf2, which is not there.
