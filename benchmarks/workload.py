@@ -46,6 +46,8 @@ SIZES = {
     "network": Sizes(4_096, 512, lambda size: 64),
     "black_scholes": Sizes(1_000_000, 100_000),
     "softmax_attention": Sizes(512, 128, lambda size: size),
+    "matmul": Sizes(512, 96, lambda size: size),
+    "lbm": Sizes(256, 64),
 }
 # not for Taichi: `break`, in place
 GRADIENT_SIZES = {

@@ -69,8 +69,12 @@ class Plan:
 
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
-        copied = ", of a copied panel" if self.is_packed else ""
-        return f"tiles of {self.rows} by {self.columns} {kind} of {self.lanes} lanes{copied}"
+        copied = ", by copies of what they share" if self.is_packed else ""
+        terms = f" of {len(self.nest.terms)} products" if len(self.nest.terms) > 1 else ""
+        return (
+            f"a sum{terms} in tiles of {self.rows} by {self.columns} {kind} of {self.lanes} "
+            f"lanes{copied}"
+        )
 
 
 def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:

@@ -120,6 +120,7 @@ def test_the_gradient_of_a_product(rows: int, columns: int, terms: int, threads:
     for found, expected in ((a, adjoint @ y), (b, adjoint.T @ x), (bias, adjoint.sum(0))):
         assert np.allclose(found.grad.to_numpy(), expected, rtol=1e-4, atol=1e-3)
     assert is_tiled(layer) and is_tiled(layer, mode="reverse")
+    assert str(layer.explain()).count("a sum in tiles of") >= 4  # itself, again, of a, of b
     assert "atomic" not in str(layer.ir(stage="memref", mode="reverse"))
 
 

@@ -18,7 +18,7 @@ from mlirad.ir.limits import Range
 from mlirad.ir.remarks import remark
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
-from mlirad.ir.walk import before, functions, is_inside, operations
+from mlirad.ir.walk import before, block_operations, functions, is_inside, operations
 from mlirad.passes.loops._columns import Columns
 from mlirad.passes.loops._dots import Dots
 
@@ -33,7 +33,6 @@ def tile_contractions(
     width: Annotated[int, Range(4, 64)] = 64,
     fused: bool = True,
     least: Annotated[int, Range(0, 10**9)] = 4096,
-    report: bool = False,
 ) -> None:
     """Multiply and add in tiles of registers of `width` bytes, where at least so many
     multiplications are made; `fused`: the target has fused multiply-adds."""
@@ -48,10 +47,7 @@ def tile_contractions(
             lanes = width // (ir.FloatType(found.element_type).width // 8)
             plans = _plans(found, lanes, 32 if width >= _LINE else 16)
             for chosen in plans:
-                if report:
-                    remark(function, str(chosen))
-                with before(loop):
-                    _emit(chosen, fused=fused)
+                _emit(chosen, fused=fused)
             if plans:
                 done.append(loop)
         for loop in done:
@@ -71,13 +67,24 @@ def _plans(found: Contraction, lanes: int, registers: int) -> list[Plan]:
 
 
 def _emit(chosen: Plan, *, fused: bool) -> None:
-    if chosen.is_dots:
-        Dots(chosen, fused=fused).emit()
-        return
-    memory = _panel(chosen) if chosen.is_packed else None
-    Columns(chosen, memory, fused=fused).emit()
-    if memory is not None:
-        b.effect("memref.dealloc", [memory])
+    """Make the code of a plan in front of the nest, and say what it is."""
+    loop = chosen.nest.loop
+    earlier = len(_loops_before(loop))
+    with before(loop):
+        memory = _panel(chosen) if chosen.is_packed else None
+        if chosen.is_dots:
+            Dots(chosen, fused=fused).emit()
+        else:
+            Columns(chosen, memory, fused=fused).emit()
+        if memory is not None:
+            b.effect("memref.dealloc", [memory])
+    for made in _loops_before(loop)[earlier:][:1]:
+        remark(made, str(chosen))
+
+
+def _loops_before(loop: ir.Operation) -> list[ir.Operation]:
+    ops = block_operations(loop.block)
+    return [op for op in ops[: ops.index(loop)] if is_for(op)]
 
 
 def _panel(chosen: Plan) -> ir.Value:
