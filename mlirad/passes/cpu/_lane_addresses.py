@@ -139,10 +139,12 @@ def flattened(memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
         described = ir.Operation.create(
             "memref.extract_strided_metadata", [base, *[index] * (2 * rank + 1)], [memref]
         )
-        found = list(described.results)[2 + rank :]
+        count, found = b.index(1), list(described.results)[2 + rank :]
+        for extent in list(described.results)[2 : 2 + rank]:
+            count = b.mul(count, extent)
         steps = [s if s != DYNAMIC else v for s, v in zip(strides, found)]
     flat = ir.MemRefType.get([size], type_.element_type)
-    dynamic = [b.index(1)] if size == DYNAMIC else []
+    dynamic = [count] if size == DYNAMIC else []
     made = ir.Operation.create(
         "memref.reinterpret_cast",
         [flat],

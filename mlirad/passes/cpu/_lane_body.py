@@ -50,6 +50,10 @@ class Body:
             self.values.set(op.results[0], self.memory.load(op, mask))
         elif op.name == "memref.store":
             self._store(op, mask)
+        elif op.name == "memref.alloc":
+            self.memory.allocate(op, mask)
+        elif op.name == "memref.dealloc":
+            self.memory.release(op)
         elif op.name in _ATOMICS:
             self._one_by_one([op], op, mask)
         else:

@@ -149,8 +149,10 @@ def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
 
 def is_far(op: ir.Operation, strides: Strides) -> bool:
     """Whether an op accesses memory lane by lane."""
-    if not op.name.startswith("memref.") or op.regions:
-        return bool(op.regions) and op.name.startswith("memref.")
+    if op.name.startswith("memref.") and (op.regions or "atomic" in op.name):
+        return True
+    if op.name not in ("memref.load", "memref.store"):
+        return False
     position = 0 if op.name == "memref.load" else 1
     memref, *indices = list(op.operands)[position:]
     if memref in strides.private or all(map(strides.is_uniform, indices)):
@@ -210,7 +212,8 @@ class Lanes:
         self, memref: ir.Value, indices: list[ir.Value], masked: bool, each: float
     ) -> float:
         if memref in self.strides.private:
-            step: int | None = 1
+            apart = any(self.strides.of(index) is None for index in indices)
+            step: int | None = None if apart else 1
         else:
             step = address_step(self.strides, memref, indices)
         if step == 0 and all(map(self.strides.is_uniform, indices)):

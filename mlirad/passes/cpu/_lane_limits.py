@@ -41,6 +41,9 @@ def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
         )
     if op.name in _ENDS:
         return ""
+    if op.name in ("memref.alloc", "memref.dealloc"):
+        buffer = op.results[0] if op.results else op.operands[0]
+        return "" if buffer in strides.private else "it allocates memory"
     if op.name in _MEMORY:
         return _against_access(op, strides, may_reorder)
     if op.name.startswith(("arith.", "math.")):
@@ -60,7 +63,7 @@ def _against_access(op: ir.Operation, strides: Strides, may_reorder: bool) -> st
     memref = op.operands[position]
     type_ = ir.MemRefType(memref.type)
     made = defining_op(memref)
-    if made is not None and is_inside(made, strides.loop):
+    if made is not None and is_inside(made, strides.loop) and memref not in strides.private:
         return "it allocates memory"
     if made is not None and made.name == "memref.alloca" and memref not in strides.private:
         return "it uses a buffer that others use too"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.walk import before, defining_op, enclosing, owner_operation
+from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu._lane_addresses import Addresses, Place, flattened
-from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements
+from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements, reduced
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 
@@ -27,12 +27,12 @@ class Memory:
 
     def prepare(self, memref: ir.Value, loop: ir.Operation) -> None:
         """See an array that the loop accesses as one axis, in front of the loop."""
-        if memref in self._flat:
+        made = defining_op(memref)
+        if memref in self._flat or (made is not None and is_inside(made, loop)):
             return
         if memref in self.values.strides.private:
-            self._flat[memref] = self._expanded(memref)
+            self._expand(memref)
             return
-        made = defining_op(memref)
         outermost = loop
         while enclosing(outermost).name != "func.func" and (
             made is None or enclosing(outermost) != enclosing(made)
@@ -41,22 +41,40 @@ class Memory:
         with before(outermost):
             self._flat[memref] = flattened(memref)
 
-    def _expanded(self, memref: ir.Value) -> tuple[ir.Value, list[ir.Value | int]]:
-        """A buffer of every lane for itself, with the lanes of an element side by side."""
-        old, type_ = owner_operation(memref), ir.MemRefType(memref.type)
-        stored = _stored_type(type_.element_type)
+    def _expand(self, memref: ir.Value) -> None:
+        """Make a buffer of every lane for itself, with the lanes of an element side by side."""
+        old = owner_operation(memref)
         with before(old):
-            new_type = ir.MemRefType.get([*type_.shape, self.values.width], stored)
-            sizes = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
-            made = ir.Operation.create(old.name, [new_type], list(old.operands), sizes)
-            buffer = made.results[0]
-            flat = flattened(buffer)
+            self._make(old, list(old.operands))
         for use in memref.uses:
             if use.owner.operation.name == "memref.dealloc":
                 with before(use.owner.operation):
-                    b.effect("memref.dealloc", [buffer])
-        self._private[memref] = buffer
-        return flat
+                    self.release(use.owner.operation)
+
+    def _make(self, old: ir.Operation, sizes: list[ir.Value]) -> None:
+        memref = old.results[0]
+        type_ = ir.MemRefType(memref.type)
+        shape = [*type_.shape, self.values.width]
+        kind = ir.MemRefType.get(shape, _stored_type(type_.element_type))
+        segments = {"operandSegmentSizes": old.attributes["operandSegmentSizes"]}
+        self._private[memref] = ir.Operation.create(old.name, [kind], sizes, segments).results[0]
+        self._flat[memref] = flattened(self._private[memref])
+
+    def allocate(self, op: ir.Operation, mask: Mask) -> None:
+        """Make a buffer that each iteration makes: as large as any lane wants it."""
+        values = self.values
+        zero, sizes = values.splat(0, b.index_type()), []
+        for size in op.operands:
+            if values.strides.is_uniform(size):
+                sizes.append(values.first(size))
+            else:
+                active = values.chosen(mask, values.vector(size), zero)
+                sizes.append(reduced(active, "maxsi"))
+        self._make(op, sizes)
+
+    def release(self, op: ir.Operation) -> None:
+        """Give such a buffer back."""
+        b.effect("memref.dealloc", [self._private[op.operands[0]]])
 
     # Accesses.
 

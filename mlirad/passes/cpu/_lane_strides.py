@@ -160,7 +160,7 @@ def _private_buffers(loop: ir.Operation) -> set[ir.Value]:
             if (
                 made is not None
                 and made.name in ("memref.alloca", "memref.alloc")
-                and not is_inside(made, loop)
+                and (made.name == "memref.alloc" or not is_inside(made, loop))
                 and all(
                     is_inside(use.owner.operation, loop)
                     or use.owner.operation.name == "memref.dealloc"

@@ -239,3 +239,27 @@ func.func @left_alone(%x: memref<8xf32>, %s: memref<f32>) -> f32 {
   return %r : f32
 }
 func.func private @elsewhere(index)
+
+// A buffer whose size the iteration knows: as large as any lane wants it.
+// CHECK-LABEL: func.func @own_size
+// CHECK: %[[M:.*]] = vector.reduction <maxsi>
+// CHECK: memref.alloc(%[[M]]) : memref<?x8xf32>
+// CHECK: memref.dealloc
+func.func @own_size(%n: memref<8xindex>, %x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %size = memref.load %n[%i] : memref<8xindex>
+    %v = memref.load %x[%i] : memref<8xf32>
+    %b = memref.alloc(%size) : memref<?xf32>
+    scf.for %k = %c0 to %size step %c1 {
+      memref.store %v, %b[%k] : memref<?xf32>
+    }
+    %last = arith.subi %size, %c1 : index
+    %w = memref.load %b[%last] : memref<?xf32>
+    memref.store %w, %x[%i] : memref<8xf32>
+    memref.dealloc %b : memref<?xf32>
+  } {field.any_order}
+  return
+}
