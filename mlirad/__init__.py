@@ -102,7 +102,7 @@ clear_all_gradients = ad.clear_all_gradients
 Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
-_loading.end()
+_loading.ALL.__exit__(None, None, None)
 __all__ = sorted(
     name
     for name, value in globals().items()

@@ -5,17 +5,26 @@ fifth of the time.
 """
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os.path import dirname
 from time import time_ns
 
 BEGAN, FOLDER = time_ns(), dirname(__file__)
 _SELDOM = 100_000  # objects more between two looks at the youngest
 
-_before = gc.get_threshold()
-if _before[0]:
-    gc.set_threshold(max(_SELDOM, _before[0]), *_before[1:])
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Look for garbage seldom while modules are imported."""
+    before = gc.get_threshold()
+    if before[0]:
+        gc.set_threshold(max(_SELDOM, before[0]), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
-def end() -> None:
-    """All is imported: look for garbage as before."""
-    gc.set_threshold(*_before)
+ALL = importing()  # of the package's own imports
+ALL.__enter__()

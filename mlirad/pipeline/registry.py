@@ -11,6 +11,7 @@ from pathlib import Path
 
 import mlirad.passes
 from mlirad.ir.requirements import Requirement
+from mlirad.loading import importing
 
 PassFunction = Callable[..., None]
 
@@ -34,7 +35,8 @@ def pass_names() -> tuple[str, ...]:
 @cache
 def find_pass(name: str) -> PassFunction:
     """The function of a pass. Raises KeyError for a name that is not ours."""
-    module = import_module(_modules()[name])
+    with importing():
+        module = import_module(_modules()[name])
     function: PassFunction = getattr(module, name.replace("-", "_"))
     return function
 
