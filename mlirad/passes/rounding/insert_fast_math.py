@@ -27,7 +27,10 @@ def insert_fast_math(
     long: Annotated[int, Range(0, 1_000_000_000)] = 2000,
 ) -> None:
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
-    meaning. In code of more operations than `long`, products of derivatives stay in order."""
+    meaning.
+
+    In code of more operations than `long`, products of derivatives stay in order.
+    """
     everything = flags.split("+")
     fast, no_powi, no_estimate, in_order = (
         fast_math([f for f in everything if f not in without])
