@@ -14,7 +14,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from errno import ELOOP
+from errno import ELOOP, ENOENT
 from time import time_ns
 from typing import NamedTuple
 from weakref import finalize
@@ -46,9 +46,12 @@ class PrivateFolder:
     """
 
     def __init__(self, path: str) -> None:
-        os_path = os.path.abspath(os.path.expanduser(path))
-        _make(os_path)
-        self.path = _trusted(os_path)
+        expanded = os.path.expanduser(path)
+        if expanded.startswith("~"):
+            raise FileNotFoundError(ENOENT, f"'{path}': there is no such home")
+        whole = os.path.abspath(expanded)
+        _make(whole)
+        self.path = _trusted(whole)
         self._file = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         finalize(self, os.close, self._file)
         found = os.fstat(self._file)

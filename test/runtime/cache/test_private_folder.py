@@ -134,6 +134,14 @@ def test_written_whole_or_not_at_all(place: Path, monkeypatch: pytest.MonkeyPatc
     assert os.listdir(place) == ["a"]
 
 
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder of the name `~` is made."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match="no such home"):
+        PrivateFolder("~nobody-of-this-name/cache")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_folder_that_cannot_be_made(place: Path) -> None:
     """Its parent is a file."""
     place.write_bytes(b"")

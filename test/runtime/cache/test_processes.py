@@ -198,6 +198,23 @@ def test_a_changed_source_of_ours(folder: Path) -> None:
     assert run(folder, 1, copy.parent) == 0
 
 
+def test_sources_that_change_while_a_process_runs(folder: Path) -> None:
+    """Nobody knows which of them it has read: from then on it keeps nothing."""
+    copy = folder.parent / "package" / "mlirad"
+    unwanted = shutil.ignore_patterns("__pycache__", "examples")
+    shutil.copytree(Path(mlirad.__file__).parent, copy, ignore=unwanted)
+    sleep(0.1)
+    changing = PROGRAM.replace(
+        '    print("made", number, flush=True)',
+        '    import os; os.utime(ti.__path__[0] + "/errors.py")\n'
+        '    print("made", number, flush=True)',
+    )
+    assert ended(started(folder, changing, "3", package=copy.parent)) == ("6", "")
+    kept = len(list(folder.iterdir()))
+    assert ended(started(folder, changing, "1", package=copy.parent))[0] == "0"
+    assert len(list(folder.iterdir())) == kept
+
+
 def test_a_bounded_size(folder: Path) -> None:
     """However much is compiled."""
     text = PROGRAM.replace("threads=1", "threads=1, offline_cache_max_size_of_files=20_000", 1)
