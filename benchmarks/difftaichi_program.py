@@ -26,7 +26,8 @@ def main() -> None:
     """Run the program until it has left as many tapes as asked for."""
     system, tapes, program, *arguments = sys.argv[1:]
     os.environ.setdefault("MPLBACKEND", "Agg")
-    os.environ.setdefault("TI_OFFLINE_CACHE", "0")
+    for cache in ("TI_OFFLINE_CACHE", "MLIRAD_OFFLINE_CACHE"):
+        os.environ.setdefault(cache, "0")
     random.seed(0)
     importlib.import_module("numpy").random.seed(0)
     module = _named_taichi(system)
