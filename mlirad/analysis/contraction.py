@@ -34,8 +34,8 @@ class Index:
 
     @property
     def expected(self) -> int:
-        """How many values it has, or a guess: enough for tiles to pay."""
-        return 64 if self.extent is None else self.extent
+        """How many values it has, at least one, or a guess: enough for tiles to pay."""
+        return 64 if self.extent is None else max(1, self.extent)
 
 
 class Term(NamedTuple):

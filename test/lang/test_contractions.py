@@ -193,3 +193,32 @@ def test_a_sum_that_is_a_factor_of_arrays_of_any_extent():
         assert np.allclose(h, total, rtol=1e-4, atol=1e-4)
         assert np.allclose(g, expected, rtol=1e-4, atol=1e-3)
     assert is_tiled(twice, g, h, a, b, e)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+def test_a_window_of_which_a_part_never_meets_the_image():
+    ti.init(arch=ti.cpu, cpu_max_num_threads=1)
+    x, w, o = (ti.field(ti.f32, shape) for shape in ((3, 40), (64, 40), (64, 3)))
+
+    @ti.func
+    def at(j, k):
+        v = 0.0
+        if j < 3:
+            v = x[j, k]
+        return v
+
+    @ti.kernel
+    def far():
+        for i, j in o:
+            s = 0.0
+            for k in range(40):
+                s += w[i, k] * at(j + 1, k)
+                s += w[i, k] * at(j + 3, k)
+            o[i, j] = s
+
+    values, weights = random(3, 40), random(64, 40)
+    x.from_numpy(values), w.from_numpy(weights)
+    far()
+    expected = np.zeros((64, 3))
+    expected[:, :2] = weights.astype(float) @ values[1:].T
+    assert np.allclose(o.to_numpy(), expected, rtol=1e-4, atol=1e-4)
