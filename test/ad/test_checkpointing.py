@@ -355,9 +355,17 @@ class TestBodies:
         def call_grad(factor: float) -> None:
             double_grad(factor)
 
+        @ti.kernel
+        def take(values: ti.types.ndarray(), first: ti.i32):
+            for i in range(first, first + 2):
+                p.v[i] = values[i]
+
+        constants = np.linspace(0, 1, N)
+
         @ti.ad.no_grad
         def hidden() -> None:
             damp()
+            take(constants, t_now[0] % (N - 2))
             p.v[t_now[0] % N] = 0.25
 
         t_now = [0]

@@ -97,6 +97,7 @@ class LaunchAlone(Action):
     """A kernel launched by a function with a gradient of its own. The arguments: values, the
     arrays, their checksums."""
 
+    kernel: LaunchedKernel
     variant: Variant
 
     def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
@@ -105,9 +106,11 @@ class LaunchAlone(Action):
         self.variant.launch(PRIMAL, values, buffers)
 
     def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
-        """Launch it in a call that a tape records."""
-        assert tape.call is not None
+        """Launch it in a call that a tape records, or cut off from derivatives."""
         values, buffers = _checked(self.variant.kernel.name, arguments)
+        if tape.call is None:
+            tape.launch(self.kernel, self.variant, values, buffers)
+            return
         tape.call.launch(self.variant, values, buffers)
         self.variant.launch(PRIMAL, values, buffers)
 

@@ -50,10 +50,14 @@ class CurrentStep:
             self.do(LaunchAgain(kernel, piece), *values)
 
     def launch_alone(
-        self, variant: Variant, values: Sequence[Any], buffers: tuple[ArrayBuffer, ...]
+        self,
+        kernel: LaunchedKernel,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: tuple[ArrayBuffer, ...],
     ) -> None:
-        """A kernel is launched inside a function with a gradient of its own."""
-        self.do(LaunchAlone(variant), *values, buffers, checksums(buffers))
+        """A kernel is launched inside a function with a gradient of its own, or with none."""
+        self.do(LaunchAlone(kernel, variant), *values, buffers, checksums(buffers))
 
     def write(self, target: Target, index: Index | None) -> None:
         """Python is about to write."""

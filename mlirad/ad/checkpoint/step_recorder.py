@@ -131,7 +131,7 @@ class StepRecorder(Recorder):
             self.touched.note_launch(kernel, variant, values, shared)
             if self.taped:
                 return self.tape.launch(kernel, variant, values, buffers)
-            self.step.launch_alone(variant, values, shared)
+            self.step.launch_alone(kernel, variant, values, shared)
             return variant.launch(PRIMAL, values, buffers)
         found = None
         if buffers:
