@@ -38,6 +38,7 @@ class Recorder(ABC):
     """What launches, and Python's accesses to fields and ndarrays, go to (`Threads.recorder`)."""
 
     is_replacing = False  # inside a function with a gradient of its own
+    is_cut = False  # inside a function without a gradient, of which launches are recorded
 
     @property
     @abstractmethod

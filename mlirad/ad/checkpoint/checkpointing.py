@@ -154,6 +154,7 @@ class CheckpointedSteps:
             self._tape is None  # forward mode
             or not isinstance(outer, Recording | StepRecorder)
             or outer.is_replacing  # a function whose gradient is given
+            or outer.is_cut  # or without one
         ):
             yield from self._over
             return

@@ -24,7 +24,6 @@ class RecordedCalls(Recorder):
     ledger: Ledger
     order: Order
     is_recording: bool
-    is_cut = False  # inside a function without a gradient
     call: Call | None = None  # of a function with a gradient of its own, that is running
 
     def replaced(
