@@ -11,7 +11,8 @@ from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
 from mlirad.passes.cpu._lane_loops import counted, repeated
 from mlirad.passes.cpu._lane_memory import Memory
-from mlirad.passes.cpu._lane_updates import STEPS, Meetings, Update
+from mlirad.passes.cpu._lane_update import STEPS, Update
+from mlirad.passes.cpu._lane_updates import Meetings
 from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements, halved
 
 # Of integers: they trap where the divisor is 0, as it may be in lanes that are not active.

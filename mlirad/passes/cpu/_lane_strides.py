@@ -15,6 +15,7 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
 )
+from mlirad.passes.cpu._lane_update import left_behind
 
 _LONGEST = 4096  # with longer strides, indices of 32 bits could wrap between lanes that are active
 
@@ -26,7 +27,7 @@ class Strides:
         self.loop = loop
         self.known: dict[ir.Value, int | None] = {}
         box = For(loop)
-        self.private = _private_buffers(loop)
+        self.private, self._left_behind = _private_buffers(loop), left_behind(loop)
         self.known[box.induction] = constant_integer(loop.operands[2])
         self.known.update((carried, None) for carried in box.carried)
         self._block(box.body)
@@ -67,7 +68,8 @@ class Strides:
     def _op(self, op: ir.Operation) -> int | None:
         strides = [self.of(operand) for operand in op.operands]
         if op.name == "memref.load":
-            return 0 if not any(s != 0 for s in strides) and not self._is_private(op) else None
+            differs = any(s != 0 for s in strides) or op in self._left_behind
+            return None if differs or self._is_private(op) else 0
         if op.regions or op.name == "memref.atomic_rmw":
             return None
         if not any(s != 0 for s in strides):

@@ -3,107 +3,12 @@ sums that the loop carries."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
 from mlirad.ir.rounding import EXACT
 from mlirad.ir.structured import For, If, is_branch
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 from mlirad.passes.cpu._lane_strides import Strides
-
-# What updates combine by, and whether it may be done in another order without a change.
-_FLOAT_STEPS = {"arith.addf": "arith.addf", "arith.subf": "arith.addf", "arith.mulf": "arith.mulf"}
-_INTEGER_STEPS = {
-    "arith.addi": "arith.addi",
-    "arith.subi": "arith.addi",
-    "arith.muli": "arith.muli",
-    "arith.andi": "arith.andi",
-    "arith.ori": "arith.ori",
-    "arith.xori": "arith.xori",
-    "arith.minsi": "arith.minsi",
-    "arith.maxsi": "arith.maxsi",
-    "arith.minui": "arith.minui",
-    "arith.maxui": "arith.maxui",
-}
-STEPS = {**_FLOAT_STEPS, **_INTEGER_STEPS}
-_TAKES_FIRST = ("arith.subf", "arith.subi")
-_CHOICES = ("arith.cmpf", "arith.cmpi", "arith.select")
-
-
-@dataclass(frozen=True)
-class Update:
-    """An element that is loaded, combined with a value, and stored: `steps` are the ops in
-    between."""
-
-    load: ir.Operation
-    steps: tuple[ir.Operation, ...]
-    store: ir.Operation
-
-    @property
-    def is_sum(self) -> bool:
-        """Whether values may be combined with one another first, and nobody asks what was there."""
-        first = self.steps[0]
-        return (
-            len(self.steps) == 1
-            and first.name in STEPS
-            and len(list(self.load.results[0].uses)) == 1
-            and (first.name not in _TAKES_FIRST or first.operands[0] == self.load.results[0])
-        )
-
-    @property
-    def value(self) -> ir.Value:
-        """What is combined with the element."""
-        operands = list(self.steps[0].operands)
-        return operands[1] if operands[0] == self.load.results[0] else operands[0]
-
-
-def update_of(store: ir.Operation) -> Update | None:
-    """The update that ends in a store."""
-    value = store.operands[0]
-    last = defining_op(value)
-    if last is None or last.block != store.block:
-        return None
-    steps = [last]
-    if last.name == "arith.select":
-        test = defining_op(last.operands[0])
-        if test is None or test.name not in _CHOICES or test.block != store.block:
-            return None
-        steps = [test, last]
-    elif last.name not in STEPS:
-        return None
-    for operand in last.operands:
-        load = defining_op(operand)
-        if load is not None and _is_same_element(load, store):
-            return _between(load, steps, store)
-    return None
-
-
-def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
-    return (
-        load.name == "memref.load"
-        and load.block == store.block
-        and list(load.operands) == list(store.operands)[1:]
-    )
-
-
-def _between(load: ir.Operation, steps: list[ir.Operation], store: ir.Operation) -> Update | None:
-    """The update, where nothing happens between load and store, and who else wants what was
-    loaded comes behind them."""
-    ops = block_operations(load.block)
-    first, last = ops.index(load), ops.index(store)
-    if any(op.regions or op.name.startswith("memref.store") for op in ops[first + 1 : last]):
-        return None
-    for use in load.results[0].uses:
-        user = use.owner.operation
-        while user.block != load.block:
-            user = enclosing(user)
-        if user not in steps and ops.index(user) < last:
-            return None
-    for step in steps:
-        for use in step.results[0].uses:
-            if use.owner.operation not in steps and use.owner.operation != store:
-                return None
-    return Update(load, tuple(steps), store)
+from mlirad.passes.cpu._lane_update import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, update_of
 
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
@@ -202,7 +107,7 @@ def _follow(value: ir.Value, last: ir.Value, steps: list[ir.Operation]) -> bool:
         uses = [use.owner.operation for use in value.uses]
         if len(uses) == 1 and uses[0].name in STEPS and uses[0].block == _block_of(last):
             step = uses[0]
-            if step.name in _TAKES_FIRST and step.operands[0] != value:
+            if step.name in TAKES_FIRST and step.operands[0] != value:
                 return False
             steps.append(step)
             value = step.results[0]
@@ -258,7 +163,7 @@ def _within(value: ir.Value, end: ir.Value, steps: list[ir.Operation]) -> bool:
         return False
     if len(list(end.uses)) > 1:
         return False
-    if step.name in _TAKES_FIRST and step.operands[0] != value:
+    if step.name in TAKES_FIRST and step.operands[0] != value:
         return False
     steps.append(step)
     return True
@@ -279,4 +184,4 @@ def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] |
 
 def is_free(step: ir.Operation, may_reorder: bool) -> bool:
     """Whether a step of a sum may be taken before or after others."""
-    return step.name not in _FLOAT_STEPS or (may_reorder and EXACT not in step.attributes)
+    return step.name not in FLOAT_STEPS or (may_reorder and EXACT not in step.attributes)

@@ -28,7 +28,8 @@ from mlirad.ir.walk import (
 from mlirad.passes.cpu._lane_body import Body, neutral_of
 from mlirad.passes.cpu._lane_choice import Candidate, choose
 from mlirad.passes.cpu._lane_memory import Memory
-from mlirad.passes.cpu._lane_updates import STEPS, reductions_of
+from mlirad.passes.cpu._lane_update import STEPS
+from mlirad.passes.cpu._lane_updates import reductions_of
 from mlirad.passes.cpu._lane_values import Mask, Values, halved
 
 Width = Annotated[int, Range(1, 64)]

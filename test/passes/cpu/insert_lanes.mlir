@@ -263,3 +263,25 @@ func.func @own_size(%n: memref<8xindex>, %x: memref<8xf32>) {
   } {field.any_order}
   return
 }
+
+// What an update finds differs from lane to lane, and so does what is made of it.
+// CHECK-LABEL: func.func @counted
+// CHECK-COUNT-8: memref.load %{{.*}}[] : memref<i64>
+// CHECK: %[[OLD:.*]] = vector.from_elements
+// CHECK: arith.cmpi eq, %[[OLD]], %{{.*}} : vector<8xi64>
+func.func @counted(%count: memref<i64>, %y: memref<8xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  scf.for %i = %c0 to %c8 step %c1 {
+    %old = memref.load %count[] : memref<i64>
+    %new = arith.addi %old, %one : i64
+    memref.store %new, %count[] : memref<i64>
+    %first = arith.cmpi eq, %old, %zero : i64
+    %found = arith.select %first, %one, %zero : i64
+    memref.store %found, %y[%i] : memref<8xi64>
+  } {field.any_order}
+  return
+}
