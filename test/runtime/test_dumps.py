@@ -13,9 +13,8 @@ import pytest
 
 import mlirad as ti
 from mlirad.pipeline.mode import parse_mode
-from mlirad.pipeline.stages.cpu import cpu_stages
 from mlirad.pipeline.stages.stage import join
-from mlirad.runtime.executor.processor import vector_library
+from mlirad.runtime.program import program
 
 
 def _kernel() -> Any:
@@ -60,7 +59,7 @@ def _canonical(text: str, folder: Path) -> str:
 @pytest.mark.parametrize("mode", ["primal", "reverse"])
 def test_every_dump_replays(mode: str, tmp_path: Path) -> None:
     kernel = _kernel()
-    stages = cpu_stages(parse_mode(mode), threads=2, library=vector_library())
+    stages = program().executor.stages(parse_mode(mode), program().config)
     final = _canonical(kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode), tmp_path)
     names = ["field", *(stage.name for stage in stages)]
     for position, name in enumerate(names[:-1]):
