@@ -36,6 +36,7 @@ from mlirad.ir.walk import (
     constant_integer,
     enclosing,
     functions,
+    has_uses,
     operations,
 )
 from mlirad.passes.gpu._host_values import HostValues
@@ -57,10 +58,12 @@ def insert_size_counts(module: ir.Operation) -> None:
 
 
 def _compute(function: ir.Operation) -> None:
-    """Have the host compute the sizes that it can."""
+    """Have the host compute the sizes that it can; a log that nobody uses is not there."""
     host = HostValues(function)
     for op in _unsized(function):
-        if AllocOp.holds(op) and host.can_compute(op.operands[0]):
+        if OpenOp.holds(op) and not has_uses(op.results[0]):
+            op.erase()
+        elif AllocOp.holds(op) and host.can_compute(op.operands[0]):
             op.operands[0] = host.compute(op.operands[0], _top(op))
 
 

@@ -437,3 +437,14 @@ func.func @by_itself() {
   }
   return
 }
+
+// -----
+
+// A log that nobody uses needs no memory.
+// CHECK-LABEL: func.func @unused(
+// CHECK-NOT: grad.open
+// CHECK: return
+func.func @unused() {
+  %log = "grad.open"() : () -> !grad.log<f32, 1>
+  return
+}
