@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -69,3 +69,29 @@ def sum_of_lanes(vector: ir.Value) -> ir.Value:
     flags = ir.Attribute.parse("#arith.fastmath<reassoc>")
     element = ir.VectorType(vector.type).element_type
     return b.make("vector.reduction", element, [vector], kind=kind, fastmath=flags)
+
+
+def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) -> ir.Value:
+    """All elements of a vector, as many as a power of 2, combined by an op in halves."""
+    type_, width = ir.VectorType(vector.type).element_type, ir.VectorType(vector.type).shape[0]
+    while width > 1:
+        width //= 2
+        half = vector_of(width, type_)
+        parts = [
+            b.make(
+                "vector.extract_strided_slice",
+                half,
+                [vector],
+                offsets=_numbers(start),
+                sizes=_numbers(width),
+                strides=_numbers(1),
+            )
+            for start in (0, width)
+        ]
+        vector = b.make(name, half, parts, **attributes)
+    first = ir.DenseI64ArrayAttr.get([0])
+    return b.make("vector.extract", type_, [vector], static_position=first)
+
+
+def _numbers(value: int) -> ir.Attribute:
+    return ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), value)])

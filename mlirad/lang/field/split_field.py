@@ -4,7 +4,7 @@ own."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -14,14 +14,15 @@ from mlirad.frontend.python.arrays import ComponentArrays
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
+from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.layout.placed import PlacedField, placed
-from mlirad.lang.layout.tree import Leaf, LeafGroup, SNode
+from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 
 
-class SplitField(LeafGroup):
+class SplitField(FieldGroup):
     """A field of vectors or matrices whose components, in row-major order, are fields of their
     own."""
 
@@ -188,17 +189,6 @@ class SplitField(LeafGroup):
 
     def __len__(self) -> int:
         return len(self.parts[0])
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a field is neither true nor false: an element may be")
-
-    def __iter__(self) -> NoReturn:
-        raise NotImplementedError(
-            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
-        )
-
-    def __str__(self) -> str:
-        return str(self.to_numpy())
 
     def __repr__(self) -> str:
         shown = list(self.element_shape)

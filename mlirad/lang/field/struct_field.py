@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any, NoReturn
+from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import (
@@ -25,12 +25,13 @@ from mlirad.frontend.python.struct_places import StructArray
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.arguments.numbers import scalar_type
 from mlirad.lang.field.declaration import create
+from mlirad.lang.field.field_group import FieldGroup
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Axes, Shape, sizes_of
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.layout.placed import PlacedField
 from mlirad.lang.layout.root import Root
-from mlirad.lang.layout.tree import Leaf, LeafGroup, Offset, SNode
+from mlirad.lang.layout.tree import Leaf, Offset, SNode
 from mlirad.lang.variable_names import variable_name
 from mlirad.runtime.program import program
 from mlirad.types import DataType
@@ -38,7 +39,7 @@ from mlirad.types import DataType
 _OF_LISTS = ("append", "length", "deactivate", "loop_range")  # which all members lie in together
 
 
-class StructField(LeafGroup):
+class StructField(FieldGroup):
     """Structs over index axes: `f.a` is the field of a member, `f[i].a` a member of an element.
 
     Names of members go before those of this class.
@@ -154,17 +155,6 @@ class StructField(LeafGroup):
 
     def __len__(self) -> int:
         return len(_first(self))
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("a field is neither true nor false: an element may be")
-
-    def __iter__(self) -> NoReturn:
-        raise NotImplementedError(
-            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
-        )
-
-    def __str__(self) -> str:
-        return str(self.to_numpy())
 
     def __repr__(self) -> str:
         members = ", ".join(map(repr, _fields(self).values()))

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_branch, is_for, is_while
+from mlirad.ir.vectors import halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
 from mlirad.passes.cpu._lane_loops import counted, repeated
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_update import STEPS, Update
 from mlirad.passes.cpu._lane_updates import Meetings
-from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements, halved
+from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements
 
 # Of integers: they trap where the divisor is 0, as it may be in lanes that are not active.
 DIVISIONS = tuple(
@@ -126,7 +127,7 @@ class Body:
         name = STEPS[step.name]
         neutral = values.splat(neutral_of(name, update.value.type), update.value.type)
         vector = values.chosen(mask, values.vector(update.value), neutral)
-        total = halved(vector, step, name)
+        total = halved(vector, name, attributes_of(step))
         places = [values.first(index) for index in list(update.load.operands)[1:]]
         memref = update.load.operands[0]
         old = b.read(memref, places)

@@ -161,29 +161,3 @@ def reduced(vector: ir.Value, kind: str) -> ir.Value:
         [vector],
         kind=ir.Attribute.parse(f"#vector.kind<{kind}>"),
     )
-
-
-def halved(vector: ir.Value, step: ir.Operation, name: str) -> ir.Value:
-    """All elements of a vector, combined in halves by ops that round as a step does."""
-    attributes = {key: step.attributes[key] for key in step.attributes}
-    type_, width = ir.VectorType(vector.type).element_type, ir.VectorType(vector.type).shape[0]
-    while width > 1:
-        width //= 2
-        half = ir.VectorType.get([width], type_)
-        parts = [
-            b.make(
-                "vector.extract_strided_slice",
-                half,
-                [vector],
-                offsets=_numbers(start),
-                sizes=_numbers(width),
-                strides=_numbers(1),
-            )
-            for start in (0, width)
-        ]
-        vector = b.make(name, half, parts, **attributes)
-    return extract(vector, 0)
-
-
-def _numbers(value: int) -> ir.Attribute:
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), value)])

@@ -17,6 +17,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.remarks import remark
 from mlirad.ir.structured import ANY_ORDER, For
+from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     attributes_of,
     before,
@@ -30,7 +31,7 @@ from mlirad.passes.cpu._lane_choice import Candidate, choose
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_update import STEPS
 from mlirad.passes.cpu._lane_updates import reductions_of
-from mlirad.passes.cpu._lane_values import Mask, Values, halved
+from mlirad.passes.cpu._lane_values import Mask, Values
 
 Width = Annotated[int, Range(1, 64)]
 
@@ -144,7 +145,7 @@ class _Lanes:
         found = []
         for step, initial, lanes in zip(self.steps, list(self.loop.operands)[3:], sums):
             name = STEPS[step.name]
-            operands = [initial, halved(lanes, step, name)]
+            operands = [initial, halved(lanes, name, attributes_of(step))]
             found.append(b.make(name, initial.type, operands, **attributes_of(step)))
         return found
 

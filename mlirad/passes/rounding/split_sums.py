@@ -15,6 +15,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.rounding import EXACT, LANES
 from mlirad.ir.structured import is_for
+from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     at_start,
     before,
@@ -100,31 +101,10 @@ class _Sum:
     def total(self) -> ir.Value:
         """What was carried at first, and the lanes, added in halves."""
         exact = {EXACT: ir.UnitAttr.get()}
-        value, width = b.make("vector.load", self.vector, [self.lanes, b.index(0)]), _WIDTH
-        while width > 1:
-            width //= 2
-            half = ir.VectorType.get([width], self.type)
-            parts = [
-                b.make(
-                    "vector.extract_strided_slice",
-                    half,
-                    [value],
-                    offsets=_numbers(start),
-                    sizes=_numbers(width),
-                    strides=_numbers(1),
-                )
-                for start in (0, width)
-            ]
-            value = b.make("arith.addf", half, parts, **exact)
-        one = b.make(
-            "vector.extract", self.type, [value], static_position=ir.DenseI64ArrayAttr.get([0])
-        )
+        lanes = b.make("vector.load", self.vector, [self.lanes, b.index(0)])
+        one = halved(lanes, "arith.addf", exact)
         start = self.loop.operands[3 + self.position]
         return b.make("arith.addf", self.type, [start, one], **exact)
-
-
-def _numbers(value: int) -> ir.Attribute:
-    return ir.ArrayAttr.get([ir.IntegerAttr.get(b.integer_type(64), value)])
 
 
 def _split(loop: ir.Operation, sums: list[_Sum]) -> None:

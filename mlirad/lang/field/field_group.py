@@ -1,0 +1,27 @@
+"""Several fields that programs use as one."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, NoReturn
+
+from mlirad.lang.layout.tree import LeafGroup
+
+
+class FieldGroup(LeafGroup):
+    """What such fields have in common with a single one."""
+
+    @abstractmethod
+    def to_numpy(self) -> Any:
+        """A copy of all elements."""
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a field is neither true nor false: an element may be")
+
+    def __iter__(self) -> NoReturn:
+        raise NotImplementedError(
+            "Struct for is only available in Taichi scope: a field is looped over in a kernel"
+        )
+
+    def __str__(self) -> str:
+        return str(self.to_numpy())
