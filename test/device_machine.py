@@ -13,6 +13,7 @@ from mlirad.runtime.executor.executor import Executor, LaunchMemory, Lowered
 from mlirad.runtime.memory.device import DeviceMemory
 from mlirad.runtime.memory.services import Services
 from mlirad.runtime.memory.transfers import SMALL
+from mlirad.runtime.native.machine_code import machine_code
 from mlirad.runtime.simt.driver import SimtDriver
 
 
@@ -28,7 +29,8 @@ class DeviceCpu(Executor):
         return self._cpu.stages(mode, config)
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
-        return CompiledKernel(lowered, memory, DeviceRoom(self.memory), opt_level=config.opt_level)
+        made = machine_code(lowered, opt_level=config.opt_level)
+        return CompiledKernel(lowered, made.function, memory, DeviceRoom(self.memory), made.owner)
 
     def synchronize(self) -> None:
         self.driver.synchronize()
