@@ -295,7 +295,7 @@ def test_another_device_is_named() -> None:
 
 def test_a_program_on_the_cpu_names_the_device() -> None:
     arrays = [make(np.ones(ELEMENTS)) for make in MAKERS]
-    ti.init(default_fp=ti.f64)
+    ti.init(arch=ti.cpu, default_fp=ti.f64)
     for array in arrays:
         with pytest.raises(TaichiRuntimeTypeError, match="the program runs on the CPU"):
             squares(array, array)

@@ -12,6 +12,7 @@ import pytest
 import mlirad as ti
 from mlirad.runtime import capacity
 
+pytestmark = pytest.mark.cpu_code("how much memory the host has")
 HUGE = 10**11
 MIB = 1 << 20
 

@@ -295,7 +295,8 @@ def test_what_lies_outside_is_an_error_of_the_launch() -> None:
             write(4 * k)
     with pytest.raises(ti.TaichiAssertionError, match="list that is full: it has room for 4"):
         append(9)
-    assert sorted(items.to_numpy().tolist()) == [1, 2, 3, 4]
+    kept = set(items.to_numpy().tolist())  # of those that came first
+    assert len(kept) == 4 and kept <= set(range(1, 10))
     activate(2)
     assert _visited(x, (16,)) == {(8,), (9,), (10,), (11,)}
 
@@ -367,6 +368,7 @@ def test_a_loop_goes_over_what_was_active_before_it() -> None:
     assert _visited(x, (1024,)) == {(i,) for i in range(80)}
 
 
+@pytest.mark.cpu_code("a device goes over all cells of a tree")
 @pytest.mark.parametrize("debug", [False, True])
 def test_a_tree_of_many_cells(debug: bool) -> None:
     """Of 8,192 cells along each axis, a loop, its reverse and its sums go over the active ones."""
@@ -457,6 +459,7 @@ def test_items_that_are_appended_in_order_carry_derivatives() -> None:
         _appended(False)
 
 
+@pytest.mark.cpu_code("addresses of the host")
 def test_addresses_of_elements() -> None:
     """They differ by what lies between: here in cells of 3 f32, rows of 4 cells."""
     ti.init()
