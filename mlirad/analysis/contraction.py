@@ -11,7 +11,7 @@ from mlirad.analysis.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir.box import folded
-from mlirad.ir.rounding import EXACT, LANES
+from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
@@ -165,13 +165,13 @@ def _update(
 ) -> tuple[tuple[Element, Term], set[ir.Operation]] | None:
     """An update by a product, and the ops that it is made of."""
     step = defining_op(store.operands[0])
-    if step is None or step.name not in _STEPS or _is_bound(step):
+    if step is None or step.name not in _STEPS or is_bound(step):
         return None
     is_negative = _STEPS[step.name]
     pairs = [(0, 1)] if is_negative else [(0, 1), (1, 0)]
     for mine, other in pairs:
         old, product = defining_op(step.operands[mine]), defining_op(step.operands[other])
-        if old is None or product is None or product.name != "arith.mulf" or _is_bound(product):
+        if old is None or product is None or product.name != "arith.mulf" or is_bound(product):
             continue
         factors = [defining_op(factor) for factor in product.operands]
         read = [op for op in (old, *factors) if op is not None and op.name == "memref.load"]
@@ -182,11 +182,6 @@ def _update(
             term = Term(left, right, is_negative, copied(limits))
             return (output, term), {store, step, product, *read}
     return None
-
-
-def _is_bound(op: ir.Operation) -> bool:
-    """Whether an op may not be rounded in another way."""
-    return EXACT in op.attributes or LANES in op.attributes
 
 
 def _is_sound(found: Contraction) -> bool:

@@ -60,12 +60,15 @@ def index(value: int) -> ir.Value:
 
 def number(value: float, type_: ir.Type) -> ir.Value:
     """A constant of a float, integer or index type; of a vector type the same in all elements."""
+    return make("arith.constant", type_, [], value=_constant(value, type_))
+
+
+def _constant(value: float, type_: ir.Type) -> ir.Attribute:
     if isinstance(type_, ir.VectorType):
-        splat = ir.DenseElementsAttr.get_splat(type_, ir.FloatAttr.get(type_.element_type, value))
-        return make("arith.constant", type_, [], value=splat)
+        return ir.DenseElementsAttr.get_splat(type_, _constant(value, type_.element_type))
     if isinstance(type_, ir.IntegerType | ir.IndexType):
-        return make("arith.constant", type_, [], value=ir.IntegerAttr.get(type_, int(value)))
-    return make("arith.constant", type_, [], value=ir.FloatAttr.get(type_, value))
+        return ir.IntegerAttr.get(type_, int(value))
+    return ir.FloatAttr.get(type_, value)
 
 
 def add(a: ir.Value, b: ir.Value) -> ir.Value:

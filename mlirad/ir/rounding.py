@@ -43,6 +43,11 @@ def _is_of_floats(type_: ir.Type) -> bool:
     return isinstance(type_, ir.FloatType)
 
 
+def is_bound(op: ir.Operation) -> bool:
+    """Whether an op may not be rounded in another way."""
+    return EXACT in op.attributes or LANES in op.attributes
+
+
 def update_marks(update: ir.Operation) -> dict[str, ir.Attribute]:
     """How an update is marked to round."""
     return {name: update.attributes[name] for name in (EXACT, LOOSE) if name in update.attributes}

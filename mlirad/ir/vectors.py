@@ -13,12 +13,6 @@ def vector_of(lanes: int, element: ir.Type) -> ir.Type:
     return ir.VectorType.get([lanes], element)
 
 
-def zeros(type_: ir.Type) -> ir.Value:
-    """A vector of float zeros."""
-    zero = ir.FloatAttr.get(ir.VectorType(type_).element_type, 0.0)
-    return b.make("arith.constant", type_, [], value=ir.DenseElementsAttr.get_splat(type_, zero))
-
-
 def spread(value: ir.Value, type_: ir.Type) -> ir.Value:
     """A vector of one number."""
     return b.make("vector.broadcast", type_, [value])
@@ -31,10 +25,7 @@ def first_lanes(lanes: int, count: ir.Value) -> ir.Value:
 
 def flipped(mask: ir.Value) -> ir.Value:
     """A mask that is on where another is off."""
-    on = ir.DenseElementsAttr.get_splat(mask.type, ir.IntegerAttr.get(b.integer_type(1), 1))
-    return b.make(
-        "arith.xori", mask.type, [mask, b.make("arith.constant", mask.type, [], value=on)]
-    )
+    return b.make("arith.xori", mask.type, [mask, b.number(1, mask.type)])
 
 
 def load_lanes(
@@ -43,7 +34,7 @@ def load_lanes(
     """Neighbouring elements; 0 where a mask is off, and not touched there."""
     if mask is None:
         return b.make("vector.load", type_, [memref, *indices])
-    return b.make("vector.maskedload", type_, [memref, *indices, mask, zeros(type_)])
+    return b.make("vector.maskedload", type_, [memref, *indices, mask, b.number(0.0, type_)])
 
 
 def store_lanes(

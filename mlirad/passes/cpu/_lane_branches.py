@@ -8,6 +8,7 @@ from typing import Protocol
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import If
+from mlirad.ir.vectors import flipped
 from mlirad.ir.walk import block_operations
 from mlirad.passes.cpu._lane_addresses import address_step
 from mlirad.passes.cpu._lane_values import Mask, Values, any_lane
@@ -40,7 +41,7 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
             values.set(result, value)
         return
     condition = values.vector(op.operands[0])
-    ways = [condition, values.other(condition)] if len(box.blocks) > 1 else [condition]
+    ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
     found = [_way(body, op, block, values.both(mask, way)) for block, way in zip(box.blocks, ways)]
     for position, result in enumerate(op.results):
         values.set(result, values.chosen(condition, found[0][position], found[1][position]))

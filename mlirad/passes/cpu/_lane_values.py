@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.vectors import spread, vector_of
 from mlirad.ir.walk import defining_op
 from mlirad.passes.cpu._lane_strides import Strides
 
@@ -40,7 +41,7 @@ class Values:
 
     def vector_type(self, type_: ir.Type) -> ir.Type:
         """A lane's type for all lanes."""
-        return ir.VectorType.get([self.width], type_)
+        return vector_of(self.width, type_)
 
     def kept_type(self, value: ir.Value) -> ir.Type:
         """The type of what stands for a value."""
@@ -76,25 +77,18 @@ class Values:
 
     def broadcast(self, value: ir.Value) -> ir.Value:
         """One value for all lanes."""
-        return b.make("vector.broadcast", self.vector_type(value.type), [value])
+        return spread(value, self.vector_type(value.type))
 
     def steps(self, stride: int, type_: ir.Type) -> ir.Value:
         """How far lanes are from the first."""
         numbers = [ir.IntegerAttr.get(type_, stride * k) for k in range(self.width)]
-        return self._constant(ir.DenseElementsAttr.get(numbers, self.vector_type(type_)), type_)
+        vector = self.vector_type(type_)
+        steps = ir.DenseElementsAttr.get(numbers, vector)
+        return b.make("arith.constant", vector, [], value=steps)
 
     def splat(self, number: float, type_: ir.Type) -> ir.Value:
         """One number for all lanes."""
-        attribute: ir.Attribute = (
-            ir.FloatAttr.get(type_, number)
-            if b.is_float(type_)
-            else ir.IntegerAttr.get(type_, int(number))
-        )
-        splat = ir.DenseElementsAttr.get_splat(self.vector_type(type_), attribute)
-        return self._constant(splat, type_)
-
-    def _constant(self, value: ir.Attribute, type_: ir.Type) -> ir.Value:
-        return b.make("arith.constant", self.vector_type(type_), [], value=value)
+        return b.number(number, self.vector_type(type_))
 
     def lane(self, value: ir.Value, number: int) -> ir.Value:
         """A value in one lane."""
@@ -116,10 +110,6 @@ class Values:
             return condition
         none = self.splat(0, b.integer_type(1))
         return b.make("arith.select", mask.type, [mask, condition, none])
-
-    def other(self, condition: ir.Value) -> ir.Value:
-        """The lanes where a condition does not hold."""
-        return b.make("arith.xori", condition.type, [condition, self.all_lanes()])
 
     def chosen(self, mask: Mask, where: ir.Value, elsewhere: ir.Value) -> ir.Value:
         """One value in active lanes, another in the rest."""

@@ -40,7 +40,7 @@ class Dots:
     def _tile(self, point: Point, shape: tuple[int, int], column: ir.Value) -> None:
         point = {**point, self.plan.column.value: column}
         rows, columns = shape
-        zeros = [v.zeros(self.vector)] * (rows * columns)
+        zeros = [b.number(0.0, self.vector)] * (rows * columns)
         totals = self._summed(self.plan.sums, point, zeros, shape)
         output = self.nest.output
         for position, total in enumerate(totals):

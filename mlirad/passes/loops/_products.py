@@ -10,7 +10,7 @@ from mlirad.analysis.elements import Element, element_of, memory_of
 from mlirad.analysis.limits import LimitsOf, copied, narrow
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.rounding import EXACT, LANES
+from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
 from mlirad.ir.walk import (
     block_operations,
@@ -199,7 +199,7 @@ class Products:
 
     def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
         op, path = defining_op(value), self._path(at)
-        if op is None or path is None or op.name != "arith.mulf" or _is_bound(op):
+        if op is None or path is None or op.name != "arith.mulf" or is_bound(op):
             return None
         loops, conditions = path
         limits: LimitsOf = {}
@@ -270,15 +270,10 @@ class Products:
         return loops, conditions
 
 
-def _is_bound(op: ir.Operation) -> bool:
-    """Whether an op may not be rounded in another way."""
-    return EXACT in op.attributes or LANES in op.attributes
-
-
 def _step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
     """The load of an update, what it adds, and whether it takes that away."""
     step = defining_op(store.operands[0])
-    if step is None or step.name not in ("arith.addf", "arith.subf") or _is_bound(step):
+    if step is None or step.name not in ("arith.addf", "arith.subf") or is_bound(step):
         return None
     element = list(store.operands)[1:]
     for position, operand in enumerate(step.operands):
@@ -309,7 +304,7 @@ def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] |
     if value == carried:
         return []
     op = defining_op(value)
-    if op is None or _is_bound(op) or len(list(value.uses)) != 1:
+    if op is None or is_bound(op) or len(list(value.uses)) != 1:
         return None
     if op.name in ("arith.addf", "arith.subf"):
         left, right = op.operands

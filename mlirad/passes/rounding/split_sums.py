@@ -79,8 +79,7 @@ class _Sum:
 
     def zeros(self) -> ir.Value:
         """16 zeros."""
-        zero = ir.DenseElementsAttr.get_splat(self.vector, ir.FloatAttr.get(self.type, 0.0))
-        return b.make("arith.constant", self.vector, [], value=zero)
+        return b.number(0.0, self.vector)
 
     def keep(self, vector: ir.Value) -> None:
         """Write all lanes."""
