@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.lang.element_arrays import OfElements
 from mlirad.lang.host_values import fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.memory.memory import Elements, Index
@@ -18,22 +19,11 @@ from mlirad.types import DataType
 Values = np.ndarray[Any, Any]
 
 
-class HostArray(ABC):
+class HostArray(OfElements):
     """Elements over index axes; each is a scalar, or a vector or matrix (`element_shape`)."""
 
     program: Program
     dtype: DataType
-    element_shape: tuple[int, ...]
-
-    @property
-    def n(self) -> int:
-        """Rows of an element."""
-        return self.element_shape[0]
-
-    @property
-    def m(self) -> int:
-        """Columns of an element."""
-        return self.element_shape[1] if len(self.element_shape) > 1 else 1
 
     @property
     @abstractmethod

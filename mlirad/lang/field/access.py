@@ -12,6 +12,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.lang.element_arrays import TorchCopies
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host_array import Values, array_of
@@ -22,7 +23,7 @@ from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
 
-class FieldAccess(SlicedArray, Leaf):
+class FieldAccess(SlicedArray, TorchCopies, Leaf):
     """A field's elements, as Python reads and writes them."""
 
     @property
@@ -141,16 +142,6 @@ class FieldAccess(SlicedArray, Leaf):
         array = self.fitted(elements_of(values, self.shape, self.element_shape, self.symbol))
         self.note_write()
         memory.write(array)
-
-    def to_torch(self, device: object = None) -> Any:
-        """A copy as a torch tensor."""
-        import torch
-
-        return torch.from_numpy(self.to_numpy()).to(device)
-
-    def from_torch(self, tensor: Any) -> None:
-        """Set all elements from a torch tensor."""
-        self.from_numpy(tensor.detach().cpu().numpy())
 
     def copy_from(self, other: object) -> None:
         """Set all elements from a field of the same shape; a tape differentiates that.

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.arrays import ComponentArrays
 from mlirad.frontend.python.builder import in_kernel
+from mlirad.lang.element_arrays import OfElements, TorchCopies
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
@@ -22,7 +23,7 @@ from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 
 
-class SplitField(FieldGroup):
+class SplitField(FieldGroup, OfElements, TorchCopies):
     """A field of vectors or matrices whose components, in row-major order, are fields of their
     own."""
 
@@ -57,16 +58,6 @@ class SplitField(FieldGroup):
         """Cells along each index axis."""
         self.check_shapes()
         return self.parts[0].shape
-
-    @property
-    def n(self) -> int:
-        """Rows of an element."""
-        return self.element_shape[0]
-
-    @property
-    def m(self) -> int:
-        """Columns of an element."""
-        return self.element_shape[1] if len(self.element_shape) > 1 else 1
 
     @property
     def grad(self) -> SplitField | None:
@@ -163,16 +154,6 @@ class SplitField(FieldGroup):
         array = elements_of(values, self.shape, self.element_shape, self.symbol)
         for part, one in zip(self.parts, self._by_part(array)):
             part.from_numpy(one)
-
-    def to_torch(self, device: object = None) -> Any:
-        """A copy as a torch tensor."""
-        import torch
-
-        return torch.from_numpy(self.to_numpy()).to(device)
-
-    def from_torch(self, tensor: Any) -> None:
-        """Set all elements from a torch tensor."""
-        self.from_numpy(tensor.detach().cpu().numpy())
 
     def copy_from(self, other: object) -> None:
         """Set all elements from a field of the same shape; a tape differentiates that.

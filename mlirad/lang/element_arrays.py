@@ -1,0 +1,44 @@
+"""What everything of scalars, vectors or matrices over index axes has in Python."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class OfElements(ABC):
+    """Scalars, vectors or matrices (`element_shape`)."""
+
+    element_shape: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """Rows of an element."""
+        return self.element_shape[0]
+
+    @property
+    def m(self) -> int:
+        """Columns of an element."""
+        return self.element_shape[1] if len(self.element_shape) > 1 else 1
+
+
+class TorchCopies(ABC):
+    """Copies to and from torch, by way of NumPy's arrays."""
+
+    @abstractmethod
+    def to_numpy(self) -> Any:
+        """A copy of all elements."""
+
+    @abstractmethod
+    def from_numpy(self, values: object) -> None:
+        """Set all elements."""
+
+    def to_torch(self, device: object = None) -> Any:
+        """A copy as a torch tensor."""
+        import torch
+
+        return torch.from_numpy(self.to_numpy()).to(device)
+
+    def from_torch(self, tensor: Any) -> None:
+        """Set all elements from a torch tensor."""
+        self.from_numpy(tensor.detach().cpu().numpy())
