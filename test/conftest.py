@@ -13,6 +13,11 @@ from mlirad.pipeline.runner import VERIFY
 from mlirad.runtime.program import program
 
 STUB, DRIVER = pytest.StashKey[Any](), pytest.StashKey[Any]()
+MACHINE_OPTIONS = {
+    "--arch": "MLIRAD_ARCH",
+    "--simt-order": "MLIRAD_SIMT_ORDER",
+    "--lanes": "MLIRAD_LANES",
+}
 os.environ[VERIFY] = "1"  # for the programs that tests start, too
 # nor do they look at what the user's programs keep, unless they are asked to
 os.environ.setdefault("MLIRAD_OFFLINE_CACHE", "0")
@@ -22,13 +27,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options that run the tests on another machine."""
     parser.addoption("--arch", help="what programs run on that do not name an arch: simt, cuda")
     parser.addoption("--simt-order", help="of threads: ascending, descending or shuffled")
+    parser.addoption("--lanes", help="of programs that do not name a number: 1, 4, 8, 16")
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Have programs read the options, those that tests start as well."""
     config.addinivalue_line("markers", "cpu_code(why): looks at what is made for a CPU")
-    for option, name in (("--arch", "MLIRAD_ARCH"), ("--simt-order", "MLIRAD_SIMT_ORDER")):
+    for option, name in MACHINE_OPTIONS.items():
         if config.getoption(option):
             os.environ[name] = config.getoption(option)
     if config.getoption("--stub"):

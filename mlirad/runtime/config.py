@@ -112,6 +112,16 @@ def _simt_order() -> str:
     return os.environ.get("MLIRAD_SIMT_ORDER", "ascending")
 
 
+def _lanes() -> int | None:
+    """Of programs that choose none; so a test suite is run with lanes in all loops, and in none."""
+    asked = os.environ.get("MLIRAD_LANES", "")
+    if asked and asked not in map(str, LANES):
+        raise ValueError(
+            f"MLIRAD_LANES is one of {', '.join(map(str, LANES))}, or not set, not {asked!r}"
+        )
+    return int(asked) if asked else None
+
+
 _CACHE_NAMES = "MLIRAD_OFFLINE_CACHE", "MLIRAD_OFFLINE_CACHE_FILE_PATH"
 
 
@@ -138,7 +148,7 @@ class Config:
     opt_level: int = 3  # of LLVM: 0 compiles fastest
     # iterations of parallel loops that run together, as the lanes of vectors; None: as many as the
     # processor's vectors have, where that pays
-    lanes: int | None = None
+    lanes: int | None = field(default_factory=_lanes)
     print_ir: Any = False
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other

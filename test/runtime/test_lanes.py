@@ -7,6 +7,7 @@ import pytest
 from programs.machines import CASES, left_by
 
 import mlirad as ti
+from mlirad.runtime.program import program
 
 WIDTHS = (4, 8, 16)
 PICKED = [(*case, WIDTHS[number % 3]) for number, case in enumerate(CASES)]
@@ -27,6 +28,17 @@ def test_lanes_change_no_bit(name: str, mode: str, width: int) -> None:
 def test_lanes_out_of_range(lanes: object) -> None:
     with pytest.raises(ValueError, match=rf"lanes=\) is one of 1, 4, 8, 16, not {lanes!r}"):
         ti.init(lanes=lanes)
+
+
+def test_lanes_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLIRAD_LANES", "4")
+    ti.init()
+    assert program().config.lanes == 4
+    ti.init(lanes=8)
+    assert program().config.lanes == 8
+    monkeypatch.setenv("MLIRAD_LANES", "3")
+    with pytest.raises(ValueError, match="MLIRAD_LANES is one of 1, 4, 8, 16, or not set, not '3'"):
+        ti.init()
 
 
 def test_explain_says_which_loop_runs_in_lanes() -> None:
