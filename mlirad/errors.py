@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
+from mlirad.data_classes import data_class
 
-@dataclass(frozen=True)
+
+@data_class(frozen=True)
 class SourceLocation:
     """A place in a user's program; lines and columns count from 1."""
 

@@ -16,13 +16,16 @@ _SELDOM = 100_000  # objects more between two looks at the youngest
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Look for garbage seldom while modules are imported."""
+    """Look for garbage seldom while modules are imported, and never among what they left."""
     before = gc.get_threshold()
     if before[0]:
         gc.set_threshold(max(_SELDOM, before[0]), *before[1:])
     try:
         yield
     finally:
+        if not gc.get_freeze_count():
+            gc.freeze()  # all objects are old now
+            gc.unfreeze()
         gc.set_threshold(*before)
 
 

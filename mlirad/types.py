@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 
-@dataclass(frozen=True)
+
+@data_class(frozen=True)
 class DataType:
     """A scalar type: `kind` is "f" (float), "i" (signed) or "u" (unsigned; `u1` is the boolean)."""
 

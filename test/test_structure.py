@@ -17,12 +17,13 @@ PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
-LEAVES = {"bindings", "types", "errors", "loading"}
+LEAVES = {"bindings", "types", "errors", "loading", "data_classes"}
 MAY_IMPORT = {
     "bindings": set(),
     "loading": set(),
-    "types": set(),
-    "errors": set(),
+    "types": {"data_classes"},
+    "data_classes": set(),
+    "errors": {"data_classes"},
     "dialect": LEAVES,
     "ir": LEAVES | {"dialect"},
     "analysis": LEAVES | {"dialect", "ir"},

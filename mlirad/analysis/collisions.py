@@ -9,7 +9,6 @@ sums; writes that the reverse does again.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed
@@ -17,13 +16,14 @@ from mlirad.analysis.overwrite import Overwrites
 from mlirad.analysis.redone import redone_arrays
 from mlirad.analysis.slice import Slice
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, AtomicOp, is_atomic, is_load, is_write, replaces
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import Array
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Pair:
     """Two accesses, of which `write` is a store or an atomic; they may be one."""
 
@@ -105,7 +105,7 @@ class Collisions:
         return len(kinds) > 1 or kinds == {"mul"}
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Open:
     """What a function leaves open, and the arrays that a check reads as the function's own writes
     leave them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, are_apart, element_of
@@ -10,6 +9,7 @@ from mlirad.analysis.limits import Limits, LimitsOf, copied, narrow
 from mlirad.analysis.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, replace
 from mlirad.ir.box import folded
 from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
@@ -23,7 +23,7 @@ from mlirad.ir.walk import (
 _STEPS = {"arith.addf": False, "arith.subf": True}
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Index:
     """One index of a nest, which goes up in ones."""
 
@@ -47,7 +47,7 @@ class Term(NamedTuple):
     limits: LimitsOf
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Contraction:
     """`output += left * right`, or `-=`, for every point of a box; or several such, in turn."""
 

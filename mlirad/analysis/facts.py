@@ -8,16 +8,16 @@ What is not seen counts as possible.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from math import gcd
 from typing import TypeAlias
 
 from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class OfSide:
     """A value as one of two accesses, number 0 or 1, sees it."""
 
@@ -25,7 +25,7 @@ class OfSide:
     side: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Quotient:
     """A number divided by another, rounded down."""
 
@@ -33,7 +33,7 @@ class Quotient:
     divisor: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Made:
     """What an operation, told by name and details, makes of numbers."""
 
@@ -54,7 +54,7 @@ class Relation(Enum):
     NOT_BELOW = "≥"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Fact:
     """`sum = 0`, `sum ≠ 0` or `sum ≥ 0`."""
 
@@ -80,7 +80,7 @@ class Fact:
 Terms: TypeAlias = frozenset[tuple[Unknown, int]]
 
 
-@dataclass
+@data_class
 class _Range:
     low: int | None = None
     high: int | None = None

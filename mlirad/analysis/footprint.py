@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 
 from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.walk import Array
@@ -14,7 +14,7 @@ from mlirad.ir.walk import Array
 Bound = Linear[int]  # of the numbers of arguments
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Axis:
     """First and last index along an axis; None where not known before the launch."""
 

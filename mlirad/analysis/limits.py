@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import defining_op, is_defined_in
 
 
-@dataclass
+@data_class
 class Limits:
     """Further bounds of one index: it is at least, and below, some sums."""
 

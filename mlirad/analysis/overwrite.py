@@ -8,18 +8,17 @@ Kennedy 2001, §2.2).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.analysis.guards import Guards
 from mlirad.analysis.linear import Linear, LinearForms
 from mlirad.analysis.trips import span_of, spans
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.structured import is_branch, is_parallel, is_while
 from mlirad.ir.walk import is_defined_in
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Interval:
     """The values an index may take; None where not known."""
 

@@ -9,10 +9,10 @@ columns) of the right one, so that what is loaded is used often, and enough sums
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from mlirad.analysis.contraction import Contraction, Index
+from mlirad.data_classes import data_class
 
 _MANY = 32  # registers, of which a tile's sums take half, else three quarters
 _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
@@ -26,7 +26,7 @@ _KINDS = [
 _COPY, _SCATTERED, _ACROSS = 1.0, 8.0, 12.0  # costs, in multiplications of vectors
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Plan:
     """A tile: `rows` of one index, by `columns` vectors (or numbers) of another."""
 

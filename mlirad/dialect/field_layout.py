@@ -10,13 +10,13 @@ is in other fields, the `activities` of a layout.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from math import prod
 from typing import Protocol
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.layout_rules import (
     ELEMENT_SIZES,
     children_of,
@@ -41,7 +41,7 @@ class Kind(Enum):
         return self is not Kind.DENSE
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Level:
     """One block above a field, as seen by one axis: how many cells, and how far apart in bytes."""
 
@@ -51,7 +51,7 @@ class Level:
     stride: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Digits:
     """Some digits of an index of a field: `index[axis] // width % extent`."""
 
@@ -60,7 +60,7 @@ class Digits:
     extent: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Activity:
     """A sparse block above a field. `field` has an element for each cell of a pointer or bitmasked
     block, an i8 that is 1 or 0, or for each list of a dynamic block, its length as an i32; its
@@ -129,7 +129,7 @@ def _extents(blocks: Sequence[TreeBlock]) -> dict[int, int]:
     return extents_along((block.axes, block.extents) for block in blocks)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class DeclaredBlock:
     """A block, read from its op."""
 
@@ -152,7 +152,7 @@ def path_to(op: ir.Operation) -> list[DeclaredBlock]:
     return [declared(block) for block in reversed(around)]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class FieldLayout:
     """Where a field lies. Levels are from the outermost block inwards; bytes count from the start
     of `root`."""
@@ -205,7 +205,7 @@ class FieldLayout:
         return (*(level.stride for level in self.by_axis), *inner)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class _Block:
     """What a block is to the memory below it: its own size, and its levels."""
 

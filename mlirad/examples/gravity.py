@@ -10,7 +10,6 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 import mlirad as ti
+from mlirad.data_classes import data_class
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
@@ -98,7 +98,7 @@ class Bodies:
         return float(self.kinetic()) + float(self.potential[None])
 
 
-@dataclass
+@data_class
 class Run:
     """Positions by step and body, total energies by step."""
 

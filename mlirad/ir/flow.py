@@ -4,10 +4,10 @@ once for each op, and asked by everyone else."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from mlirad.data_classes import data_class
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
 
 Edge = tuple[int, list[int]]
@@ -40,7 +40,7 @@ class Chosen(NamedTuple):
     result: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Flow:
     """`control` decides which blocks run, and how often: a condition, or bounds."""
 

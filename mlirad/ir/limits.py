@@ -3,11 +3,12 @@ Range(1, 1024)] = 1`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from mlirad.data_classes import data_class
 
-@dataclass(frozen=True)
+
+@data_class(frozen=True)
 class Range:
     """The integers from one to another, both included."""
 
@@ -22,7 +23,7 @@ class Range:
         return f"{self.least} to {self.most}"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class OneOf:
     """One of some words."""
 
@@ -36,7 +37,7 @@ class OneOf:
         return f"one of {', '.join(self.words)}"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class SomeOf:
     """Some words, joined by `+`."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.errors import SourceLocation
 from mlirad.ir.location import place_attribute, read_place
 
@@ -17,7 +17,7 @@ RECORD_SIZE = 32  # words of the record of a failure
 _HOLE = re.compile(r"\{([^}]*)\}")
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Message:
     """A text with holes for words of a launch, and the place in the source that it speaks of."""
 

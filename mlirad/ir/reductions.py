@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import AtomicOp, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.rounding import EXACT, round_like
@@ -14,7 +13,7 @@ from mlirad.ir.walk import Array, array_root, enclosing, operations
 REDUCE_MARK = "field.reduce"  # of an update: the number of the cell, among those of its loop
 
 
-@dataclass
+@data_class
 class Reduction:
     """One cell that all iterations update."""
 

@@ -16,9 +16,9 @@ parameter hands its label on. Hand-written functions may have no labels: they ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations
 
 _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
@@ -33,7 +33,7 @@ NOALIAS, ALIGN = "llvm.noalias", "llvm.align"
 Attributes = dict[str, ir.Attribute]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Argument:
     """A scalar of a launch, the address of an array, or, of an `extent`, one of its sizes.
 
@@ -49,14 +49,14 @@ class Argument:
     is_written: bool = False
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class FieldAddress:
     """The address of a field."""
 
     symbol: str
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class CheckBits:
     """The address of a byte for each element of a field (see `insert-access-checks`), which belong
     to the thread."""
@@ -64,24 +64,24 @@ class CheckBits:
     symbol: str
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Results:
     """The address of 8 bytes for each result."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Errors:
     """The address of the record of failures (see `lower-field-assert`)."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Result:
     """The address of the 8 bytes of one result."""
 
     number: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Scratch:
     """The address of so many bytes that belong to the launch."""
 
@@ -91,7 +91,7 @@ class Scratch:
 Label = Argument | FieldAddress | CheckBits | Results | Errors | Result | Scratch
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Parameter:
     """A parameter of a lowered kernel: its type, and what it is for."""
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
+from mlirad.data_classes import data_class, replace
 from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ValueArgument:
     """A value passed at launch, scalar by scalar."""
 
@@ -17,7 +17,7 @@ class ValueArgument:
     dtypes: tuple[DataType, ...]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class NdarrayArgument:
     """An array passed at launch: index axes known in number, not in size."""
 
@@ -34,7 +34,7 @@ def gradient_of(array: NdarrayArgument) -> NdarrayArgument:
     return replace(array, needs_grad=False, is_cut=True)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ConstantArgument:
     """Something that is part of the compiled kernel."""
 
@@ -44,7 +44,7 @@ class ConstantArgument:
         return id(self.value)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class SameArgument:
     """The array that another parameter stands for too."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mlirad.bindings import ir
+from mlirad.data_classes import replace
 from mlirad.dialect import context
 from mlirad.dialect.field import is_array, is_store
 from mlirad.ir.signature import parameter_attributes

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from mlirad.data_classes import data_class, field
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ScalarForm:
     """One scalar."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class MatrixForm:
     """A vector or matrix, row by row."""
 
     shape: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class StructForm:
     """A struct, member by member; `methods` are what its values can be asked to do."""
 
@@ -26,7 +27,7 @@ class StructForm:
     methods: Mapping[str, object] = field(default_factory=dict, compare=False)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class TupleForm:
     """A tuple, part by part."""
 

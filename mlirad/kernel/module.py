@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
-@dataclass
+@data_class
 class KernelModule:
     """The field-level module of one kernel, and what a launch has to pass and gets back."""
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from operator import index as integer
 from typing import Any
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiIndexError
 from mlirad.lang.host_array import HostArray, Values, array_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Part:
     """Positions along each index axis, from 0 on; an axis that an integer names is not `kept`."""
 

@@ -4,17 +4,18 @@ launch can warn of it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakMethod
 
 import numpy as np
 
+from mlirad.data_classes import data_class
+
 Note = Callable[[int, str], None]
 _Watchers = dict[tuple[int, str], list[Any]]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Read:
     """An attribute of an object, with the value that a kernel was compiled for."""
 

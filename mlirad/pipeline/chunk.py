@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, replace
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
 from mlirad.dialect.well_formed import malformed_types
 from mlirad.errors import MLIRError
@@ -26,7 +26,7 @@ from mlirad.pipeline.timing import Timing
 UNNAMED = "-"  # what upstream calls a text that is not read from a file
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Verdict:
     """What came of a chunk; no output where an error was reported."""
 
@@ -34,7 +34,7 @@ class Verdict:
     output: str | bytes | None
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Chunk:
     """A program of its own, from a file: text, or bytecode."""
 

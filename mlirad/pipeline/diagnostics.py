@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.location import source_location
 from mlirad.ir.remarks import take_remarks
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Diagnostic:
     """A message and its place; `details` is what follows the message's line when it is shown."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mlirad.data_classes import data_class
 from mlirad.errors import MLIRError, SourceLocation
 from mlirad.pipeline.diagnostics import Diagnostic
 
@@ -16,7 +16,7 @@ _EXPECTATION = re.compile(
 _INNER = re.compile(r"{{(.*?)}}")
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Expectation:
     """A diagnostic that has to be reported at a line, or without a place where `line` is None."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
+
+from mlirad.data_classes import data_class, field
 
 
 class Kind(Enum):
@@ -22,7 +23,7 @@ class Check(Enum):
     FINITE = "anomaly"  # a NaN or an infinity that is written
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Mode:
     """Primal, reverse, or a check; with tangents, which `constant` code sets to zero."""
 
@@ -30,7 +31,7 @@ class Mode:
     tangents: int = 0
     is_constant: bool = False
     checks: frozenset[Check] = frozenset()
-    _hash: int = field(init=False, compare=False, repr=False)  # a launch looks its code up
+    _hash: int = field(init=False, compare=False)  # a launch looks its code up
 
     def __post_init__(self) -> None:
         key = self.kind, self.tangents, self.is_constant, self.checks

@@ -6,10 +6,10 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
+from mlirad.data_classes import data_class
 from mlirad.ir.limits import Limit, OneOf, Range, SomeOf
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
@@ -19,7 +19,7 @@ class PipelineError(ValueError):
     """A pipeline that cannot be run: malformed text, an unknown pass, a wrong option."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Option:
     """An option with its type, what its values may be, and its value where it is not given."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.pipeline.runner import Watcher
 from mlirad.pipeline.settings import Settings
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Style:
     """With or without locations, aliases, custom syntax and large constants."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.printing import Style
 
@@ -22,7 +22,7 @@ def waiting_place(file: str) -> str:
     return str(path.with_name(f".{path.name}.running"))
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Reproducer:
     """The pipeline of a reproducer, and whether it verifies after each pass."""
 

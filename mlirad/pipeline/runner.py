@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import PassManager, ir
+from mlirad.data_classes import data_class
 from mlirad.errors import MLIRError
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import block_operations
@@ -22,7 +22,7 @@ MODULE, ANY = "builtin.module", "any"
 VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify behind our passes
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Watcher:
     """Who is told of every pass of a run, by its name and what it runs on."""
 

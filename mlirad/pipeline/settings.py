@@ -3,14 +3,15 @@ errors are made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+from mlirad.data_classes import data_class
 
 FORMS = ("mlir", "bytecode", "llvm", "ptx")
 
 
-@dataclass
+@data_class
 class Settings:
     """The values of all options; `pipeline` is the text to run, passes given one by one joined."""
 
@@ -47,7 +48,7 @@ class Request(Enum):
     HELP, VERSION, PASSES, DIALECTS = range(4)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Flag:
     """An option of the tool: its names without dashes, the setting it changes, and what to."""
 
@@ -57,7 +58,7 @@ class Flag:
     kind: type = bool
     metavar: str = ""
     words: tuple[str, ...] = ()
-    value: Any = field(default=True)  # of a setting that is switched by naming it
+    value: Any = True  # of a setting that is switched by naming it
 
     def __str__(self) -> str:
         spelled = ", ".join(f"{'-' if len(name) == 1 else '--'}{name}" for name in self.names)

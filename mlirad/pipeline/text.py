@@ -3,13 +3,12 @@ mixed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from mlirad.data_classes import data_class, field
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.registry import pass_names
 
 
-@dataclass
+@data_class
 class Step:
     """A pass with its options, or an anchor with its steps."""
 

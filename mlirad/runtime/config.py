@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mlirad.data_classes import data_class, field, fields_of
 from mlirad.errors import did_you_mean
 from mlirad.runtime.cache.cleaning import POLICIES
 from mlirad.types import DataType, f32, i32
@@ -134,7 +134,7 @@ def _cache_path() -> str:
     return os.environ.get(_CACHE_NAMES[1]) or own
 
 
-@dataclass
+@data_class
 class Config:
     """What a program was initialised with."""
 
@@ -166,7 +166,7 @@ class Config:
     def of(cls, options: dict[str, Any]) -> Config:
         """A configuration from the keyword arguments of `ti.init`. Raises KeyError for unknown
         names."""
-        known = {f.name for f in fields(cls)} - {"ignored", "thread_worth", "asks_for_cache"}
+        known = set(fields_of(cls)) - {"ignored", "thread_worth", "asks_for_cache"}
         unknown = [name for name in options if name not in known | IGNORED]
         if unknown:
             raise KeyError(

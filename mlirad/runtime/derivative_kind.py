@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from mlirad.data_classes import data_class, replace
 
 
-@dataclass(frozen=True, order=True)
+@data_class(frozen=True)
 class DerivativeKind:
     """The adjoint of a field, its tangent in a direction, or a tangent of its adjoint."""
 
@@ -21,6 +21,9 @@ class DerivativeKind:
     def alone(self) -> DerivativeKind:
         """What has no kind within it: of the tangent of an adjoint, the tangent."""
         return replace(self, is_adjoint=False) if self.is_tangent else self
+
+    def __lt__(self, other: DerivativeKind) -> bool:
+        return (self.is_adjoint, self.direction) < (other.is_adjoint, other.direction)
 
     def __str__(self) -> str:
         tangent = f"dual{self.direction or ''}"

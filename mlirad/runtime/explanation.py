@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import astuple, dataclass
 
+from mlirad.data_classes import data_class, fields_of
 from mlirad.runtime.footprints import Footprints
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Row:
     """One array that is read and overwritten: where, the verdict, and the bytes kept for it."""
 
@@ -40,7 +40,13 @@ class Explanation:
 
     def __str__(self) -> str:
         head = ("array", "read at", "overwritten at", "verdict", "bytes")
-        lines = [head, *(tuple(map(str, astuple(row))) for row in self.rows)]
+        lines = [
+            head,
+            *(
+                tuple(map(str, (getattr(row, name) for name in fields_of(row))))
+                for row in self.rows
+            ),
+        ]
         widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
         table = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()

@@ -4,12 +4,12 @@ launch."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
 from mlirad.analysis.linear import evaluated
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.location import read_place
 from mlirad.runtime.boxes import Box
 
@@ -23,7 +23,7 @@ class Footprint:
         self.box = _box(axes)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Flow:
     """An array that gets floats made of others, and where.
 
@@ -47,7 +47,7 @@ class Flow:
         )
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Flows:
     """How derivatives pass through a kernel."""
 
@@ -55,7 +55,7 @@ class Flows:
     results: tuple[str | int, ...]  # the arrays of whose floats its results are made
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Footprints:
     """The accesses of a kernel that matter to a tape."""
 
@@ -66,7 +66,7 @@ class Footprints:
     flows: Flows  # between arrays, and to results
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Accesses:
     """All that a kernel does to fields and array arguments."""
 

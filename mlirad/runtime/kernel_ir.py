@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
 from mlirad.dialect.snode import roots
 from mlirad.dialect.turn import in_turn
@@ -31,7 +31,7 @@ from mlirad.runtime.program import Program
 _KEEP = "builtin.module(keep-launch{{number={number}}},canonicalize,cse)"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LoweredMode:
     """A mode of a kernel before it is compiled."""
 

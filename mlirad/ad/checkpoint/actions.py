@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mlirad.ad.tape.entries import box_of, memory_of
 from mlirad.ad.tape.recording import Recording
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -37,7 +37,7 @@ class Action(ABC):
         """Do it, recorded by a tape."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LaunchAgain(Action):
     """One of the pieces of a kernel. The arguments are the launch's."""
 
@@ -53,7 +53,7 @@ class LaunchAgain(Action):
         tape.record(self.kernel, self.piece, arguments, ())
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LaunchOnArrays(Action):
     """The same with array arguments, which come last."""
 
@@ -92,7 +92,7 @@ def checksums(buffers: Sequence[ArrayBuffer]) -> tuple[int, ...]:
     )
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LaunchAlone(Action):
     """A kernel launched by a function with a gradient of its own. The arguments: values, the
     arrays, their checksums."""
@@ -115,7 +115,7 @@ class LaunchAlone(Action):
         self.variant.launch(PRIMAL, values, buffers)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class WriteAgain(Action):
     """A write from Python: to an element, whose index comes first (`rank` integers), or to all;
     then what was written."""
@@ -144,7 +144,7 @@ class WriteAgain(Action):
         self.replay(tape, arguments)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class CopyAgain(Action):
     """A copy of one field to another."""
 
@@ -161,7 +161,7 @@ class CopyAgain(Action):
         self.replay(tape, arguments)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class CallAgain(Action):
     """A call of a function with a gradient of its own: its arguments, its keywords, and what it
     did."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mlirad.ad.checkpoint.steps import StepLog
 from mlirad.ad.tape.entries import activities_of, memory_of, named_flows
 from mlirad.ad.tape.known_arrays import KnownArray
 from mlirad.ad.tape.versions import Key
+from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.recorder import Target
@@ -17,7 +17,7 @@ from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Declared:
     """What makes the state of a loop, what each step writes anew, how many states are kept, and
     where the loop is."""
@@ -42,7 +42,7 @@ def _memory(targets: Sequence[Target]) -> list[tuple[Key, Elements]]:
     return list(dict(found).items())
 
 
-@dataclass
+@data_class
 class Statistics:
     """What a checkpointed loop cost so far."""
 

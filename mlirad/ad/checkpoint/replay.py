@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.ad.checkpoint.actions import Action, Step
@@ -23,6 +22,7 @@ from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import sweep
 from mlirad.ad.tape.versions import Key, Version
+from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.explanation import Row
@@ -231,7 +231,7 @@ def record(tape: Recording, step: Step) -> None:
         action.record(tape, arguments)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LoopAgain(Action):
     """A checkpointed loop inside a step of another. The argument: its steps."""
 

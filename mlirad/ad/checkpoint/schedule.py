@@ -12,8 +12,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import comb
+
+from mlirad.data_classes import data_class
 
 
 def repetitions(steps: int, snapshots: int) -> int:
@@ -58,7 +59,7 @@ def _climb(kept: Sequence[int], end: int, snapshots: int) -> Iterator[int]:
         yield at
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Reversal:
     """How to come to one step and reverse it: begin at a kept state, keep others on the way, forget
     what is behind it."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.dialect import context
 from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, is_store
 from mlirad.dialect.turn import in_turn
@@ -15,7 +14,7 @@ from mlirad.runtime.variant import Variant
 Array = str | int  # a field's name, or the number of an argument
 
 
-@dataclass
+@data_class
 class Accesses:
     """Arrays with the place of a first access; `added` has those that nothing is done to but
     adding."""

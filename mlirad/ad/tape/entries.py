@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.ad.tape.versions import Key, Version
+from mlirad.data_classes import data_class
 from mlirad.ir.location import source_location
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
@@ -62,7 +62,7 @@ class Entry(ABC):
         return any(flow.target == array for flow in self.flows())
 
 
-@dataclass
+@data_class
 class Launch(Entry):
     """A launched kernel, and what it overwrote of what earlier reverses need."""
 
@@ -122,7 +122,7 @@ class Launch(Entry):
         self.variant.launch(PRIMAL, self.values, buffers)
 
 
-@dataclass
+@data_class
 class HostWrite(Entry):
     """A write from Python: a store of constants."""
 
@@ -160,7 +160,7 @@ class HostWrite(Entry):
             self.elements.write(self.written, self.box)
 
 
-@dataclass
+@data_class
 class HostCopy(Entry):
     """A copy of one field to another; `kinds` are the derivatives of a field that go back with
     it."""
@@ -190,7 +190,7 @@ class HostCopy(Entry):
         self.target.located().write(self.source.to_numpy())
 
 
-@dataclass
+@data_class
 class Aside(Entry):
     """A launch through which no derivative passes, and which writes to nothing with a gradient."""
 
@@ -221,7 +221,7 @@ class Aside(Entry):
         self.variant.launch(PRIMAL, self.values, buffers)
 
 
-@dataclass
+@data_class
 class Replaced(Entry):
     """A call of a function whose gradient is another function (`ti.ad.grad_replaced`)."""
 

@@ -4,10 +4,10 @@ torch's."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.versions import Version
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.ndarray import Ndarray
@@ -55,7 +55,7 @@ class Mirror:
         return UnseenWrite(saved, box, changed, adjoint)
 
 
-@dataclass
+@data_class
 class UnseenWrite(Entry):
     """A write from Python to an array argument: a store of constants to the elements that differ
     since."""

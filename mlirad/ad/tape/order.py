@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.versions import Key
+from mlirad.data_classes import data_class
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
@@ -86,7 +86,7 @@ class Order(ABC):
         """Copy what lies beside one field to another."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class FirstOrder(Order):
     """Gradients, of launches that may be checked."""
 

@@ -10,9 +10,9 @@ its result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 
 
@@ -41,31 +41,31 @@ class Term:
         return Apply("arith.negf", (self,))
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Tangent(Term):
     """The tangent or adjoint that a rule is linear in."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Operand(Term):
     """The primal value of an operand."""
 
     position: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Result(Term):
     """The primal value of the result."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Constant(Term):
     """A number of the op's type."""
 
     value: float
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Apply(Term):
     """An op on terms."""
 
@@ -73,7 +73,7 @@ class Apply(Term):
     arguments: tuple[Term, ...]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Where(Term):
     """`then` where the comparison of `left` and `right` holds, else `otherwise`."""
 
@@ -84,7 +84,7 @@ class Where(Term):
     otherwise: Term
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Quiet(Term):
     """`term`, but 0 where the tangent is 0 and the term is NaN. Its derivative is that of `term`,
     also at a tangent of 0."""
@@ -92,7 +92,7 @@ class Quiet(Term):
     term: Term
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Choose(Term):
     """`then` where a boolean operand holds, else `otherwise`."""
 
@@ -101,7 +101,7 @@ class Choose(Term):
     otherwise: Term
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Convert(Term):
     """The tangent in the type it flows to."""
 
@@ -167,7 +167,7 @@ def leaves(term: Term) -> Iterator[Operand | Result]:
         yield from leaves(term.otherwise)
 
 
-@dataclass
+@data_class
 class Values:
     """What the leaves of a rule stand for at one op."""
 

@@ -5,10 +5,10 @@ import __future__
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, in_kernel
@@ -24,7 +24,7 @@ class Template:
         self.element_type, self.dim = element_type, dim
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Reference:
     """`ti.ref(dtype)`: a parameter of a function that stands for the variable it is given."""
 
@@ -109,7 +109,7 @@ def _entries(argument: Operand) -> list[Any]:
     return [argument]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class NdarrayType:
     """`ti.types.ndarray(dtype, ndim, needs_grad)`: an array argument; None leaves a property
     open."""

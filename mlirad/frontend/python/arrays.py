@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from math import prod
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import dim
 from mlirad.dialect.field_layout import Activity
 from mlirad.errors import TaichiIndexError, TaichiSyntaxError, TaichiTypeError
@@ -51,7 +51,7 @@ class Array(ABC):
         """The arrays in memory that hold the elements."""
 
 
-@dataclass
+@data_class
 class ArrayRef(Array):
     """An array as a kernel sees it: index axes first, then the components of its elements."""
 
@@ -191,7 +191,7 @@ class ElementPlace(Place):
         return ElementPlace(self.array, self.indices, self.array.components(key))
 
 
-@dataclass
+@data_class
 class ComponentArrays(Array):
     """Arrays of one shape whose elements at an index make up a vector or a matrix."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Activity, Kind
 from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeError
 from mlirad.frontend.python import effects
@@ -21,7 +21,7 @@ from mlirad.frontend.python.struct import Struct, members_of
 from mlirad.types import i32, u1
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class BlockRef:
     """A block as a kernel sees it: how many cells it has along each axis; the activities of the
     sparse blocks from the outermost one to itself; the objects that are placed in its cells."""
@@ -57,7 +57,7 @@ class BlockRef:
         return ListRef(self, indices_of(key, len(self.own.cells), self.name))
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ListRef:
     """A list of a dynamic block: `x[i]`, where `x[i, j]` are its items."""
 

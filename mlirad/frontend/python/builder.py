@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from threading import get_ident
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.open_regions import Region, user_place
 from mlirad.ir import build as b
@@ -109,7 +109,7 @@ class Builder:
         return self.seed(), iteration(), draw
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Anchor:
     """An op that later code is added in front of, and how deep it stands in run-time regions."""
 

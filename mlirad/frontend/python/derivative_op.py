@@ -4,10 +4,10 @@ of its arguments."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, PrintOp, is_write
 from mlirad.dialect.grad import JvpOp, yield_
 from mlirad.errors import TaichiCompilationError
@@ -20,7 +20,7 @@ from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Translator
 
 
-@dataclass
+@data_class
 class Derivatives:
     """A function's value, and the tangents of its scalars: `tangents[d][j]` is that of scalar j
     along direction d."""

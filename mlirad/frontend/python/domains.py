@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import Expr, Scalar
@@ -60,7 +60,7 @@ class Grouped:
         return NdRange(*shape).grouped()
 
 
-@dataclass
+@data_class
 class Range:
     """`range(...)` in a kernel."""
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import replace
 from mlirad.dialect.field import array_type
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python import (  # noqa: F401 - they register the node handlers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Reference, is_template
@@ -26,7 +26,7 @@ from mlirad.types import DataType, resolve
 MAX_INLINE_DEPTH = 64
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Binding:
     """What a parameter stands for in one call."""
 

@@ -10,9 +10,9 @@ launch.
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
 from typing import Any
 
+from mlirad.data_classes import replace
 from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python import scalar as ex

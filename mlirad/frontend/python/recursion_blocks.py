@@ -10,23 +10,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
 from typing import TypeVar
 
+from mlirad.data_classes import data_class, field
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.jumps import may_leave
 
 TEMPORARY = "recursion."  # begins the names of variables that no program can name
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Jump:
     """Go on with another piece."""
 
     then: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Branch:
     """Go on with one of two pieces."""
 
@@ -35,7 +35,7 @@ class Branch:
     otherwise: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Recurse:
     """Call the function; its result goes into a variable, and another piece follows."""
 
@@ -44,7 +44,7 @@ class Recurse:
     then: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Leave:
     """End the function."""
 
@@ -54,7 +54,7 @@ class Leave:
 End = Jump | Branch | Recurse | Leave
 
 
-@dataclass
+@data_class
 class Piece:
     """Statements that run without interruption."""
 

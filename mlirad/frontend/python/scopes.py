@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.errors import TaichiNameError, TaichiSyntaxError, did_you_mean
 from mlirad.frontend.python.builder import Anchor, constant, current
 from mlirad.frontend.python.source import FunctionSource
@@ -30,7 +30,7 @@ class Flag:
         return read_slot(self.slot, u1).value
 
 
-@dataclass
+@data_class
 class Loop:
     """A loop being translated: `live` guards the rest of this iteration, `running` the next
     ones."""
@@ -49,7 +49,7 @@ class Scope(dict[str, Any]):
         self.region = current().region
 
 
-@dataclass
+@data_class
 class Frame:
     """One function being translated; an inlined `@ti.func` has its own."""
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from mlirad.data_classes import data_class, field
 from mlirad.errors import SourceLocation, TaichiSyntaxError
 from mlirad.frontend.python.assigned_names import assigned_more_than_once, known_names, stored_names
 from mlirad.frontend.python.lambdas import definition_of
@@ -15,7 +15,7 @@ from mlirad.frontend.python.match_statements import MatchesAsBranches
 from mlirad.frontend.python.source_text import origin, text_of
 
 
-@dataclass
+@data_class
 class FunctionSource:
     """A function's syntax tree; lines and columns of its nodes are relative to the offsets."""
 

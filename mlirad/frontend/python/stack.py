@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, current, emit, emit_effect, mlir_type
@@ -63,7 +63,7 @@ class StackVariable(Variable):
         self._stacks[k].write(self._level(), stored(value, self.dtypes[k]).value)
 
 
-@dataclass
+@data_class
 class StackFrame(Frame):
     """A function that calls itself, being translated; `level` is that of the innermost call."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiTypeError, did_you_mean
 from mlirad.frontend.python.annotations import is_template
 from mlirad.frontend.python.arrays import Array, ArrayRef
@@ -106,7 +106,7 @@ def may_be_shared(binding: object) -> TypeGuard[Variable | Place]:
     return parts is not None and not any(isinstance(part, SharedVariable) for part in parts)
 
 
-@dataclass
+@data_class
 class StructArray(Array):
     """Arrays of one shape whose elements at an index make up a struct."""
 

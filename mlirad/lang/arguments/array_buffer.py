@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from mlirad.data_classes import data_class, replace
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 from mlirad.lang.arguments.foreign_array import (
     ForeignArray,
@@ -21,7 +21,7 @@ from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ArrayBuffer:
     """An array argument as a launch needs it: where it is, and how large.
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from mlirad.data_classes import data_class
 
 _VERSION = 1, 0  # of DLPack, from which on an array says that it is read-only
 _READ_ONLY = 1
@@ -43,7 +44,7 @@ class _Versioned(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Handed:
     """An array of another library. `strides` count elements; None where they lie side by side."""
 

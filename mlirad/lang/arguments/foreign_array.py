@@ -3,12 +3,12 @@ or has a CUDA array interface. They are passed as they are."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.dlpack import handed_over
 from mlirad.runtime.memory.memory import DType, Elements, Memory
@@ -18,7 +18,7 @@ _CPU = 1  # DLPack's kDLCPU
 _SHOWN = {1: "cpu", 2: "cuda"}
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class ForeignArray:
     """Elements side by side on the program's device, in memory that `owner` keeps."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from mlirad.data_classes import replace
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 

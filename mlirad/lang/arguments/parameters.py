@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiSyntaxError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType, is_template
 from mlirad.frontend.python.struct_type import StructType
@@ -31,7 +31,7 @@ NDARRAY, TEMPLATE = ParameterKind.NDARRAY, ParameterKind.TEMPLATE
 PACK = ParameterKind.PACK
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Parameter:
     """A declared parameter of a kernel."""
 

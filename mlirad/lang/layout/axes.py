@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 
 Shape = int | np.integer | Iterable[int]  # as users give it
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Axes:
     """Index axes, like `ti.ij`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from mlirad.data_classes import data_class
 
 _PURE = (
     "memory_effects = #llvm.memory_effects<other = none, argMem = none, inaccessibleMem = none, "
@@ -10,7 +10,7 @@ _PURE = (
 )
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LibraryFunction:
     """A function of the library: of some vectors of an element type. `alone`: LLVM's function of
     scalars, where that is the faster for one by far."""

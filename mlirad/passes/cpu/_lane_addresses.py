@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_values import Values, extract
@@ -13,7 +12,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 _FEW = 1 << 31  # elements that offsets of 32 bits reach
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Place:
     """Where an access goes: offsets into a flat array, the same in all lanes and one for each, or
     by how many elements lanes are apart, where that is known."""

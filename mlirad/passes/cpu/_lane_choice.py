@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.structured import For, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
 from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far
@@ -16,7 +15,7 @@ LARGE, LARGE_FAR = 200, 12  # ops, and accesses of lanes one by one: what is com
 WORTH = 1.25  # how much faster lanes have to seem
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Candidate:
     """A loop that may run in lanes."""
 
@@ -27,7 +26,7 @@ class Candidate:
     is_large: bool = False  # too large to be there twice, once with masks
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Choice:
     """What becomes of a nest of loops: the one that runs in lanes, if any, and what to say."""
 

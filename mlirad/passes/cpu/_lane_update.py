@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 
 # What updates combine by, and whether it may be done in another order without a change.
@@ -26,7 +25,7 @@ TAKES_FIRST = ("arith.subf", "arith.subi")
 _CHOICES = ("arith.cmpf", "arith.cmpi", "arith.select")
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Update:
     """An element that is loaded, combined with a value, and stored: `steps` are the ops in
     between."""

@@ -10,10 +10,10 @@ such class becomes an alias scope.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.walk import operations
 
 MOST_CLASSES = 16
@@ -21,7 +21,7 @@ _POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
 _DYNAMIC = "array<i32: -2147483648>"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Residue:
     """The integers that are `rest` modulo `step`; a step of 0 for one integer, of 1 for any."""
 

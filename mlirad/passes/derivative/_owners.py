@@ -9,9 +9,9 @@ to), a second iteration that marks an element is noted beside the first.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from mlirad.analysis.collisions import Collisions, Pair
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import source_location
@@ -30,7 +30,7 @@ HARMLESS = (
 )
 
 
-@dataclass
+@data_class
 class Owner:
     """Marks on the elements of one array: `axes` are those that the loop moves along in the
     accesses that mark.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from mlirad.analysis.meetings import Meetings
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.structured import Parallel
 from mlirad.passes.gpu._solved_updates import Update
@@ -18,7 +18,7 @@ THREADS = 1 << 17  # that a GPU has, or less
 LEAST = 8  # iterations that pay for a thread, and threads that pay for its atomic
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Shares:
     """The iterations of an index that the element does not tell are shared out to `count` threads,
     each of which takes every so many-th; `is_last`: threads next to one another take neighbouring

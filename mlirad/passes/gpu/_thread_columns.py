@@ -4,10 +4,10 @@ allocates, or some bytes of the thread's own."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field import AllocaOp, array_of, element_type
 from mlirad.dialect.grad import AllocOp, stack_element
 from mlirad.dialect.layout_rules import ELEMENT_SIZES
@@ -18,7 +18,7 @@ from mlirad.ir.walk import constant_integer
 LOCAL_BYTES = 128  # of an array that a thread keeps to itself
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Column:
     """An array of a thread: in all threads' memory, where it lies beside those of the others, or in
     its own."""

@@ -1,15 +1,15 @@
 """Loops over the blocks of a grid and the threads of a block."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before, block_operations
 from mlirad.passes.gpu._thread_order import ThreadOrder
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class BoxLoop:
     """A loop over a box: the indices of an iteration, the number of the point, and the operation
     in front of which its body ends."""

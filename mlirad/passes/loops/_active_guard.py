@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field import GetOp, is_load, split_access
 from mlirad.dialect.field_layout import Kind, declared, path_to
 from mlirad.ir import build as b
@@ -30,7 +30,7 @@ class Part(NamedTuple):
     width: int
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Guard:
     """What is tested: the cell of a block, or of a list's block that the item is one of the list.
     `cell` are the indices of the field of activity."""

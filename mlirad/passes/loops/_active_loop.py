@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect.field import load, split_access
 from mlirad.dialect.field_layout import Activity, Kind, activities_of, declared, path_to
 from mlirad.ir import build as b
@@ -17,7 +17,7 @@ from mlirad.passes.loops._active_guard import Guard, Part
 from mlirad.passes.loops._active_list import ActiveList
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Choice:
     """A block with a list of its active cells: the activities from the outermost one to its own,
     and its index as parts of the axes of the loop."""

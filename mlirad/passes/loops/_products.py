@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, element_of, memory_of
 from mlirad.analysis.limits import LimitsOf, copied, narrow
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
@@ -28,7 +28,7 @@ LOAD, STORE = "memref.load", "memref.store"
 _QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Kept:
     """A value that a nest computes once for every point of some of its loops."""
 
@@ -39,7 +39,7 @@ class Kept:
 Factor = Element | Kept
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Product:
     """A product that is added up, in some loops, for the indices within some limits."""
 
@@ -51,7 +51,7 @@ class Product:
     location: ir.Location
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Update:
     """`element += product` in memory."""
 
@@ -60,7 +60,7 @@ class Update:
     product: Product
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Write:
     """A store that is the only one to its element, of memory that the nest stores to nowhere
     else."""
@@ -70,7 +70,7 @@ class Write:
     loops: tuple[ir.Operation, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@data_class(frozen=True, eq=False)
 class Sum:
     """A result of a loop that is a sum of products and of what it began with."""
 

@@ -1,9 +1,8 @@
 """Finding the updates of a parallel loop that lie at constant offsets from its indices."""
 
-from dataclasses import dataclass, field
-
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class, field
 from mlirad.dialect.field import AtomicOp, RandomOp, is_atomic, is_load, split_access
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_serial_loop
@@ -23,7 +22,7 @@ from mlirad.ir.walk import (
 LONGEST_BODY = 400  # operations; every update computes anew what it needs of them
 
 
-@dataclass
+@data_class
 class Range:
     """Bounds of one loop variable."""
 
@@ -31,7 +30,7 @@ class Range:
     upper: list[ir.Value] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@data_class(eq=False)
 class Update:
     """An update at constant offsets from the loop's indices, under some guards."""
 

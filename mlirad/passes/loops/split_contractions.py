@@ -11,7 +11,6 @@ this out, and what decisions are made of stays where it is.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from mlirad.analysis.contraction import Contraction, Index, Term
@@ -19,6 +18,7 @@ from mlirad.analysis.elements import Element, memory_of
 from mlirad.analysis.tile_plan import plan, size
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
+from mlirad.data_classes import replace
 from mlirad.ir.limits import Range
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import For, is_for

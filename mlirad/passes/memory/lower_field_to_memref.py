@@ -6,11 +6,11 @@ their extents, and the results of a public function leave through a pointer; all
 (`ir/signature.py`). Layout trees are gone.
 """
 
-from dataclasses import dataclass
 from math import gcd, prod
 from typing import Annotated, Any
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.dialect.field import (
     DimOp,
@@ -96,7 +96,7 @@ def _callees_first(found: list[ir.Operation]) -> list[ir.Operation]:
     return sorted(found, key=lambda f: not is_private(f))
 
 
-@dataclass
+@data_class
 class _Array:
     """An array after lowering: its memref, and what a callee needs to make it again."""
 

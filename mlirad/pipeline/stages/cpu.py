@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from mlirad.data_classes import data_class
 from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
@@ -29,7 +28,7 @@ _ROOTS = "insert-root-estimates,"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class VectorLibrary:
     """A machine's libmvec: for which instructions, and what it does not have."""
 
@@ -42,7 +41,7 @@ class VectorLibrary:
         return _LIBRARY.format(instructions=self.instructions, missing=missing)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class LaneWidth:
     """How many iterations of parallel loops run together, wherever it pays, or is possible."""
 
@@ -57,6 +56,9 @@ class LaneWidth:
         return _IN_LANES.format(width=self.count, fast=fast, always=always)
 
 
+ONE_LANE = LaneWidth(1)
+
+
 def cpu_stages(
     mode: Mode = PRIMAL,
     *,
@@ -66,7 +68,7 @@ def cpu_stages(
     check_bounds: bool = False,
     fused: bool = True,
     library: VectorLibrary | None = None,
-    lanes: LaneWidth = LaneWidth(1),
+    lanes: LaneWidth = ONE_LANE,
     width: int = 16,
 ) -> list[Stage]:
     """The stages behind `field`. `worth`: operations in a loop that pay for waking threads;

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from mlirad.data_classes import data_class
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Stage:
     """What is dumped by its name, and the passes that make it, as text that `mlirad-opt`
     replays."""

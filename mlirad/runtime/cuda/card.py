@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ctypes
-from dataclasses import dataclass
 from typing import Any
 
+from mlirad.data_classes import data_class
 from mlirad.pipeline.ptx import CHIPS
 from mlirad.runtime.cuda.constants import CUdevice_attribute, CUresult
 from mlirad.runtime.cuda.functions import Functions
@@ -15,7 +15,7 @@ OLDEST_DRIVER = 11020  # memory in the order of a stream
 _NAME_SIZE = 256
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Card:
     """A device, and its primary context, which other libraries of the process use too."""
 

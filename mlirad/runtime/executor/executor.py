@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
@@ -75,7 +75,7 @@ class KeptCode(NamedTuple):
 NOT_KEPT = KeptCode()
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Lowered:
     """A kernel at the last stage of its pipeline, and what its launches need to know."""
 

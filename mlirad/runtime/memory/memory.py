@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
@@ -239,7 +239,7 @@ class SparseElements(Elements):
         """Memory is as launches left it: what is not active by now holds what they left there."""
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class SparseBlock:
     """A block whose cells may be inactive. `cells` has a byte for each of them (1: active, 0: never
     touched, else: holds what was left), or for each list its length; `order` are its axes, those of
@@ -260,7 +260,7 @@ class SparseBlock:
         return len(self.order) + self.is_list
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Nesting:
     """The sparse blocks above elements, outermost first; `order` are the axes of the elements,
     those of the outermost block first, components last.

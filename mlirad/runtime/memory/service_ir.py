@@ -8,10 +8,10 @@ own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type, element_type
 from mlirad.ir import build as b
@@ -31,7 +31,7 @@ class Operation(Enum):
     ANY = "any"  # a flag, the second, is set where the first has a bit of a mask
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Service:
     """A kernel: what it does, to what, in how many loops. Words are integers, but for sums."""
 

@@ -4,10 +4,10 @@ user's are, and launched as they are."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import ref
 
 from mlirad.bindings import ir
+from mlirad.data_classes import data_class
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
@@ -81,7 +81,7 @@ def _lowered(service: Service, executor: Executor, config: Config) -> Lowered:
     return Lowered(lambda: module, service.name, signature)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class _Passed:
     """An array that is on the machine."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 from operator import index as as_index
 
+from mlirad.data_classes import data_class
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Index
 
@@ -95,7 +95,7 @@ def contiguous(address: int, shape: Sequence[int], itemsize: int) -> Strided:
     return Strided(address, tuple(shape), strides, itemsize)
 
 
-@dataclass(frozen=True, slots=True)
+@data_class(frozen=True)
 class Loops:
     """How arrays of one shape are gone through together: loops over words of a width, and how many
     bytes each array goes on with an iteration of each."""

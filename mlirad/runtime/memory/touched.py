@@ -4,11 +4,11 @@ the outermost one inwards, down to pieces of about a page."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import gcd, prod
 
 import numpy as np
 
+from mlirad.data_classes import data_class
 from mlirad.runtime.memory.values import Values
 
 PAGE = 4096  # bytes, of which all take memory where one does
@@ -18,7 +18,7 @@ Places = tuple[Values, ...]  # digits of each piece, in the order of the axes
 Seen = Sequence[Values]  # the activity of a block, and what else may be touched
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Around:
     """A block around elements: how many of their first axes lead to its cells, or its items."""
 
