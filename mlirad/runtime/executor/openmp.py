@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
-import sysconfig
+import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -16,20 +16,28 @@ USUAL, BRIEF = 200, 1  # milliseconds
 @cache
 def openmp_library() -> str:
     """The path of an OpenMP runtime. Raises TaichiRuntimeError where there is none."""
-    for folder in (
-        Path(sysconfig.get_path("data")) / "lib",
-        Path(sysconfig.get_path("platlib")).parents[2] / "lib",
-    ):
+    for folder in _folders():
         for name in ("libiomp5.so", "libomp.so"):
             if (folder / name).exists():
                 return str(folder / name)
+    from ctypes.util import find_library  # loads what runs compilers
+
     for library in ("iomp5", "omp", "omp5"):
-        found = ctypes.util.find_library(library)
+        found = find_library(library)
         if found:
             return found
     raise TaichiRuntimeError(
         "no OpenMP runtime found: install 'intel-openmp', or use ti.init(cpu_max_num_threads=1)"
     )
+
+
+def _folders() -> Iterator[Path]:
+    """Where packages put libraries, the usual one first."""
+    yield Path(sys.prefix) / "lib"
+    from sysconfig import get_path  # reads how Python was built
+
+    yield Path(get_path("data")) / "lib"
+    yield Path(get_path("platlib")).parents[2] / "lib"
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-import platform
+import os
 from functools import cache
 from pathlib import Path
 
@@ -47,11 +47,11 @@ def vector_library() -> VectorLibrary | None:
 def _instructions() -> str | None:
     if _is_x86():
         return next((name for flag, name in _FLAGS.items() if flag in _flags()), "sse")
-    return "neon" if platform.machine().lower() in ("aarch64", "arm64") else None
+    return "neon" if os.uname().machine.lower() in ("aarch64", "arm64") else None
 
 
 def _is_x86() -> bool:
-    return platform.machine().lower() in ("x86_64", "amd64")
+    return os.uname().machine.lower() in ("x86_64", "amd64")
 
 
 @cache
