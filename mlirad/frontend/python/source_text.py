@@ -14,10 +14,12 @@ import re
 import stat
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from ast import PyCF_ONLY_AST
+from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
 
+_ATTEMPTS = 8  # to find the end of a function
 _FUTURE = 0x1FF0000  # flags of `from __future__ import ...`, which code that runs exec() hands on
 
 
@@ -26,14 +28,52 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
     where there are none."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename not in _WITHOUT_TEXT:
-        lines, start = inspect.getsourcelines(function)
-        return lines, start, inspect.getsourcefile(function) or "<unknown>"
+        lines, start = inspect.findsource(inspect.unwrap(function))
+        file = inspect.getsourcefile(function) or "<unknown>"
+        return definition(lines[start:]), start + 1, file
     for name, text, flags in _WITHOUT_TEXT[code.co_filename]():
         if f"def {code.co_name}" in text and _makes(text, flags, code):
             linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
             lines = linecache.getlines(name)[code.co_firstlineno - 1 :]
-            return inspect.getblock(lines), code.co_firstlineno, name
+            return definition(lines), code.co_firstlineno, name
     raise OSError(f"no text is kept of {code.co_filename}")
+
+
+def definition(lines: Sequence[str]) -> list[str]:
+    """The lines of the function that begins with the first of these.
+
+    It ends where a line is indented less than its body, and what is before is a whole statement.
+    `inspect` looks for that by tokens, whose patterns take longer to compile than a small kernel.
+    """
+    indent = _indent(lines[0])
+    attempts = 0
+    for end in range(1, len(lines) + 1):
+        if end < len(lines) and (_says_nothing(lines[end]) or _indent(lines[end]) > indent):
+            continue
+        if _is_statement("if True:\n" * bool(indent) + "".join(lines[:end])):
+            while _says_nothing(lines[end - 1]):
+                end -= 1
+            return [*lines[:end]]
+        attempts += 1
+        if attempts == _ATTEMPTS:
+            break
+    return inspect.getblock(lines)
+
+
+def _indent(line: str) -> int:
+    return len(line.expandtabs()) - len(line.expandtabs().lstrip())
+
+
+def _says_nothing(line: str) -> bool:
+    return line.strip()[:1] in ("", "#")
+
+
+def _is_statement(text: str) -> bool:
+    try:
+        compile(text, "<string>", "exec", flags=PyCF_ONLY_AST, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    return True
 
 
 def origin(function: Callable[..., object]) -> str:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import cached_property
 
 from mlirad.runtime.cache.cleaning import SUFFIX, Cleaning
 from mlirad.runtime.cache.digest import sha256
 from mlirad.runtime.cache.entry import decoded, encoded
-from mlirad.runtime.cache.makers import are_unchanged, makers
+from mlirad.runtime.cache.makers import are_unchanged, contents, makers, stamp
 from mlirad.runtime.cache.private_folder import PrivateFolder, UntrustedError
 
 _SCANS = 16  # the folder is looked through when so many parts of its size were added
+_VERSION = 16  # digits, with which the names of files begin
 
 
 class Cache:
@@ -31,11 +33,11 @@ class Cache:
     @property
     def is_on(self) -> bool:
         """Whether anything is found or kept."""
-        return self._folder is not None and makers() is not None
+        return self._folder is not None and self._makers is not None
 
     def key(self, *parts: str) -> str:
         """The key of what is made from some texts, by what runs here."""
-        found = sha256((makers() or "").encode())
+        found = sha256((self._makers or "").encode())
         for part in map(str.encode, parts):
             found.update(b"%d:" % len(part) + part)
         return found.hexdigest()
@@ -50,26 +52,54 @@ class Cache:
         if self._folder is None or not are_unchanged():
             return
         content = encoded(key, parts)
+        self._write(self._folder, self._name(key), content)
+        self._count(len(content))
+
+    @cached_property
+    def _makers(self) -> str | None:
+        """What compiled code depends on beside the program; None where that cannot be told.
+
+        The digest of the sources is kept too, by where and from when they are.
+        """
+        when = stamp()
+        if self._folder is None or when is None:
+            return None
+        name = f"{when[:_VERSION]}-{when}{SUFFIX}"
+        found = decoded(when, self._folder.read(name) or b"")
+        try:
+            sources = contents() if found is None else found[0].decode()
+            if sources is None:
+                return None
+            if found is None:
+                self._write(self._folder, name, encoded(when, [sources.encode()]))
+            return makers(sources)
+        except OSError:
+            return None
+
+    def _write(self, folder: PrivateFolder, name: str, content: bytes) -> None:
         if self._cleaning.is_bounded and len(content) > self._cleaning.most:
             return
         try:
-            self._folder.write(self._name(key), content)
+            folder.write(name, content)
         except OSError as error:
             self._give_up(f"cannot be written to ({error.strerror or error})")
-            return
-        self._count(len(content))
 
     def _count(self, size: int) -> None:
         most = self._cleaning.most
+        if self._folder is None or (self._cleaning.is_bounded and size > most):
+            return  # it was not written
         added = None if self._added is None else self._added + size
         is_full = added is not None and self._cleaning.is_bounded and self._size + added > most
         if added is None or is_full or added > most // _SCANS:
-            assert self._folder is not None
-            self._size, added = self._cleaning.clean(self._folder, _version()), 0
+            self._size, added = self._cleaning.clean(self._folder, self._version), 0
         self._added = added
 
     def _name(self, key: str) -> str:
-        return f"{_version()}-{key}{SUFFIX}"
+        return f"{self._version}-{key}{SUFFIX}"
+
+    @property
+    def _version(self) -> str:
+        return (self._makers or "")[:_VERSION]
 
     def _opened(self, path: str) -> PrivateFolder | None:
         try:
@@ -88,7 +118,3 @@ class Cache:
                 "them anew",
                 stacklevel=2,
             )
-
-
-def _version() -> str:
-    return (makers() or "")[:16]

@@ -33,27 +33,49 @@ _OF_PROCESSOR = (
 )
 
 
-@cache
-def makers() -> str | None:
-    """The digest; None where something cannot be told."""
+def makers(sources: str) -> str:
+    """The digest, of that of the sources and of all else. Raises OSError."""
+    return sha256("\n".join([sources, *_bindings(), *_machine()]).encode()).hexdigest()
+
+
+def contents() -> str | None:
+    """A digest of what is in the sources; None where they are not those that this process began
+    with. Raises OSError."""
     found = sha256()
+    for entry in _sources():
+        with open(entry.path, "rb", buffering=0) as file:
+            found.update(b"%s\0%d\0" % (entry.name.encode(), entry.stat().st_size))
+            found.update(file.read())
+    return found.hexdigest() if are_unchanged() else None
+
+
+@cache
+def stamp() -> str | None:
+    """A digest of the places of the sources and of when they were changed, which is found sooner
+    than their contents: those of two processes are the same if this is."""
+    found = []
     try:
         for entry in _sources():
-            with open(entry.path, "rb", buffering=0) as file:
-                found.update(b"%s\0%d\0" % (entry.name.encode(), entry.stat().st_size))
-                found.update(file.read())
-        found.update("\n".join([*_bindings(), *_machine()]).encode())
+            file = entry.stat()
+            if not _is_old(file):
+                return None
+            times = f"{file.st_mtime_ns} {file.st_ctime_ns}"
+            found.append(f"{entry.path} {file.st_ino} {file.st_size} {times}")
     except OSError:
         return None
-    return found.hexdigest() if are_unchanged() else None
+    return sha256("\n".join(found).encode()).hexdigest()
 
 
 def are_unchanged() -> bool:
     """Whether the sources are those that this process began with."""
     try:
-        return all(entry.stat().st_ctime_ns < BEGAN - _COARSE for entry in _sources())
+        return all(_is_old(entry.stat()) for entry in _sources())
     except OSError:
         return False
+
+
+def _is_old(file: os.stat_result) -> bool:
+    return file.st_ctime_ns < BEGAN - _COARSE
 
 
 def _sources() -> Iterator[os.DirEntry[str]]:
