@@ -57,7 +57,7 @@ def definition(lines: Sequence[str]) -> list[str]:
         attempts += 1
         if attempts == _ATTEMPTS:
             break
-    return inspect.getblock(lines)
+    return [*inspect.getblock([*lines])]
 
 
 def _indent(line: str) -> int:
