@@ -368,7 +368,6 @@ def test_a_loop_goes_over_what_was_active_before_it() -> None:
     assert _visited(x, (1024,)) == {(i,) for i in range(80)}
 
 
-@pytest.mark.cpu_code("a device goes over all cells of a tree")
 @pytest.mark.parametrize("debug", [False, True])
 def test_a_tree_of_many_cells(debug: bool) -> None:
     """Of 8,192 cells along each axis, a loop, its reverse and its sums go over the active ones."""

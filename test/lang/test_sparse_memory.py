@@ -18,7 +18,7 @@ import numpy as np
 import mlirad as ti
 from mlirad.errors import TaichiMemoryError
 
-ti.init(arch=ti.cpu)
+ti.init(arch=sys.argv[1])
 x, loss, count = ti.field(ti.f32), ti.field(ti.f32, (), needs_grad=True), ti.field(ti.i32, ())
 top = ti.root.pointer(ti.ijk, 64)
 top.pointer(ti.ijk, 16).dense(ti.ijk, 8).place(x)
@@ -77,14 +77,14 @@ assert count[None] == 0 and not x[4050, 5050, 3050]
 """
 
 
-@pytest.mark.cpu_code("it counts the memory of the process that has the fields")
+@pytest.mark.parametrize("arch", ["x64", "simt"])
 def test_a_pointer_tree_of_8192_cubed_cells_takes_the_memory_of_what_is_active(
-    tmp_path: Path,
+    tmp_path: Path, arch: str
 ) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, str(program)],
+        [sys.executable, str(program), arch],
         capture_output=True,
         text=True,
         check=False,

@@ -13,11 +13,14 @@ from mlirad.runtime.memory.host import HostArena
 from mlirad.runtime.memory.host_elements import HostElements
 from mlirad.runtime.memory.memory import Allocation, Arena, DType, Elements, Kept, Memory, Nesting
 from mlirad.runtime.memory.services import Services
+from mlirad.runtime.memory.sparse_device import SparseDeviceElements
+from mlirad.runtime.memory.sparse_elements import TouchedKept
 from mlirad.runtime.memory.strided import Strided, contiguous
 from mlirad.runtime.memory.transfers import SMALL, Transfers
 from mlirad.runtime.memory.values import Values
 
 _FIRST, _LARGEST = 1 << 16, 1 << 25  # bytes of a block of copies
+_LENT = "what a tape keeps of {} (ti.ad.checkpointed keeps less)"
 _LINE, _ALIGNMENT = 256, 16  # bytes, where copies begin: large ones, small ones
 
 
@@ -44,8 +47,11 @@ class DeviceMemory(Memory):
         strides: Sequence[int],
         nesting: Nesting | None = None,
     ) -> Elements:
-        """Elements in an allocation; those in sparse blocks are gone through as all are."""
+        """Elements in an allocation."""
         place = Strided(allocation.address + offset, tuple(shape), tuple(strides), dtype.itemsize)
+        if nesting is not None:
+            assert isinstance(allocation, DeviceAllocation)
+            return SparseDeviceElements(self.transfers, place, dtype, allocation, nesting)
         return DeviceElements(self.transfers, place, dtype, allocation)
 
     def given(self, values: Values) -> Elements:
@@ -105,6 +111,11 @@ class DeviceArena(Arena):
         """A copy of elements."""
         if not isinstance(elements, DeviceElements):
             return self._host.keep(elements, box, name)
+        if isinstance(elements, SparseDeviceElements):
+            touched = TouchedKept(elements)
+            touched.renew()
+            self._capacity.lend(touched, _LENT.format(name))
+            return touched
         part = elements.part(box)
         kept = DeviceKept(part, *self._room(part.nbytes, name))
         kept.renew()
@@ -122,7 +133,5 @@ class DeviceArena(Arena):
 
     def _new_block(self, size: int, name: str) -> DeviceAllocation:
         found = DeviceAllocation(self._transfers, size)
-        self._capacity.lend(
-            found, f"what a tape keeps of {name} and others (ti.ad.checkpointed keeps less)"
-        )
+        self._capacity.lend(found, _LENT.format(f"{name} and others"))
         return found

@@ -22,7 +22,8 @@ from mlirad.runtime.memory.memory import (
 )
 from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
 from mlirad.runtime.memory.short_axes import assign
-from mlirad.runtime.memory.sparse_host import SparseHostElements, SparseKept
+from mlirad.runtime.memory.sparse_elements import TouchedKept
+from mlirad.runtime.memory.sparse_host import SparseHostElements
 from mlirad.runtime.memory.values import part
 
 ALIGNMENT = 64
@@ -96,7 +97,7 @@ class HostArena(Arena):
         """A copy of elements; of those in sparse blocks, of all that may differ from 0."""
         assert isinstance(elements, HostElements)
         if isinstance(elements, SparseHostElements):
-            kept = SparseKept(elements)
+            kept = TouchedKept(elements)
             kept.renew()
             self._capacity.lend(kept, _LENT.format(name))
             return kept

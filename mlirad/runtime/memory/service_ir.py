@@ -29,6 +29,8 @@ class Operation(Enum):
     FILL_WHERE = "fill_where"  # the same, where a byte of the second is not 0
     DIFFER = "differ"  # a flag, the third, is set where the first and the second do
     ANY = "any"  # a flag, the second, is set where the first has a bit of a mask
+    GATHER = "gather"  # the second, as far behind its place as the third says, to the first
+    SCATTER = "scatter"  # the first to the second there
 
 
 @data_class(frozen=True)
@@ -44,15 +46,22 @@ class Service:
         """The name of its function."""
         return f"{self.operation.value}_{self.word}_{self.rank}"
 
+    @property
+    def words(self) -> list[str]:
+        """The types of the arrays that go through the box."""
+        return [self.word, *(word or self.word for word in _OTHERS.get(self.operation, ()))]
 
-_BYTE = "i8"
-# the types of arrays that go through the box, behind the first, and of those that do not
-_SECOND = {
-    Operation.COPY: "",
-    Operation.EXCHANGE: "",
-    Operation.ADD: "",
-    Operation.FILL_WHERE: _BYTE,
-    Operation.DIFFER: "",
+
+_BYTE, _PLACE = "i8", "i64"
+# the types of arrays that go through the box behind the first: its own, or others
+_OTHERS = {
+    Operation.COPY: ("",),
+    Operation.EXCHANGE: ("",),
+    Operation.ADD: ("",),
+    Operation.FILL_WHERE: (_BYTE,),
+    Operation.DIFFER: ("",),
+    Operation.GATHER: ("", _PLACE),
+    Operation.SCATTER: ("", _PLACE),
 }
 _WITH_FLAG = (Operation.DIFFER, Operation.ANY)
 _WITH_NUMBER = (Operation.FILL, Operation.FILL_WHERE, Operation.ANY)
@@ -62,10 +71,7 @@ def build(service: Service) -> ir.Module:
     """The module of a kernel. Needs a context and a location."""
     module = ir.Module.create()
     word = ir.Type.parse(service.word)
-    boxed = [word]
-    if service.operation in _SECOND:
-        second = _SECOND[service.operation]
-        boxed.append(ir.Type.parse(second) if second else word)
+    boxed = [ir.Type.parse(name) for name in service.words]
     flags = [ir.Type.parse(_BYTE)] * (service.operation in _WITH_FLAG)
     arrays = [array_type(type_, [-1]) for type_ in [*boxed, *flags]]
     places = [b.index_type()] * (service.rank * (1 + len(boxed)))
@@ -160,6 +166,20 @@ def _any(arrays: Values, places: Places, numbers: Values) -> None:
     _set_flag(arrays[1], b.compare(b.NE, found, b.number(0, found.type)))
 
 
+def _gather(arrays: Values, places: Places, _: Values) -> None:
+    field.store(field.load(arrays[1], _behind(arrays, places)), arrays[0], places[0])
+
+
+def _scatter(arrays: Values, places: Places, _: Values) -> None:
+    field.store(field.load(arrays[0], places[0]), arrays[1], _behind(arrays, places))
+
+
+def _behind(arrays: Values, places: Places) -> list[ir.Value]:
+    """The place in the second array, so far behind its own as the third says."""
+    start = b.make("arith.index_cast", b.index_type(), [field.load(arrays[2], places[2])])
+    return [b.add(start, places[1][0])]
+
+
 def _set_flag(flag: ir.Value, condition: ir.Value) -> None:
     """Set a byte, to what all others set it; who sees that it is set leaves it."""
     one = b.number(1, element_type(flag.type))
@@ -182,4 +202,6 @@ _BODIES: dict[Operation, Callable[[Values, Places, Values], None]] = {
     Operation.FILL_WHERE: _fill_where,
     Operation.DIFFER: _differ,
     Operation.ANY: _any,
+    Operation.GATHER: _gather,
+    Operation.SCATTER: _scatter,
 }

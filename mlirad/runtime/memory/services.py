@@ -49,10 +49,9 @@ class Services:
         code = self._codes.get(service)
         if code is None:
             code = self._compile(service)
-        masked = operation is Operation.FILL_WHERE  # by bytes
         steps = [
-            step // (1 if masked and position else loops.width)
-            for position, strides in enumerate(loops.strides)
+            step // (int(name[1:]) // 8)
+            for name, strides in zip(service.words, loops.strides)
             for step in strides or (0,)
         ]
         passed = [*addresses] if flag is None else [*addresses, flag]

@@ -77,6 +77,15 @@ class Strided:
             )
         )
 
+    def moved(self, address: int) -> Strided:
+        """As many elements, lying likewise, from another address on."""
+        return Strided(address, self.shape, self.strides, self.itemsize)
+
+    def transpose(self, order: Sequence[int]) -> Strided:
+        """The same elements, their axes in another order."""
+        shape, strides = (tuple(of[axis] for axis in order) for of in (self.shape, self.strides))
+        return Strided(self.address, shape, strides, self.itemsize)
+
     def packed(self, address: int) -> Strided:
         """As many elements side by side at an address, the axes in the order that they have
         here: what lies close together here does so there."""

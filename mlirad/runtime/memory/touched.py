@@ -3,7 +3,7 @@ the outermost one inwards, down to pieces of about a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import gcd, prod
 
 import numpy as np
@@ -15,7 +15,7 @@ PAGE = 4096  # bytes, of which all take memory where one does
 WHOLE = 1 << 14  # bytes that are not worth looking which of them differ from 0
 
 Places = tuple[Values, ...]  # digits of each piece, in the order of the axes
-Seen = Sequence[Values]  # the activity of a block, and what else may be touched
+Rows = Callable[[Places], Values]  # of an array, at places of its first axes; without, all as one
 
 
 @data_class(frozen=True)
@@ -47,22 +47,34 @@ class Pieces:
         """A view of values of some of the first axes, in pieces."""
         if not self.depth or values.ndim <= self.axis:
             return values
-        shape, strides = list(values.shape), list(values.strides)
-        extent, step = shape[self.axis], strides[self.axis]
-        shape[self.axis : self.axis + 1] = [extent // self.group, self.group]
-        strides[self.axis : self.axis + 1] = [step * self.group, step]
-        return np.lib.stride_tricks.as_strided(values, shape, strides)
+        return np.lib.stride_tricks.as_strided(
+            values, *self.split_axes(values.shape, values.strides)
+        )
 
-    def find(self, seen: Sequence[Seen]) -> Places:
+    def split_axes(
+        self, shape: Sequence[int], strides: Sequence[int]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Extents and strides of some of the first axes, in pieces."""
+        if not self.depth or len(shape) <= self.axis:
+            return tuple(shape), tuple(strides)
+        axis, group = self.axis, self.group
+        step = strides[axis]
+        parts = (shape[axis] // group, group)
+        return (
+            (*shape[:axis], *parts, *shape[axis + 1 :]),
+            (*strides[:axis], step * group, step, *strides[axis + 1 :]),
+        )
+
+    def find(self, seen: Sequence[Rows]) -> Places:
         """The pieces that may hold anything but 0, by what is seen of each of `blocks`."""
         return [(), *self.steps(seen)][-1]
 
-    def steps(self, seen: Sequence[Seen]) -> Iterator[Places]:
+    def steps(self, seen: Sequence[Rows]) -> Iterator[Places]:
         """On the way to these pieces: the cells of each of `blocks`, the outermost one first."""
         places: Places = ()
-        for number, (block, views) in enumerate(zip(self.blocks, seen), 1):
+        for number, (block, rows) in enumerate(zip(self.blocks, seen), 1):
             expand = _items if block.is_list else _cells
-            places = expand(views, places, self.group if number == len(self.blocks) else 1)
+            places = expand(rows(places), places, self.group if number == len(self.blocks) else 1)
             yield places
 
     def numbers(self, axis: int, places: Places) -> Values:
@@ -113,15 +125,9 @@ def _chosen(
     return tuple(chosen), depth, group
 
 
-def _at(views: Sequence[Values], places: Places) -> Values:
-    """Activity below some cells, for each of them."""
-    found = [view[places] if places else view[np.newaxis] for view in views]
-    return found[0] if len(found) == 1 else np.maximum(found[0], found[1])
-
-
-def _cells(views: Sequence[Values], places: Places, group: int) -> Places:
-    """The cells of a block, in groups, below some of the cells around it."""
-    found = _any(_at(views, places), group).nonzero()
+def _cells(flags: Values, places: Places, group: int) -> Places:
+    """The cells of a block, in groups, below some of the cells around it, by their flags."""
+    found = _any(flags, group).nonzero()
     return (*(one[found[0]] for one in places), *found[1:])
 
 
@@ -136,9 +142,8 @@ def _any(flags: Values, group: int) -> Values:
     return (flags.reshape(shape) != 0).any(-1)
 
 
-def _items(views: Sequence[Values], places: Places, group: int) -> Places:
+def _items(lengths: Values, places: Places, group: int) -> Places:
     """The items of lists, in groups, below some of the cells around them."""
-    lengths = _at(views, places)
     counts = -(-lengths // group)
     found = counts.nonzero()
     each = counts[found]

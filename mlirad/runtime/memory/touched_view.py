@@ -1,34 +1,38 @@
-"""Elements in sparse blocks as NumPy sees them, in pieces, of which some are touched."""
+"""Elements in sparse blocks, in pieces, of which some are touched."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.ordered import HostOrdered, Ordered
 from mlirad.runtime.memory.reserved import Reserved
 from mlirad.runtime.memory.touched import Around, Pieces, Places
 from mlirad.runtime.memory.values import Values
 
 
-class HostActivity:
-    """The activity of a block, its axes outermost first.
+class Activity:
+    """The activity of a block.
 
     Launches leave 0 in what is not active, or mark it as touched. What is put back may leave other
-    numbers there; until memory is settled, `_left` notes where activity no longer says so.
+    numbers there; until memory is settled, `_left` notes, on the host, where activity no longer
+    says so.
     """
 
-    __slots__ = ("_left", "values")
+    __slots__ = ("_left", "cells")
 
-    def __init__(self, values: Values) -> None:
-        self.values = values
+    def __init__(self, cells: Ordered) -> None:
+        self.cells = cells
         self._left: Values | None = None
 
-    def seen(self) -> Sequence[Values]:
-        """What it says, and what was left."""
-        return (self.values,) if self._left is None else (self.values, self._left)
+    def seen(self, places: Places) -> Values:
+        """What it says, or what was left, at some of its first axes."""
+        now = self.cells.look(places)
+        if self._left is None:
+            return now
+        return np.maximum(now, HostOrdered(self._left).look(places))
 
     def leave(self, block: Around, places: Places, pieces: Pieces) -> None:
         """Note that pieces of elements below hold numbers."""
@@ -42,16 +46,13 @@ class HostActivity:
 
     def leave_all(self, places: Places, pieces: Pieces) -> None:
         """Note what it says now in pieces of its own, before it is set to what it was earlier."""
-        left, now = pieces.split(self._noted()), pieces.split(self.values)
-        if places:
-            left[places] = np.maximum(left[places], now[places])
-        else:
-            np.maximum(left, now, out=left)
+        left, now = HostOrdered(pieces.split(self._noted())), self.cells.split(pieces).look(places)
+        left.store(places, np.maximum(left.look(places), now))
 
     def _noted(self) -> Values:
         if self._left is None:
-            room = Reserved(max(1, self.values.nbytes)).data.data
-            self._left = np.ndarray(self.values.shape, self.values.dtype, room)
+            room = Reserved(max(1, self.cells.nbytes)).data.data
+            self._left = np.ndarray(self.cells.shape, self.cells.dtype, room)
         return self._left
 
     def settle(self) -> None:
@@ -60,46 +61,29 @@ class HostActivity:
 
 
 class TouchedView:
-    """Elements, their axes outermost first, and the activity of each of the blocks `around`."""
+    """Elements, and the activity of each of the blocks `around`."""
 
-    __slots__ = ("_view", "activities", "around", "pieces")
+    __slots__ = ("activities", "around", "elements", "pieces")
 
     def __init__(
-        self, view: Values, around: Sequence[Around], activities: Sequence[HostActivity]
+        self, elements: Ordered, around: Sequence[Around], activities: Sequence[Activity]
     ) -> None:
         self.around, self.activities = around, activities
-        self.pieces = Pieces(view.shape, view.itemsize, around)
-        self._view = self.pieces.split(view)
+        self.pieces = Pieces(elements.shape, elements.dtype.itemsize, around)
+        self.elements = elements.split(self.pieces)
 
     def places(self) -> Places:
         """The pieces that may hold anything but 0."""
-        return self.pieces.find([activity.seen() for activity in self._looked_at()])
+        return self.pieces.find([activity.seen for activity in self._looked_at()])
 
     def are_more(self, count: int) -> bool:
         """Whether there are more pieces than a number, or cells around them, each of which has one
         as a rule."""
-        steps = self.pieces.steps([activity.seen() for activity in self._looked_at()])
+        steps = self.pieces.steps([activity.seen for activity in self._looked_at()])
         return any(len(places[0]) > count for places in steps)
 
-    def _looked_at(self) -> Sequence[HostActivity]:
+    def _looked_at(self) -> Sequence[Activity]:
         return self.activities[: len(self.pieces.blocks)]
-
-    def load(self, places: Places) -> Values:
-        """A copy of pieces."""
-        return self._view[places] if places else self._view[np.newaxis].copy()
-
-    def store(self, places: Places, values: Any) -> None:
-        """Set pieces, to a number or to values."""
-        if places:
-            self._view[places] = values
-        else:
-            self._view[...] = values if np.ndim(values) == 0 else values[0]
-
-    def set_where(self, places: Places, where: Values, value: Any) -> None:
-        """Set some elements of pieces to a number."""
-        found = self.load(places)
-        found[where] = value
-        self.store(places, found)
 
     def leave(self, places: Places) -> None:
         """Note that pieces hold numbers, whatever their activity says."""
@@ -124,9 +108,10 @@ class TouchedView:
         pieces = self.pieces
         found = np.ones((len(pieces.keys(places)), *pieces.inner), bool)
         for block, activity in zip(self.around, self.activities):
-            cells = pieces.split(activity.values)
-            values = cells[places[: cells.ndim]] if places else cells[np.newaxis]
-            rest = len(pieces.shape) - max(pieces.depth, cells.ndim)
+            cells = activity.cells.split(pieces)
+            rank = len(cells.shape)
+            values = cells.look(places[:rank])
+            rest = len(pieces.shape) - max(pieces.depth, rank)
             values = values.reshape(*values.shape, *(1,) * rest)
             if block.is_list:
                 found &= pieces.numbers(block.depth - 1, places) < values

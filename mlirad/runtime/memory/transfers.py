@@ -125,6 +125,29 @@ class Transfers:
             self._launch(Operation.ADD, together, [target, source], word=word)
             self.changes += 1
 
+    # Rows that lie anywhere.
+
+    def gather(self, rows: Strided, row: Strided, starts: Values) -> None:
+        """Set each of `rows` to that which begins so many bytes behind `row`, which is one."""
+        self._move_rows(Operation.GATHER, rows, row, starts)
+
+    def scatter(self, row: Strided, starts: Values, rows: Strided) -> None:
+        """Set rows that begin so many bytes behind `row` to `rows`."""
+        self._move_rows(Operation.SCATTER, rows, row, starts)
+
+    def _move_rows(self, operation: Operation, rows: Strided, row: Strided, starts: Values) -> None:
+        if not rows.nbytes:
+            return
+        inner = loops([rows.at((0,)), row], by_element=True)
+        steps = [(of, *inside) for of, inside in zip((rows.strides[0], 0), inner.strides)]
+        numbers = (starts.itemsize, *(0 for _ in inner.extents))
+        together = Loops(inner.width, (len(starts), *inner.extents), (*steps, numbers))
+        with self.pool.lent(starts.nbytes) as address:
+            words = contiguous(address, starts.shape, starts.itemsize)
+            self.write(words, starts // inner.width)
+            self._launch(operation, together, [rows, row, words])
+        self.changes += 1
+
     def fill(self, elements: Strided, value: Values) -> None:
         """Set elements to a number, given as an array of one."""
         if not elements.nbytes:

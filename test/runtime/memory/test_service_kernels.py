@@ -26,6 +26,8 @@ TRAFFIC = {
     Operation.FILL_WHERE: (1, 1),
     Operation.DIFFER: (3, 1),
     Operation.ANY: (2, 1),
+    Operation.GATHER: (2, 1),
+    Operation.SCATTER: (2, 1),
 }
 
 

@@ -1,5 +1,5 @@
-"""Elements in sparse blocks, over random trees: what is read, set, kept and put back, beside the
-same on NumPy's arrays."""
+"""Elements in sparse blocks, over random trees, on the host and on a device: what is read, set,
+kept and put back, beside the same on NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from mlirad.lang.field.field import Field
 from mlirad.lang.layout.tree import SNode
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory import touched
-from mlirad.runtime.memory.sparse_host import SparseHostElements
+from mlirad.runtime.memory.sparse_elements import TouchedElements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
-SEEDS = range(40)
+each_machine = pytest.mark.parametrize(
+    ("arch", "seed"),
+    [*((ti.cpu, seed) for seed in range(40)), *((ti.simt, seed) for seed in range(8))],
+)
 
 
 @pytest.fixture(autouse=True)
-def small_pieces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_pieces(monkeypatch: pytest.MonkeyPatch, arch: str) -> Iterator[None]:
     """Pieces of few bytes, so that small trees have many."""
     monkeypatch.setattr(touched, "WHOLE", 0)
     monkeypatch.setattr(touched, "PAGE", 16)
-    ti.init(arch=ti.cpu)
+    ti.init(arch=arch)
     yield
 
 
@@ -102,13 +105,13 @@ class Model:
     def check(self) -> None:
         assert (self.x.to_numpy() == np.where(self.where, self.values, 0)).all()
         memory = self.x.located()
-        assert isinstance(memory.elements, SparseHostElements)
-        assert (memory.elements.read().reshape(memory.layout.shape) == self.values).all()
-        assert (memory.elements._view.reshape(memory.layout.shape) == self.values).all()
+        assert isinstance(memory.elements, TouchedElements)
+        for elements in (memory.elements, memory.elements.plain):
+            assert (elements.read().reshape(memory.layout.shape) == self.values).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_python_writes_is_active(seed: int) -> None:
+@each_machine
+def test_what_python_writes_is_active(arch: str, seed: int) -> None:
     chance = random.Random(seed)
     model = Model(random_tree(chance)[0], chance)
     model.check()
@@ -127,8 +130,8 @@ def test_what_python_writes_is_active(seed: int) -> None:
     assert (found == model.values[index]).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_copies_are_put_back_with_their_activity(seed: int) -> None:
+@each_machine
+def test_copies_are_put_back_with_their_activity(arch: str, seed: int) -> None:
     chance = random.Random(seed)
     model = Model(random_tree(chance)[0], chance)
     model.write()
@@ -165,8 +168,8 @@ def test_copies_are_put_back_with_their_activity(seed: int) -> None:
     model.check()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_values_put_back_without_their_activity_are_found_again(seed: int) -> None:
+@each_machine
+def test_values_put_back_without_their_activity_are_found_again(arch: str, seed: int) -> None:
     chance = random.Random(seed)
     model = Model(random_tree(chance)[0], chance)
     for _ in range(4):
@@ -190,8 +193,8 @@ def test_values_put_back_without_their_activity_are_found_again(seed: int) -> No
     assert (elements.read().reshape(model.values.shape) == model.values).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_boxes_and_components(seed: int) -> None:
+@each_machine
+def test_boxes_and_components(arch: str, seed: int) -> None:
     chance = random.Random(seed)
     model = Model(random_tree(chance)[0], chance)
     for _ in range(4):
@@ -214,8 +217,8 @@ def test_boxes_and_components(seed: int) -> None:
     assert (elements.read() == whole).all()
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_copies_between_fields(seed: int) -> None:
+@each_machine
+def test_copies_between_fields(arch: str, seed: int) -> None:
     chance = random.Random(seed)
     model = Model(random_tree(chance)[0], chance)
     for _ in range(3):

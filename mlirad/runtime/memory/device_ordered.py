@@ -1,0 +1,131 @@
+"""Rows of arrays that lie on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.runtime.memory.device_allocation import DeviceAllocation
+from mlirad.runtime.memory.memory import DType
+from mlirad.runtime.memory.ordered import Held, Ordered
+from mlirad.runtime.memory.strided import Strided, contiguous
+from mlirad.runtime.memory.touched import Pieces, Places
+from mlirad.runtime.memory.transfers import Transfers
+from mlirad.runtime.memory.values import Values
+
+
+class DeviceOrdered(Ordered):
+    """An array on a device. Where rows begin is told by the host."""
+
+    __slots__ = ("place", "transfers")
+
+    def __init__(self, transfers: Transfers, place: Strided, dtype: DType) -> None:
+        self.transfers, self.place = transfers, place
+        self.shape, self.dtype = place.shape, dtype
+
+    def split(self, pieces: Pieces) -> DeviceOrdered:
+        """The same in pieces."""
+        shape, strides = pieces.split_axes(self.place.shape, self.place.strides)
+        place = Strided(self.place.address, shape, strides, self.place.itemsize)
+        return DeviceOrdered(self.transfers, place, self.dtype)
+
+    def look(self, places: Places) -> Values:
+        """Rows as they are now."""
+        return self.load(places)
+
+    def load(self, places: Places) -> Values:
+        """A copy of rows."""
+        rows = self.rows(places, 0)
+        with self.transfers.pool.lent(rows.nbytes) as address:
+            self.gather(rows.moved(address), places)
+            return self.transfers.read(rows.moved(address), self.dtype)
+
+    def store(self, places: Places, values: Any) -> None:
+        """Set rows."""
+        rows = self.rows(places, 0)
+        if np.ndim(values):
+            given = np.ascontiguousarray(np.broadcast_to(values, rows.shape), self.dtype)
+        else:  # every row is the same number
+            given = np.full(1, values, self.dtype)
+            rows = Strided(0, rows.shape, (0,) * len(rows.shape), rows.itemsize)
+        with self.transfers.pool.lent(given.nbytes) as address:
+            self.transfers.write(contiguous(address, given.shape, rows.itemsize), given)
+            self.scatter(places, rows.moved(address))
+
+    def set_where(self, places: Places, where: Values, value: Any) -> None:
+        """Set some elements of rows."""
+        rows = self.rows(places, 0)
+        with self.transfers.pool.lent(rows.nbytes) as address:
+            self.gather(rows.moved(address), places)
+            self.transfers.fill_where(rows.moved(address), np.full(1, value, self.dtype), where)
+            self.scatter(places, rows.moved(address))
+
+    def hold(self, places: Places) -> DeviceHeld:
+        """A copy of rows."""
+        return DeviceHeld(self, places)
+
+    # Packed rows on the device.
+
+    def rows(self, places: Places, address: int) -> Strided:
+        """Rows, packed, at an address."""
+        count = len(places[0]) if places else 1
+        shape = (count, *self.place.shape[len(places) :])
+        return contiguous(address, shape, self.place.itemsize)
+
+    def gather(self, packed: Strided, places: Places) -> None:
+        """Set packed rows to those at places."""
+        self.transfers.gather(packed, self._row(places), self._starts(places))
+
+    def scatter(self, places: Places, packed: Strided) -> None:
+        """Set rows at places to packed ones."""
+        self.transfers.scatter(self._row(places), self._starts(places), packed)
+
+    def _row(self, places: Places) -> Strided:
+        """The first row that there is."""
+        axes = len(places)
+        shape, strides = self.place.shape[axes:], self.place.strides[axes:]
+        return Strided(self.place.address, shape, strides, self.place.itemsize)
+
+    def _starts(self, places: Places) -> Values:
+        """The bytes from the first row to each."""
+        found: Values = np.zeros(len(places[0]) if places else 1, np.int64)
+        for digits, stride in zip(places, self.place.strides):
+            found += digits * stride
+        return found
+
+
+class DeviceHeld(Held):
+    """Packed rows in an allocation of their own."""
+
+    __slots__ = ("_block", "_dtype", "_rows", "_transfers")
+
+    def __init__(self, source: DeviceOrdered, places: Places) -> None:
+        self._transfers, self._dtype = source.transfers, source.dtype
+        self.nbytes = source.rows(places, 0).nbytes
+        self._block = DeviceAllocation(self._transfers, self.nbytes)
+        self._rows = source.rows(places, self._block.address)
+        source.gather(self._rows, places)
+
+    def values(self) -> Values:
+        """The copy."""
+        return self._transfers.read(self._rows, self._dtype)
+
+    def put(self, target: Ordered, places: Places) -> None:
+        """Set rows."""
+        assert isinstance(target, DeviceOrdered)
+        target.scatter(places, self._rows)
+
+    def add(self, target: Ordered, places: Places) -> None:
+        """Add to rows."""
+        assert isinstance(target, DeviceOrdered)
+        with self._transfers.pool.lent(self.nbytes) as address:
+            sums = self._rows.moved(address)
+            target.gather(sums, places)
+            self._transfers.add(sums, self._rows, self._dtype)
+            target.scatter(places, sums)
+
+    def has_bits_of(self, other: Held) -> bool:
+        """Whether another copy holds the same."""
+        assert isinstance(other, DeviceHeld)
+        return not self._transfers.differ(self._rows, other._rows)
