@@ -15,7 +15,7 @@ from programs.load import load
 from programs.tied import FIELDS, SIZE, TiedWriter, fill
 
 import mlirad as ti
-from mlirad.pipeline.stages import cpu
+from mlirad.pipeline.stages import cpu, gpu
 
 PROGRAMS = 40
 RECORDED = 12
@@ -109,6 +109,7 @@ def decisions(capfd: pytest.CaptureFixture[str]) -> set[str]:
     """What `insert-decision-prints` wrote since it was last asked."""
     import ctypes
 
+    ti.sync()
     ctypes.CDLL(None).fflush(None)
     return {line for line in capfd.readouterr().out.splitlines() if line.startswith("decision ")}
 
@@ -122,7 +123,8 @@ def test_decisions_of_all_modes(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """A decision has the same operands, to the bit, in every mode that makes it."""
-    monkeypatch.setattr(cpu, "_LOWER", f"insert-decision-prints,{cpu._LOWER}")
+    for stages in (cpu, gpu):
+        monkeypatch.setattr(stages, "_LOWER", f"insert-decision-prints,{stages._LOWER}")
     program = write(seed, tmp_path, dtype, longest_sum=20)
     fill(program, seed)
     program.run()

@@ -9,7 +9,8 @@ import numpy as np
 from mlirad.runtime.memory.device_allocation import DeviceAllocation
 from mlirad.runtime.memory.memory import DType
 from mlirad.runtime.memory.ordered import Held, Ordered
-from mlirad.runtime.memory.strided import Strided, contiguous
+from mlirad.runtime.memory.service_ir import Operation
+from mlirad.runtime.memory.strided import Loops, Strided, contiguous, loops
 from mlirad.runtime.memory.touched import Pieces, Places
 from mlirad.runtime.memory.transfers import Transfers
 from mlirad.runtime.memory.values import Values
@@ -75,11 +76,25 @@ class DeviceOrdered(Ordered):
 
     def gather(self, packed: Strided, places: Places) -> None:
         """Set packed rows to those at places."""
-        self.transfers.gather(packed, self._row(places), self._starts(places))
+        self._move(Operation.GATHER, packed, places)
 
     def scatter(self, places: Places, packed: Strided) -> None:
         """Set rows at places to packed ones."""
-        self.transfers.scatter(self._row(places), self._starts(places), packed)
+        self._move(Operation.SCATTER, packed, places)
+
+    def _move(self, operation: Operation, packed: Strided, places: Places) -> None:
+        if not packed.nbytes:
+            return
+        row, starts = self._row(places), self._starts(places)
+        inner = loops([packed.at((0,)), row], by_element=True)
+        steps = [(of, *inside) for of, inside in zip((packed.strides[0], 0), inner.strides)]
+        numbers = (starts.itemsize, *(0 for _ in inner.extents))
+        together = Loops(inner.width, (len(starts), *inner.extents), (*steps, numbers))
+        with self.transfers.pool.lent(starts.nbytes) as address:
+            words = contiguous(address, starts.shape, starts.itemsize)
+            self.transfers.write(words, starts // inner.width)
+            self.transfers.launch(operation, together, [packed, row, words])
+            self.transfers.changes += 1
 
     def _row(self, places: Places) -> Strided:
         """The first row that there is."""

@@ -91,7 +91,7 @@ class Transfers:
         else:
             together = loops([target, source])
             if not self._copy_runs(together, target.address, source.address):
-                self._launch(Operation.COPY, together, [target, source])
+                self.launch(Operation.COPY, together, [target, source])
         self.changes += 1
 
     def _copy_runs(self, together: Loops, target: int, source: int) -> bool:
@@ -114,7 +114,7 @@ class Transfers:
                 self.driver.copy(one.address, other.address, one.nbytes)
                 self.driver.copy(other.address, address, one.nbytes)
         else:
-            self._launch(Operation.EXCHANGE, loops([one, other]), [one, other])
+            self.launch(Operation.EXCHANGE, loops([one, other]), [one, other])
         self.changes += 1
 
     def add(self, target: Strided, source: Strided, dtype: DType) -> None:
@@ -122,31 +122,8 @@ class Transfers:
         if target.nbytes:
             word = f"{'f' if dtype.kind == 'f' else 'i'}{8 * dtype.itemsize}"
             together = loops([target, source], by_element=True)
-            self._launch(Operation.ADD, together, [target, source], word=word)
+            self.launch(Operation.ADD, together, [target, source], word=word)
             self.changes += 1
-
-    # Rows that lie anywhere.
-
-    def gather(self, rows: Strided, row: Strided, starts: Values) -> None:
-        """Set each of `rows` to that which begins so many bytes behind `row`, which is one."""
-        self._move_rows(Operation.GATHER, rows, row, starts)
-
-    def scatter(self, row: Strided, starts: Values, rows: Strided) -> None:
-        """Set rows that begin so many bytes behind `row` to `rows`."""
-        self._move_rows(Operation.SCATTER, rows, row, starts)
-
-    def _move_rows(self, operation: Operation, rows: Strided, row: Strided, starts: Values) -> None:
-        if not rows.nbytes:
-            return
-        inner = loops([rows.at((0,)), row], by_element=True)
-        steps = [(of, *inside) for of, inside in zip((rows.strides[0], 0), inner.strides)]
-        numbers = (starts.itemsize, *(0 for _ in inner.extents))
-        together = Loops(inner.width, (len(starts), *inner.extents), (*steps, numbers))
-        with self.pool.lent(starts.nbytes) as address:
-            words = contiguous(address, starts.shape, starts.itemsize)
-            self.write(words, starts // inner.width)
-            self._launch(operation, together, [rows, row, words])
-        self.changes += 1
 
     def fill(self, elements: Strided, value: Values) -> None:
         """Set elements to a number, given as an array of one."""
@@ -159,7 +136,7 @@ class Transfers:
             if together.width < elements.itemsize:
                 together = loops([elements], by_element=True)
             number = _number(pattern, together.width)
-            self._launch(Operation.FILL, together, [elements], [number])
+            self.launch(Operation.FILL, together, [elements], [number])
         self.changes += 1
 
     def fill_where(self, elements: Strided, value: Values, mask: Values) -> None:
@@ -172,7 +149,7 @@ class Transfers:
             self.write(places, np.ascontiguousarray(mask, np.uint8))
             together = loops([elements, places], by_element=True)
             number = _number(value.tobytes(), together.width)
-            self._launch(Operation.FILL_WHERE, together, [elements, places], [number])
+            self.launch(Operation.FILL_WHERE, together, [elements, places], [number])
         self.changes += 1
 
     def differ(self, one: Strided, other: Strided) -> bool:
@@ -206,12 +183,12 @@ class Transfers:
         """What a kernel finds, in a byte."""
         with self.pool.lent(WIDEST) as flag:
             self.driver.fill(flag, 0, WIDEST)
-            self._launch(operation, together, arrays, numbers, flag=flag)
+            self.launch(operation, together, arrays, numbers, flag=flag)
             found = np.zeros(1, np.uint8)
             self.driver.read(_address(found), flag, 1)
         return bool(found[0])
 
-    def _launch(
+    def launch(
         self,
         operation: Operation,
         together: Loops,
@@ -221,6 +198,7 @@ class Transfers:
         word: str = "",
         flag: int | None = None,
     ) -> None:
+        """Run a kernel on arrays."""
         addresses = [array.address for array in arrays]
         self._services.launch(operation, together, addresses, word=word, flag=flag, numbers=numbers)
 
