@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
+from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import (
     CONDITION,
     YIELD,
@@ -22,7 +23,7 @@ from mlirad.ir.structured import (
     is_while,
     runs_in_any_order,
 )
-from mlirad.ir.walk import block_operations, operations
+from mlirad.ir.walk import block_operations, defining_op, operations
 from mlirad.passes.cpu._lane_addresses import address_step
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, reductions_of
@@ -47,6 +48,8 @@ def op_cost(op: ir.Operation) -> float:
     """An op on one value, or on a vector register."""
     if op.name in _FREE:
         return 0.0
+    if _is_by_root(op):
+        return 1.0
     if op.name in _DEAR:
         return _DEAR[op.name]
     if op.name.startswith("math.") and op.name not in _EASY:
@@ -54,6 +57,12 @@ def op_cost(op: ir.Operation) -> float:
     if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
         return _DIVISION
     return 1.0
+
+
+def _is_by_root(op: ir.Operation) -> bool:
+    """Whether an op is a quotient by a root, which has an estimate that all such share."""
+    divisor = defining_op(op.operands[1]) if op.name == "arith.divf" else None
+    return divisor is not None and divisor.name == "math.sqrt" and not is_bound(op)
 
 
 class Scalar:

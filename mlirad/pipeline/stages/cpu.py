@@ -8,7 +8,8 @@ from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
 _LOWER = (
-    "inline-custom-gradients,insert-active-lists,lower-field-random,lower-field-assert,lower-field-print,split-scatter-loops,"
+    "inline-custom-gradients,insert-active-lists,lower-field-random,lower-field-assert,lower-field-print,"
+    "gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},"
     "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
@@ -76,9 +77,11 @@ def cpu_stages(
     `lanes`: iterations that run together; `width`: the bytes of a vector."""
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes = lanes.passes(fast_math)
+    fast = str(fast_math).lower()
+    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + in_lanes)
     return [
         *derivation(mode, check_bounds=check_bounds),
-        Stage("memref", _LOWER.format(threads=threads, worth=worth, lanes=tiles + in_lanes)),
+        Stage("memref", lower),
         target_stage(fast_math=fast_math, fused=fused, library=library),
     ]
 

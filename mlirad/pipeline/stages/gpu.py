@@ -9,12 +9,12 @@ from mlirad.pipeline.stages.stage import Stage
 
 OUTLINED = "outlined"  # the last stage that all GPU targets share
 _LOWER = (
-    "inline-custom-gradients,insert-active-lists{every-axis=true},lower-field-random,lower-field-assert,lower-field-print{gpu=true},"
-    "gather-shifted-updates,canonicalize,cse,mark-private-updates{every-axis=true},"
+    "inline-custom-gradients,insert-active-lists{{every-axis=true}},lower-field-random,lower-field-assert,lower-field-print{{gpu=true}},"
+    "gather-pair-updates{{fast={fast}}},gather-shifted-updates,canonicalize,cse,mark-private-updates{{every-axis=true}},"
     "insert-size-counts,lower-logs-to-stacks,lower-thread-memory,func.func(mem2reg),canonicalize,cse,"
     "split-serial-code,merge-iterations,split-reductions,split-axis-reductions,sink-updates,"
     "insert-thread-copies,func.func(mem2reg),"
-    "lower-parallel-to-gpu,lower-field-to-memref{alignment=256},hoist-buffers,canonicalize,cse"
+    "lower-parallel-to-gpu,lower-field-to-memref{{alignment=256}},hoist-buffers,canonicalize,cse"
 )
 _OUTLINE = (
     "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments,"
@@ -36,7 +36,7 @@ def gpu_stages(
     launches of them."""
     return [
         *derivation(mode, check_bounds=check_bounds, store=False),
-        Stage("memref", _LOWER),
+        Stage("memref", _LOWER.format(fast=str(fast_math).lower())),
         Stage(OUTLINED, _OUTLINE.format(fast=_FAST * fast_math)),
     ]
 
