@@ -50,11 +50,16 @@ class Gathers:
             if self._is_free(update):
                 cells.setdefault(update.cell, []).append(update)
         groups: dict[object, list[Update]] = {}
-        for cell, updates in cells.items():
+        own: list[list[Update]] = []
+        for updates in cells.values():
             if any(self._is_shared(update) for update in updates):
-                extents = updates[0].extents()
-                key = cell.variables, cell.root if None in extents else extents
-                groups.setdefault(key, []).extend(updates)
+                groups.setdefault(_box(updates[0]), []).extend(updates)
+            else:
+                own.append(updates)
+        for updates in own:
+            group = groups.get(_box(updates[0]), [])
+            if _read_no_more(updates, group):
+                group += updates
         known = [(group, shares(self.meetings, group)) for group in groups.values()]
         return [Group(group, shared) for group, shared in known if shared is not None]
 
@@ -141,6 +146,29 @@ class Gathers:
                 times *= spans(above)[0].expected_trips
             above = enclosing(above)
         return times
+
+
+def _box(update: Update) -> object:
+    """What updates have in common whose elements one loop may go through."""
+    extents = update.extents()
+    return update.cell.variables, update.cell.root if None in extents else extents
+
+
+def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
+    """Whether the iterations that make some updates of a group read all that others are made
+    of."""
+    loads = {
+        (frozenset(one.solutions.values()), op)
+        for one in group
+        for op in one.needed
+        if is_load(op)
+    }
+    return all(
+        (frozenset(update.solutions.values()), op) in loads
+        for update in updates
+        for op in update.needed
+        if is_load(op)
+    ) and not any(update.in_place() or update.in_front() for update in updates)
 
 
 def shifts(group: list[Update]) -> list[list[Update]]:

@@ -7,7 +7,8 @@ thread goes through the iterations that reach it (`i = p + 1`, `i = p - 1`, ...;
 anew what they add, where they are in the loop and their guards hold, and makes one update. Strides
 (`2 * i + 1`) and remainders (`(i + 1) % n`) are solved for the iteration too. Where elements are
 few (weights that all iterations read), several threads share out the iterations of each, and make
-an atomic each. What is dear to compute anew is kept in memory of the launch. The loop itself is
+an atomic each. Updates of an iteration's own elements that read no more than those are made with
+them. What is dear to compute anew is kept in memory of the launch. The loop itself is
 left with what else it does, and runs behind.
 """
 

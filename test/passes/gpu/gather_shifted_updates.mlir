@@ -32,15 +32,20 @@ func.func @own_and_next_element(%x: !field.array<f32, [16]>, %g: !field.array<f3
   return
 }
 
-// What is read is cleared behind all reads; an update of an element that is an iteration's own stays.
+// What is read is cleared behind all reads. An update of an element that is an iteration's own is made by the same thread
+// where it reads no more; else it stays.
 // CHECK-LABEL: func.func @cleared_behind
 // CHECK: scf.parallel (%[[P:.*]]) = (%c0) to (%c16)
+// CHECK: %[[BOTH:.*]]:2 = scf.if
 // CHECK-NOT: "field.store"
-// CHECK: "field.atomic"(%{{.*}}, %arg1, %[[P]])
+// CHECK: "field.atomic"(%[[BOTH]]#0, %arg1, %[[P]])
+// CHECK: "field.atomic"(%[[BOTH]]#1, %arg2, %[[P]])
 // CHECK: scf.parallel (%[[I:.*]]) = (%c0) to (%c15)
+// CHECK-NOT: "field.load"(%arg0
 // CHECK: "field.store"(%{{.*}}, %arg0, %[[I]])
-// CHECK: "field.atomic"(%{{.*}}, %arg2, %[[I]])
-func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>) {
+// CHECK: %[[OTHER:.*]] = "field.load"(%arg3, %[[I]])
+// CHECK: "field.atomic"(%[[OTHER]], %arg4, %[[I]])
+func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16]>, %h: !field.array<f32, [16]>, %y: !field.array<f32, [16]>, %k: !field.array<f32, [16]>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c15 = arith.constant 15 : index
@@ -52,6 +57,8 @@ func.func @cleared_behind(%x: !field.array<f32, [16]>, %g: !field.array<f32, [16
     %a = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     %b = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
     %c = "field.atomic"(%v, %h, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %w = "field.load"(%y, %i) : (!field.array<f32, [16]>, index) -> f32
+    %d = "field.atomic"(%w, %k, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
   }
   return
 }
