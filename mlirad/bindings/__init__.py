@@ -9,9 +9,10 @@ from types import ModuleType
 from typing import Any
 
 PROVIDER = "torch_mlir" if find_spec("torch_mlir") else "mlir"
-_PLAIN = (
+# upstream's that passes of ours make ops of
+DIALECTS = (
     *("func", "arith", "math", "scf", "cf", "memref", "affine", "vector", "index", "ub"),
-    *("llvm", "omp", "gpu", "nvvm"),
+    *("llvm", "omp", "gpu", "nvvm", "irdl"),
 )
 _LATER = {"ExecutionEngine": "execution_engine", "translate_module_to_llvmir": "dialects.llvm"}
 
@@ -45,5 +46,5 @@ def _leave_out_classes(namespaces: tuple[str, ...]) -> None:
 ir = _load("ir")
 ext = _load("dialects.ext")
 PassManager = _load("passmanager").PassManager
-_leave_out_classes(_PLAIN)
+_leave_out_classes(DIALECTS)
 I1, I64 = ir.IntegerType[1], ir.IntegerType[64]

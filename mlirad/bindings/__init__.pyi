@@ -5,6 +5,7 @@ from mlirad.bindings import ext as ext
 from mlirad.bindings import ir as ir
 
 PROVIDER: str
+DIALECTS: tuple[str, ...]
 
 # Types as constraints of operands.
 I1: TypeAlias = ir.IntegerType

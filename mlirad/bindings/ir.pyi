@@ -15,6 +15,8 @@ class MLIRError(Exception):
 
 class Context:
     current: Context
+    dialects: Mapping[str, object]
+    def __init__(self, load_on_create_dialects: Sequence[str] | None = None) -> None: ...
     allow_unregistered_dialects: bool
     emit_error_diagnostics: bool
     def __enter__(self) -> Self: ...

@@ -3,7 +3,7 @@
 import sys
 from functools import cache
 
-from mlirad.bindings import PROVIDER, ir
+from mlirad.bindings import DIALECTS, PROVIDER, ir
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
 from mlirad.dialect.snode import Snode
@@ -11,8 +11,12 @@ from mlirad.dialect.snode import Snode
 
 @cache
 def context() -> ir.Context:
-    """The process' one context, with every dialect of ours loaded."""
-    made = ir.Context()
+    """The process' one context, with every dialect of ours loaded, and those of upstream's that
+    passes of ours make ops of; others are loaded where a text or a pass has them.
+
+    With all that there are, each `canonicalize` would collect their patterns.
+    """
+    made = ir.Context(load_on_create_dialects=[*DIALECTS])
     made.enable_multithreading(False)
     with made, ir.Location.unknown():
         for dialect in (Snode, Field, Grad):

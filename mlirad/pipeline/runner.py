@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from mlirad.bindings import PassManager, ir
@@ -190,10 +190,19 @@ class _Compiler:
 def _check_anchors(step: Step) -> None:
     """Refuse names that no operation has: nothing would ever run on them."""
     if step.is_anchor:
-        if step.name != ANY and not ir.Context.current.is_registered_operation(step.name):
+        if step.name != ANY and not _is_operation(step.name):
             raise PipelineError(f"'{step.name}' is not the name of an operation")
         for inner in step.steps:
             _check_anchors(inner)
+
+
+def _is_operation(name: str) -> bool:
+    """Whether an operation has this name, which of a dialect that is not used yet is loaded now."""
+    context = ir.Context.current
+    if not context.is_registered_operation(name):
+        with suppress(IndexError):  # there is no such dialect
+            _ = context.dialects[name.partition(".")[0]]
+    return context.is_registered_operation(name)
 
 
 def _is_isolated(op: ir.Operation) -> bool:

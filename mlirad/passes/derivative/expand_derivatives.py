@@ -5,12 +5,10 @@ Assumes that locals are values (`mem2reg`): what a region takes from memory is c
 Afterwards no `grad.jvp` is left, and what it stood for is differentiated like any other code.
 """
 
-from mlirad.analysis.activity import Activity
 from mlirad.bindings import ir
 from mlirad.dialect.grad import JvpOp
 from mlirad.ir.graph import Graph
 from mlirad.ir.walk import at_start, before, captured, operations
-from mlirad.sweeps.forward import Forward
 
 
 def expand_derivatives(module: ir.Operation) -> None:
@@ -21,6 +19,9 @@ def expand_derivatives(module: ir.Operation) -> None:
 
 
 def _expand(op: ir.Operation) -> None:
+    from mlirad.analysis.activity import Activity  # which few programs need
+    from mlirad.sweeps.forward import Forward
+
     _take_constants(op)
     graph = Graph(op)
     arguments, yielded = graph.body.arguments, graph.body.terminator.operands
