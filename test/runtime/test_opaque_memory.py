@@ -27,6 +27,8 @@ from opaque_machine import OpaqueExecutor, counted, opaque_machine  # noqa: F401
 import mlirad as ti
 from mlirad.runtime.program import program as current_program
 
+pytestmark = pytest.mark.cpu_code("a machine of the test's own stands for the CPU")
+
 N, STEPS = 8, 6
 HOST = {"get", "put", "read", "write", "differing", "equals"}  # what moves numbers to Python
 

@@ -18,7 +18,7 @@ _LOWER = (
 )
 _OUTLINE = (
     "{fast}convert-math-to-funcs,sink-descriptors,gpu-kernel-outlining,mark-kernel-arguments,"
-    "canonicalize,cse"
+    "canonicalize,cse,narrow-inductions,canonicalize,cse"
 )
 _FAST = "merge-products,insert-fast-math,"
 _NVVM = (

@@ -209,7 +209,7 @@ def test_a_thousand_tapes_take_no_more_than_one() -> None:
 
 def test_more_than_the_device_has_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(EXECUTORS, "x64", lambda: DeviceCpu(total=1 << 20))
-    ti.init(default_fp=ti.f64)
+    ti.init(arch=ti.cpu, default_fp=ti.f64)
     ti.field(ti.f64, 1 << 16)
     with pytest.raises(TaichiMemoryError, match=r"field 'big'.*the device's memory of 1\.0 MiB"):
         ti.field(ti.f64, 1 << 17, name="big")

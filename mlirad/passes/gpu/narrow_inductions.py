@@ -1,0 +1,142 @@
+"""Let serial loops of GPU code count in 32 bits, where all that they count to is known to fit: a
+GPU adds and compares words of 64 bits in two steps.
+
+Before: loops over `index`. After: those over few numbers are loops over `i32`, whose index is
+extended where it is used. The numbers of blocks and threads are as large as a launch's are known to
+be. A loop of a known number of trips stays as it is where its index is used in 64 bits, as in
+addresses: LLVM counts addresses there, and nothing else, and `ptxas` unrolls what is counted so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import add, mul, sub
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.requirements import launches_of_outlined_kernels
+from mlirad.ir.structured import For, is_for
+from mlirad.ir.walk import (
+    at_end,
+    before,
+    block_operations,
+    constant_integer,
+    defining_op,
+    operations,
+)
+from mlirad.passes.gpu._threads import axis_of
+
+REQUIRES = (launches_of_outlined_kernels,)
+
+Range = tuple[int, int]  # the least and the greatest number
+
+_WIDTH = 32
+_FITS: Range = (-(1 << (_WIDTH - 1)), (1 << (_WIDTH - 1)) - 1)
+_EXTENDED = "arith.index_cast"
+_CORNERS: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": add,
+    "arith.subi": sub,
+    "arith.muli": mul,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+}
+_SIZES = {"gpu.thread_id": "known_block_size", "gpu.block_id": "known_grid_size"}
+
+
+def narrow_inductions(module: ir.Operation) -> None:
+    """Narrow the loops of all kernels."""
+    for kernel in [op for op in operations(module) if op.name == "gpu.func"]:
+        ranges = _Ranges(kernel)
+        for op in list(operations(kernel)):
+            if is_for(op) and _fits(For(op), ranges) and not _counts_addresses(For(op)):
+                _narrow(For(op))
+
+
+def _fits(loop: For, ranges: _Ranges) -> bool:
+    """Whether no number of a loop, nor the one that ends it, is beyond 32 bits."""
+    if not isinstance(loop.induction.type, ir.IndexType):
+        return False
+    first, end, by = map(ranges.of, list(loop.op.operands)[:3])
+    if first is None or end is None or by is None or by[0] < 1:
+        return False
+    return _FITS[0] <= min(first[0], end[0]) and max(first[1], end[1] - 1 + by[1]) <= _FITS[1]
+
+
+def _counts_addresses(loop: For) -> bool:
+    """Whether the trips of a loop are known, and its index is used in 64 bits."""
+    is_known = all(constant_integer(value) is not None for value in list(loop.op.operands)[:3])
+    users = [use.owner.operation for use in loop.induction.uses]
+    return is_known and not all(_is_word(op) for op in users)
+
+
+def _is_word(op: ir.Operation) -> bool:
+    return op.name == _EXTENDED and ir.IntegerType(op.results[0].type).width <= _WIDTH
+
+
+def _narrow(loop: For) -> None:
+    """Replace a loop by one that counts in 32 bits."""
+    op, i32 = loop.op, b.integer_type(_WIDTH)
+    lower, upper, step, *initial = op.operands
+    with before(op):
+        bounds = [_word(value, i32) for value in (lower, upper, step)]
+        types = [value.type for value in initial]
+        new = For(ir.Operation.create(op.name, types, [*bounds, *initial], regions=1))
+        b.block(new.op, 0, [i32, *types])
+    with at_end(new.body, op.location):
+        number = b.make(_EXTENDED, b.index_type(), [new.induction])
+    loop.induction.replace_all_uses_with(number)
+    for own, value in zip(loop.carried, new.carried):
+        own.replace_all_uses_with(value)
+    for inner in block_operations(loop.body):
+        new.body.append(inner)
+    for old, result in zip(op.results, new.results):
+        old.replace_all_uses_with(result)
+    op.erase()
+
+
+def _word(value: ir.Value, type_: ir.Type) -> ir.Value:
+    known, op = constant_integer(value), defining_op(value)
+    if known is not None:
+        return b.number(known, type_)
+    if op is not None and op.name == _EXTENDED and op.operands[0].type == type_:
+        return op.operands[0]
+    return b.make(_EXTENDED, type_, [value])
+
+
+class _Ranges:
+    """Between which numbers the indices of a kernel lie."""
+
+    def __init__(self, kernel: ir.Operation) -> None:
+        self._kernel = kernel
+        self._found: dict[ir.Value, Range | None] = {}
+
+    def of(self, value: ir.Value) -> Range | None:
+        """The least number and the greatest; None where nothing is known."""
+        if value not in self._found:
+            known = constant_integer(value)
+            self._found[value] = self._look_at(value) if known is None else (known, known)
+        return self._found[value]
+
+    def _look_at(self, value: ir.Value) -> Range | None:
+        op = defining_op(value)
+        if op is None:
+            return None
+        if op.name in _SIZES:
+            return self._place(op)
+        if op.name == _EXTENDED and isinstance(op.operands[0].type, ir.IntegerType):
+            width = ir.IntegerType(op.operands[0].type).width
+            return (-(1 << (width - 1)), (1 << (width - 1)) - 1) if width <= _WIDTH else None
+        if op.name not in _CORNERS:
+            return None
+        one, other = map(self.of, op.operands)
+        if one is None or other is None:
+            return None
+        corners = [_CORNERS[op.name](left, right) for left in one for right in other]
+        return min(corners), max(corners)
+
+    def _place(self, op: ir.Operation) -> Range | None:
+        """Which numbers blocks have, or threads in a block, along an axis."""
+        if _SIZES[op.name] not in self._kernel.attributes:
+            return None
+        sizes = list(ir.DenseI32ArrayAttr(self._kernel.attributes[_SIZES[op.name]]))
+        return 0, sizes[axis_of(op)] - 1
