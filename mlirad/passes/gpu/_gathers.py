@@ -158,10 +158,7 @@ def _read_no_more(updates: list[Update], group: list[Update]) -> bool:
     """Whether the iterations that make some updates of a group read all that others are made
     of."""
     loads = {
-        (frozenset(one.solutions.values()), op)
-        for one in group
-        for op in one.needed
-        if is_load(op)
+        (frozenset(one.solutions.values()), op) for one in group for op in one.needed if is_load(op)
     }
     return all(
         (frozenset(update.solutions.values()), op) in loads
