@@ -27,6 +27,9 @@ _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT = "field.scratch", "field.result"
 
+# of a field's address: how many elements lie between those of one number of its first axis and the
+# next, where no other number's are among them
+SLAB = "field.slab"
 # of pointers, as LLVM knows them
 NOALIAS, ALIGN = "llvm.noalias", "llvm.align"
 

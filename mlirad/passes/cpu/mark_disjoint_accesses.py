@@ -1,20 +1,24 @@
 """Tell LLVM which accesses to one array never meet: the components of a vector field, whatever the
-index.
+index, and the steps of a field over time.
 
 Where a loop reads one part of a vector field and writes another (`x[t + 1, i] = x[t, i] + v`),
 LLVM's vectorizer guards the vector code by comparing the address ranges of all accesses. The
 components of a vector lie between one another, so their ranges always overlap and the vector code
 would never run. Offsets that differ modulo a number that divides all strides are never equal: each
-such class becomes an alias scope.
+such class becomes an alias scope. The ranges are those of a whole nest of loops, even if that
+leaves out some rows, so that those of `x[t, i - 1]` and `x[t - 1, i]` seem to overlap: where the
+function is given t, each slab becomes a scope.
 """
 
 from __future__ import annotations
 
 from math import gcd
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.walk import operations
+from mlirad.passes.cpu._slabs import Slab, called_again, slab_of, slab_sizes
 
 MOST_CLASSES = 16
 _POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
@@ -47,25 +51,51 @@ def _residue(step: int, rest: int) -> Residue:
 
 def mark_disjoint_accesses(module: ir.Operation) -> None:
     """Give accesses to one pointer alias scopes by their offsets modulo the common divisor of its
-    strides."""
-    for function in operations(module):
+    strides, and by their slabs."""
+    everything = list(operations(module))
+    again = called_again(everything)
+    for function in everything:
         if function.name == "llvm.func" and function.regions[0].blocks:
-            _Function(function).mark()
+            name = ir.StringAttr(function.attributes["sym_name"]).value
+            _Function(function, once=name not in again).mark()
+
+
+class Access(NamedTuple):
+    """A load or store, its offset modulo a number, and the slab that it is in."""
+
+    op: ir.Operation
+    residue: Residue
+    slab: Slab | None
+
+
+class Part(NamedTuple):
+    """Elements whose offset leaves a rest, in a slab, as far as that is known."""
+
+    rest: int | None
+    slab: Slab | None
+
+    def is_apart(self, other: Part) -> bool:
+        """Whether no element is in both."""
+        if None not in (self.rest, other.rest) and self.rest != other.rest:
+            return True
+        mine, its = self.slab, other.slab
+        return mine is not None and its is not None and mine.is_apart(its)
 
 
 class _Function:
     """Accesses of one function, by the pointer among its arguments that they are made from."""
 
-    def __init__(self, function: ir.Operation) -> None:
+    def __init__(self, function: ir.Operation, *, once: bool) -> None:
         self.name = ir.StringAttr(function.attributes["sym_name"]).value
         self.residues: dict[ir.Value, Residue] = {}
-        self.accesses: dict[int, list[tuple[ir.Operation, Residue]]] = {}
-        entry = function.regions[0].blocks[0]
+        self.accesses: dict[int, list[Access]] = {}
+        self.entry = function.regions[0].blocks[0]
         self.pointers = {
             value: number
-            for number, value in enumerate(entry.arguments)
+            for number, value in enumerate(self.entry.arguments)
             if str(value.type) == "!llvm.ptr"
         }
+        self.slabs = slab_sizes(function) if once else {}
         for op in operations(function):
             if op.name in _POINTERS:
                 self._add(op)
@@ -84,9 +114,10 @@ class _Function:
             return
         type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
         if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
-            self.accesses.setdefault(self.pointers[made.operands[0]], []).append(
-                (op, self._residue(made.operands[1]))
-            )
+            number, offset = self.pointers[made.operands[0]], made.operands[1]
+            size = self.slabs.get(number)
+            slab = None if size is None else slab_of(offset, size, self.entry)
+            self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
 
     def _residue(self, value: ir.Value) -> Residue:
         if value not in self.residues:
@@ -107,21 +138,32 @@ class _Function:
     def mark(self) -> None:
         """Give the accesses to each pointer their scopes."""
         for number, accesses in self.accesses.items():
-            known = [(op, residue) for op, residue in accesses if residue != ANY]
-            step = gcd(*(residue.step for _, residue in known))
-            rests = sorted({residue.rest % step for _, residue in known}) if step > 1 else []
-            if not 1 < len(rests) <= MOST_CLASSES:
+            parts = _parts(accesses)
+            if len(set(parts)) > MOST_CLASSES:
+                parts = [Part(part.rest, None) for part in parts]
+            classes = {part: k for k, part in enumerate(dict.fromkeys(parts))}
+            if not 1 < len(classes) <= MOST_CLASSES:
                 continue
             domain = f'#llvm.alias_scope_domain<id = "{self.name}.{number}">'
             scopes = {
-                rest: ir.Attribute.parse(
-                    f'#llvm.alias_scope<id = "{self.name}.{number}.{rest}", domain = {domain}>'
+                part: ir.Attribute.parse(
+                    f'#llvm.alias_scope<id = "{self.name}.{number}.{k}", domain = {domain}>'
                 )
-                for rest in rests
+                for part, k in classes.items()
             }
-            for op, residue in known:
-                own = residue.rest % step
-                op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[own]])
-                op.attributes["noalias_scopes"] = ir.ArrayAttr.get(
-                    [scopes[rest] for rest in rests if rest != own]
-                )
+            for access, own in zip(accesses, parts):
+                others = [scopes[part] for part in classes if own.is_apart(part)]
+                if others:
+                    access.op.attributes["alias_scopes"] = ir.ArrayAttr.get([scopes[own]])
+                    access.op.attributes["noalias_scopes"] = ir.ArrayAttr.get(others)
+
+
+def _parts(accesses: list[Access]) -> list[Part]:
+    """The part of the array that each access is in."""
+    step = gcd(*(access.residue.step for access in accesses if access.residue != ANY))
+    return [
+        Part(access.residue.rest % step, access.slab)
+        if step > 1 and access.residue != ANY
+        else Part(None, access.slab)
+        for access in accesses
+    ]

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect.field_layout import FieldLayout, Level
+from mlirad.ir.build import integer_type
 from mlirad.ir.descriptor import memref_at, strided_type
+from mlirad.ir.signature import SLAB, Attributes
 from mlirad.passes.memory._division import divided
 
 
@@ -16,6 +18,15 @@ def field_memref(layout: FieldLayout, pointer: ir.Value) -> ir.Value:
     strides = [stride // layout.size for stride in layout.element_strides]
     type_ = strided_type(ir.Type.parse(layout.element), sizes, strides)
     return memref_at(pointer, type_, sizes, strides)
+
+
+def slab_mark(layout: FieldLayout) -> Attributes:
+    """What says how large the slabs of a field are that the first axis counts."""
+    strides = [stride // layout.size for stride in layout.element_strides]
+    axes = list(zip(layout.element_shape, strides))[1:]
+    if layout.rank < 2 or strides[0] <= sum((size - 1) * stride for size, stride in axes):
+        return {}
+    return {SLAB: ir.IntegerAttr.get(integer_type(64), strides[0])}
 
 
 def element_indices(layout: FieldLayout, indices: Sequence[ir.Value]) -> list[ir.Value]:

@@ -52,7 +52,7 @@ from mlirad.ir.walk import (
     owner_operation,
 )
 from mlirad.passes.memory._atomic_update import update
-from mlirad.passes.memory._field_address import element_indices, field_memref
+from mlirad.passes.memory._field_address import element_indices, field_memref, slab_mark
 
 REQUIRES = (known_arrays, calls_of_private_functions)
 
@@ -202,7 +202,8 @@ class _Lowering:
         for name in names:
             layout = self.layouts[name]
             noalias = {NOALIAS: ir.UnitAttr.get()}
-            pointer = self._argument(pointer_type(), {**noalias, **self.labels[name]})
+            marks = {**noalias, **self.labels[name], **slab_mark(layout)}
+            pointer = self._argument(pointer_type(), marks)
             self.fields[name] = _Array(field_memref(layout, pointer), pointer, [], layout)
 
     def _erase_arrays(self) -> None:
