@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+
+def _parts(node: ast.AST) -> Iterable[ast.AST]:
+    """What may hold statements."""
+    return () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)
 
 
 def may_leave(statement: ast.stmt) -> bool:
@@ -16,7 +21,7 @@ def may_leave(statement: ast.stmt) -> bool:
         if isinstance(node, ast.Break | ast.Continue):
             return not in_loop
         inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+        return any(search(child, inside) for child in _parts(node))
 
     return search(statement, False)
 
@@ -30,7 +35,7 @@ def leaves_loop(body: Sequence[ast.stmt]) -> bool:
         if isinstance(node, ast.Break):
             return not in_loop
         inside = in_loop or isinstance(node, ast.For | ast.While)
-        return any(search(child, inside) for child in ast.iter_child_nodes(node))
+        return any(search(child, inside) for child in _parts(node))
 
     return any(search(statement, False) for statement in body)
 
