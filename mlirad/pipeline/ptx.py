@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
 
 import llvmlite.binding as llvm
 
@@ -16,10 +14,10 @@ from mlirad.ir.location import nearest_location
 from mlirad.ir.walk import block_operations, operations
 from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits
+from mlirad.pipeline.libdevice import libdevice
 from mlirad.pipeline.llvm_form import check_llvm_form
 
 TRIPLE = "nvptx64-nvidia-cuda"
-TOOLKITS = ("/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda")
 # known to LLVM 22, with atomics that have an order and a scope
 CHIPS = (
     "sm_70",
@@ -146,22 +144,3 @@ def _first_call(module: ir.Operation, name: str) -> SourceLocation | None:
     callee = ir.FlatSymbolRefAttr.get(name, module.context)
     calls = (op for op in operations(module) if "callee" in op.attributes)
     return next((nearest_location(op) for op in calls if op.attributes["callee"] == callee), None)
-
-
-@cache
-def libdevice() -> Path | None:
-    """NVIDIA's math functions as LLVM bitcode, from the wheel `nvidia-nvvm` or from a CUDA
-    toolkit."""
-    spec = find_spec("nvidia")
-    packages = (
-        spec.submodule_search_locations
-        if spec is not None and spec.submodule_search_locations
-        else []
-    )
-    found = [
-        path for root in packages for path in Path(root).glob("*/nvvm/libdevice/libdevice*.bc")
-    ]
-    found += [
-        path for root in TOOLKITS for path in Path(root, "nvvm/libdevice").glob("libdevice*.bc")
-    ]
-    return sorted(found)[-1] if found else None

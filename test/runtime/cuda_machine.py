@@ -83,9 +83,9 @@ def _packed(engine: Any, name: str) -> Any:
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(engine.raw_lookup(name))
 
 
-def stub_the_driver() -> Stub:
+def stub_the_driver(capability: tuple[int, int] = (9, 0)) -> Stub:
     """Have `arch=ti.cuda` run on a stub from now on."""
-    made = Stub()
+    made = Stub(capability=capability)
     driver = CudaDriver(made.functions())
     EXECUTORS["cuda"] = lambda: StubbedExecutor(made, driver)
     return made

@@ -10,6 +10,7 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.driver import CudaDriver, cuda_driver
 from mlirad.runtime.cuda.host_code import kernel_places, lower_host_code
 from mlirad.runtime.cuda.host_function import HostFunction
+from mlirad.runtime.cuda.kept_ptx import ptx
 from mlirad.runtime.cuda.report import Report
 from mlirad.runtime.cuda.shims import shims
 from mlirad.runtime.device.room import DeviceRoom
@@ -28,9 +29,10 @@ class CudaKernel(CompiledKernel):
         self, lowered: Lowered, memory: LaunchMemory, device: DeviceMemory, driver: CudaDriver
     ) -> None:
         report = Report()
-        places = kernel_places(lowered.module.operation)
-        text = shims(driver.connection, report)
-        lower_host_code(lowered.module.operation, driver.connection.chip, text)
+        module, chip = lowered.module.operation, driver.connection.chip
+        places = kernel_places(module)
+        text = ptx(module, chip, lowered.code)
+        lower_host_code(module, chip, text, shims(driver.connection, report))
         engine = ExecutionEngine(lowered.module, opt_level=_HOST_OPT_LEVEL)
         function = HostFunction(engine, lowered.name, driver, report, places)
         super().__init__(lowered, function, memory, DeviceRoom(device), engine)

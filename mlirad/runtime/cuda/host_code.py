@@ -20,7 +20,6 @@ from mlirad.ir.walk import (
     functions,
     operations,
 )
-from mlirad.pipeline.ptx import to_ptx
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.cuda.shims import ALLOCATE, ENTER, FREE, LEAVE, READ, STREAM
 
@@ -42,15 +41,13 @@ def kernel_places(module: ir.Operation) -> Places:
     }
 
 
-def lower_host_code(module: ir.Operation, chip: str, shims: str) -> None:
-    """Leave only LLVM's dialect and a binary with PTX, of a module behind `cuda_stages`.
-
-    Raises TaichiCompilationError where there is no PTX for the chip.
-    """
-    text, body = to_ptx(module, chip), module.regions[0].blocks[0]
+def lower_host_code(module: ir.Operation, chip: str, ptx: str, shims: str) -> None:
+    """Leave only LLVM's dialect and a binary with PTX for a chip, of a module behind
+    `cuda_stages`."""
+    body = module.regions[0].blocks[0]
     for holder in _gpu_modules(module):
         with holder.location:
-            body.append(_binary(symbol_of(holder), chip, text))
+            body.append(_binary(symbol_of(holder), chip, ptx))
         holder.erase()
     for function in functions(module):
         _call_shims(function)
