@@ -17,7 +17,7 @@ _LOWER = (
 )
 _IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
 _TARGET = (
-    "{fast}mark-scalar-loops,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
+    "{fast}mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
     "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"

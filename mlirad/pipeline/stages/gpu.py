@@ -22,7 +22,7 @@ _OUTLINE = (
 )
 _FAST = "merge-products,insert-fast-math,"
 _NVVM = (
-    "lower-warp-reductions,arith-expand,lower-math-to-intrinsics,"
+    "lower-warp-reductions,lower-floor-divisions,arith-expand,lower-math-to-intrinsics,"
     "gpu.module(convert-scf-to-cf,expand-strided-metadata,lower-affine,convert-gpu-to-nvvm,convert-to-llvm,"
     "canonicalize,cse,reconcile-unrealized-casts),"
     "hoist-allocas,mark-relaxed-atomics"

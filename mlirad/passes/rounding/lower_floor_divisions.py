@@ -1,0 +1,33 @@
+"""Quotients rounded down, by constants: shifts, and quotients of numbers that are not negative.
+
+Before: `arith.floordivsi`, which upstream expands for divisors of any sign. After: by a power of 2,
+an arithmetic shift; by another positive constant, `(x ^ s) / d ^ s`, where s is -1 where x is
+negative, else 0: `~x` is `-1 - x`, which takes rounding down to rounding towards 0, and is never
+negative. A remainder, `x - x // d * d`, of a power of two is then a mask to LLVM.
+"""
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.walk import before, constant_integer, operations
+
+
+def lower_floor_divisions(root: ir.Operation) -> None:
+    """Lower those of integers by positive constants."""
+    for op in [op for op in operations(root) if op.name == "arith.floordivsi"]:
+        divisor, type_ = constant_integer(op.operands[1]), op.results[0].type
+        if divisor is None or divisor < 1 or not isinstance(type_, ir.IntegerType):
+            continue
+        with before(op):
+            value = _quotient(op.operands[0], divisor, type_)
+        op.results[0].replace_all_uses_with(value)
+        op.erase()
+
+
+def _quotient(number: ir.Value, divisor: int, type_: ir.IntegerType) -> ir.Value:
+    if divisor & (divisor - 1) == 0:
+        width = b.number(divisor.bit_length() - 1, type_)
+        return b.make("arith.shrsi", type_, [number, width])
+    sign = b.make("arith.shrsi", type_, [number, b.number(type_.width - 1, type_)])
+    positive = b.make("arith.xori", type_, [number, sign])
+    quotient = b.make("arith.divui", type_, [positive, b.number(divisor, type_)])
+    return b.make("arith.xori", type_, [quotient, sign])
