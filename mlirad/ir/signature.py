@@ -26,6 +26,7 @@ _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT = "field.scratch", "field.result"
+_WORKERS = "field.workers"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
 # next, where no other number's are among them
@@ -91,7 +92,12 @@ class Scratch:
     size: int
 
 
-Label = Argument | FieldAddress | CheckBits | Results | Errors | Result | Scratch
+@data_class(frozen=True)
+class WorkersState:
+    """The address of the state of the threads that share parallel loops."""
+
+
+Label = Argument | FieldAddress | CheckBits | Results | Errors | Result | Scratch | WorkersState
 
 
 @data_class(frozen=True)
@@ -156,6 +162,11 @@ def results_label() -> Attributes:
     return {_RESULTS: ir.UnitAttr.get()}
 
 
+def workers_label() -> Attributes:
+    """Of the address of the state of the threads that share parallel loops."""
+    return {_WORKERS: ir.UnitAttr.get()}
+
+
 def marked_as_errors() -> Attributes:
     """What marks the `snode.place` of the record of failures."""
     return {_ERRORS: ir.UnitAttr.get()}
@@ -209,6 +220,8 @@ def _label(given: Mapping[str, ir.Attribute]) -> Label:
         return Results()
     if _ERRORS in given:
         return Errors()
+    if _WORKERS in given:
+        return WorkersState()
     if _CHECKS in given:
         return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
     if _RESULT in given:

@@ -93,16 +93,6 @@ def _threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _thread_worth() -> int:
-    """Operations in a loop that pay for waking threads: few where they spin between loops, many
-    where they sleep."""
-    sleeps = (
-        os.environ.get("OMP_WAIT_POLICY", "").lower() == "passive"
-        or os.environ.get("KMP_BLOCKTIME") == "0"
-    )
-    return 4_000_000 if sleeps else 100_000
-
-
 def _arch() -> str:
     """Of programs that name none; so a test suite is run on another machine."""
     return os.environ.get("MLIRAD_ARCH", "x64")
@@ -159,7 +149,7 @@ class Config:
     offline_cache_cleaning_policy: str = "lru"
     offline_cache_cleaning_factor: float = 0.25
     asks_for_cache: bool = False  # so that the user is told where there is none
-    thread_worth: int = field(default_factory=_thread_worth)
+    thread_worth: int = 100_000  # operations in a loop that pay for waking threads
     ignored: dict[str, Any] = field(default_factory=dict)
 
     @classmethod

@@ -10,8 +10,7 @@ from weakref import WeakSet
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
-from mlirad.runtime.cache.cache import Cache
-from mlirad.runtime.cache.cleaning import Cleaning
+from mlirad.runtime.cache.opened import opened_cache
 from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
@@ -21,18 +20,6 @@ from mlirad.runtime.poles import Poles
 from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
 from mlirad.runtime.trees import Trees
-
-
-def opened_cache(config: Config) -> Cache:
-    """The cache that a program was asked for; IR is printed as it is made, so nothing is found."""
-    cleaning = Cleaning(
-        config.offline_cache_cleaning_policy,
-        config.offline_cache_max_size_of_files,
-        config.offline_cache_cleaning_factor,
-    )
-    is_on = config.offline_cache and not config.print_ir
-    path = config.offline_cache_file_path if is_on else None
-    return Cache(path, cleaning, is_asked_for=config.asks_for_cache)
 
 
 class Program:

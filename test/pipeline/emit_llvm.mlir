@@ -7,7 +7,7 @@
 }) {sym_name = "S0"} : () -> ()
 
 // CHECK-LABEL: define internal void @fill(
-// CHECK: call void {{.*}}@__kmpc_fork_call
+// CHECK: call void %{{.*}}(ptr %{{.*}}, ptr @fill.piece0, ptr %{{.*}}, i64 8, i64 2)
 // CHECK-LABEL: define {{.*}}void @fill.chunk0(
 // CHECK: store float
 func.func @fill(%v: f32) {

@@ -1,13 +1,16 @@
-"""Cut every parallel loop into one chunk a thread: a private function over a range of one axis,
-called serially where the work is small. Reductions live in registers, in blocks, and are added over
-the threads in order.
+"""Cut every parallel loop into chunks: a private function over a range of one axis, called for all
+of it where the work is small. Reductions live in registers, in blocks, and are added over the
+chunks in order.
+
+There are several chunks a thread where each of them is worth it: threads take them as they come by,
+so that nobody waits long for one that has no processor.
 """
 
 from math import prod
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
-from mlirad.dialect.field import atomic
+from mlirad.dialect.field import ChunkOp, atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
 from mlirad.ir.reductions import Reduction, find_reductions
@@ -26,12 +29,13 @@ from mlirad.ir.walk import (
 from mlirad.passes.loops._chunk import Chunk, is_made_again
 
 REQUIRES = KERNELS
+_CHUNKS_A_THREAD = 4
 
 
 def split_parallel_loops(
     module: ir.Operation, *, threads: Threads = 1, worth: Worth = 100_000
 ) -> None:
-    """Outline parallel loops as chunk functions, and call them on one thread or on `threads`.
+    """Outline parallel loops as chunk functions, and call them on one thread or share the chunks.
 
     A loop of fewer operations than `worth` is not worth waking threads for.
     """
@@ -119,13 +123,27 @@ class _Split:
         if self.threads == 1 or (trips is not None and trips * cost < self.worth):
             return self._serially(low, high, arguments)
         if trips is not None:
-            return self._in_parallel(low, high, arguments)
+            return self._in_parallel(low, high, arguments, self._chunks(trips, cost))
+        chunks = self._chunks(None, cost)
         enough = b.compare(b.SGE, b.sub(high, low), b.index(max(2, self.worth // cost)))
         choice = b.if_else(enough, types)
-        for block, way in zip(choice.blocks, (self._in_parallel, self._serially)):
-            with at_end(block, self.loop.location):
-                b.yield_(way(low, high, arguments))
+        with at_end(choice.then, self.loop.location):
+            b.yield_(self._in_parallel(low, high, arguments, chunks))
+        with at_end(choice.otherwise, self.loop.location):
+            b.yield_(self._serially(low, high, arguments))
         return list(choice.results)
+
+    def _chunks(self, trips: int | None, cost: int) -> int:
+        """How many there are: one a thread where they have memory of their own, or where the order
+        of a sum must be that of every other mode."""
+        is_fixed = any(reduction.is_exact for reduction in self.reductions)
+        if is_fixed or any(ChunkOp.holds(op) for op in operations(self.loop)):
+            return self.threads
+        most = _CHUNKS_A_THREAD * self.threads
+        if trips is None:
+            return most
+        worth_it = trips * cost * _CHUNKS_A_THREAD // max(1, self.worth)
+        return max(1, min(most, worth_it, trips))
 
     def _serially(self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]) -> list[ir.Value]:
         return self._call(low, high, b.index(0), arguments)
@@ -142,31 +160,31 @@ class _Split:
         return list(call.results)
 
     def _in_parallel(
-        self, low: ir.Value, high: ir.Value, arguments: list[ir.Value]
+        self, low: ir.Value, high: ir.Value, arguments: list[ir.Value], chunks: int
     ) -> list[ir.Value]:
-        zero, one, threads = b.index(0), b.index(1), b.index(self.threads)
+        zero, one, count = b.index(0), b.index(1), b.index(chunks)
         parts = [
             b.make(
                 "memref.alloca",
-                ir.MemRefType.get([self.threads, 64 // 4], r.type),
+                ir.MemRefType.get([chunks, 64 // 4], r.type),
                 [],
                 operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
             )
             for r in self.reductions
         ]
         length = b.sub(high, low)
-        loop = b.parallel_loop([zero], [threads], [one])
+        loop = b.parallel_loop([zero], [count], [one])
         with at_end(loop.body, self.loop.location):
             k = loop.indices[0]
-            first = b.add(low, b.div(b.mul(length, k), threads))
-            last = b.add(low, b.div(b.mul(length, b.add(k, one)), threads))
+            first = b.add(low, b.div(b.mul(length, k), count))
+            last = b.add(low, b.div(b.mul(length, b.add(k, one)), count))
             for part, value in zip(parts, self._call(first, last, k, arguments)):
                 b.write(value, part, [k, zero])
             b.end_parallel()
-        return [self._total(reduction, part) for reduction, part in zip(self.reductions, parts)]
+        return [self._total(one, part, chunks) for one, part in zip(self.reductions, parts)]
 
-    def _total(self, reduction: Reduction, part: ir.Value) -> ir.Value:
-        values = [b.read(part, [b.index(k), b.index(0)]) for k in range(self.threads)]
+    def _total(self, reduction: Reduction, part: ir.Value, chunks: int) -> ir.Value:
+        values = [b.read(part, [b.index(k), b.index(0)]) for k in range(chunks)]
         while len(values) > 1:
             paired = [reduction.combine(x, y) for x, y in zip(values[::2], values[1::2])]
             values = paired + values[len(paired) * 2 :]

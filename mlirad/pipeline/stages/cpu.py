@@ -16,11 +16,12 @@ _LOWER = (
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
 _IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
+_WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
-    "{fast}mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,convert-scf-to-openmp,"
+    "{fast}mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,"
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
-    "convert-openmp-to-llvm,convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,canonicalize,cse,"
+    "convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
 _TILES = ",split-contractions,tile-contractions{{width={width} fused={fused}}}"
@@ -79,6 +80,8 @@ def cpu_stages(
     in_lanes = lanes.passes(fast_math)
     fast = str(fast_math).lower()
     lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + in_lanes)
+    if threads > 1:
+        lower += _WORKERS.format(threads=threads)
     return [
         *derivation(mode, check_bounds=check_bounds),
         Stage("memref", lower),

@@ -40,9 +40,9 @@ LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {
         **_SHARED,
         "memref": _PLAIN | {"memref", "llvm", "vector"},
-        "target": {"builtin.module", "omp", "llvm"},
+        "target": {"builtin.module", "llvm"},
     },
-    "simt": {**_GPU, "target": {"builtin.module", "omp", "llvm"}},
+    "simt": {**_GPU, "target": {"builtin.module", "llvm"}},
     # the kernels are lowered, the host's function waits for their PTX
     "cuda": {**_GPU, "target": _HOST | {"gpu", "llvm", "nvvm"}},
 }

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
+from functools import partial
 
+from mlirad.data_classes import replace
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.cpu import LaneWidth, cpu_stages
 from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.cache.opened import opened_cache
+from mlirad.runtime.cache.slot import Slot
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.compiled import CompiledKernel
-from mlirad.runtime.executor.executor import Executor, LaunchMemory, Located, Lowered
+from mlirad.runtime.executor.executor import Executor, KeptCode, LaunchMemory, Located, Lowered
 from mlirad.runtime.executor.frame import LaunchRoom
-from mlirad.runtime.executor.openmp import openmp_library, wait_briefly
 from mlirad.runtime.executor.processor import has_fused_multiply_add, vector_bytes, vector_library
 from mlirad.runtime.memory.host import HostAllocation, HostMemory
 from mlirad.runtime.native.machine_code import machine_code
+from mlirad.runtime.workers.workers import workers
 
 
 def _lanes(config: Config) -> LaneWidth:
@@ -23,8 +28,19 @@ def _lanes(config: Config) -> LaneWidth:
     return LaneWidth(config.lanes, everywhere=True)
 
 
+def _kept(config: Config, text: str) -> KeptCode:
+    """What earlier processes made of the code of workers."""
+    cache = opened_cache(replace(config, asks_for_cache=False))  # the program's own has warned
+    slot = Slot(cache, text)
+    found = None if slot.found is None else slot.found[0]
+    return KeptCode(found, (lambda code: slot.keep([code])) if slot.is_on else None)
+
+
 class HostRoom(LaunchRoom):
-    """Python's memory, for launches that have ended when they return."""
+    """Python's memory, for launches that have ended when they return, on some threads."""
+
+    def __init__(self, threads: int, kept: Callable[[str], KeptCode]) -> None:
+        self._threads, self._kept = threads, kept
 
     def words(self, count: int) -> ctypes.Array[ctypes.c_int64]:
         """Zeroed words."""
@@ -36,6 +52,10 @@ class HostRoom(LaunchRoom):
 
     def wait(self) -> None:
         """Nothing runs."""
+
+    def workers(self) -> Located:
+        """The state of those beside the thread that launches."""
+        return workers(self._threads - 1, self._kept)
 
 
 class CpuExecutor(Executor):
@@ -60,11 +80,9 @@ class CpuExecutor(Executor):
 
     def compile(self, lowered: Lowered, memory: LaunchMemory, config: Config) -> CompiledKernel:
         """Machine code."""
-        libraries = [openmp_library()] if config.cpu_max_num_threads > 1 else []
-        if libraries:
-            wait_briefly()
-        made = machine_code(lowered, opt_level=config.opt_level, libraries=libraries)
-        return CompiledKernel(lowered, made.function, memory, HostRoom(), made.owner)
+        made = machine_code(lowered, opt_level=config.opt_level)
+        room = HostRoom(config.cpu_max_num_threads, partial(_kept, config))
+        return CompiledKernel(lowered, made.function, memory, room, made.owner)
 
     def synchronize(self) -> None:
         """Launches have ended when they return."""

@@ -17,6 +17,7 @@ from mlirad.ir.signature import (
     Results,
     Scratch,
     Signature,
+    WorkersState,
 )
 from mlirad.runtime.executor.executor import Located, PassedArray
 
@@ -50,6 +51,10 @@ class LaunchRoom(ABC):
     @abstractmethod
     def wait(self) -> None:
         """Return when all launches have ended."""
+
+    def workers(self) -> Located:
+        """The state of the threads that share parallel loops, on a machine that has any."""
+        raise AssertionError("this machine has no workers")
 
 
 class RoomApart(LaunchRoom):
@@ -105,6 +110,8 @@ class Frame:
                     piece = room.scratch(size)
                     self._owners.append(piece)
                     slot.value = piece.address
+                case WorkersState():
+                    slot.value = room.workers().address
                 case Errors():
                     self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)

@@ -15,7 +15,9 @@ import mlirad as ti
 from mlirad import bindings
 from mlirad.pipeline import runner
 from mlirad.runtime import kernel_ir
+from mlirad.runtime.executor.executor import NOT_KEPT
 from mlirad.runtime.native import loaded_object
+from mlirad.runtime.workers.workers import workers
 
 pytestmark = pytest.mark.cpu_code("the machine code that is kept")
 
@@ -29,7 +31,8 @@ class Work:
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
-    """That of the test."""
+    """That of the test, in a process that has its workers."""
+    workers(1, lambda text: NOT_KEPT)
     done, engine, run = Work(), bindings.ExecutionEngine, runner.run_pipeline
 
     def counted_engine(*arguments: Any, **keywords: Any) -> Any:

@@ -1,0 +1,169 @@
+"""Parallel loops to functions of an iteration, which the threads of a process take one by one.
+
+    scf.parallel (%k) = (%c0) to (%c8) step (%c1) { func.call @f.chunk0(...) }
+
+becomes a store of what the loop uses into a frame, and a call of what the state of the workers
+begins with (`runtime/workers/code.py`), which calls `f.piece0(frame, k)` for all k. A kernel with
+such a loop takes the address of that state.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.layout_rules import ELEMENT_SIZES
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
+from mlirad.ir.limits import Threads
+from mlirad.ir.requirements import KERNELS, symbol_of
+from mlirad.ir.signature import parameter_attributes, workers_label
+from mlirad.ir.structured import REDUCE, Parallel, is_parallel
+from mlirad.ir.walk import (
+    at_end,
+    at_start,
+    before,
+    block_operations,
+    captured,
+    clone,
+    constant_integer,
+    entry_of,
+    functions,
+    operations,
+    owner_operation,
+)
+
+REQUIRES = KERNELS
+
+
+def lower_parallel_to_workers(module: ir.Operation, *, threads: Threads = 1) -> None:
+    """Have up to `threads` threads share the iterations of parallel loops over one axis."""
+    for function in functions(module):
+        loops = [op for op in operations(function) if is_parallel(op)]
+        if loops:
+            state = _state_of_workers(function)
+        for number, op in enumerate(loops):
+            name = f"{symbol_of(function)}.piece{number}"
+            _share(module, function, Parallel(op), state, name, threads)
+
+
+def _state_of_workers(function: ir.Operation) -> ir.Value:
+    """The parameter of a kernel that has their address, which is added."""
+    entry = entry_of(function)
+    labels = [*parameter_attributes(function), workers_label()]
+    state = entry.add_argument(pointer_type(), function.location)
+    results = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).results
+    type_ = ir.FunctionType.get([value.type for value in entry.arguments], results)
+    function.attributes["function_type"] = ir.TypeAttr.get(type_)
+    function.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))
+    return state
+
+
+def _share(
+    module: ir.Operation,
+    function: ir.Operation,
+    loop: Parallel,
+    state: ir.Value,
+    name: str,
+    threads: int,
+) -> None:
+    passed = [value for value in captured(loop.op) if not _is_constant(value)]
+    i64 = b.integer_type(64)
+    with at_start(entry_of(function), loop.op.location):
+        frame = b.make(
+            "memref.alloca",
+            ir.MemRefType.get([max(1, len(passed))], i64),
+            [],
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([0, 0]),
+        )
+    _make_piece(module, loop, name, passed)
+    with before(loop.op):
+        for position, value in enumerate(passed):
+            b.write(_as_word(value), frame, [b.index(position)])
+        share = b.make("llvm.load", pointer_type(), [state])
+        count = b.make("arith.index_cast", i64, [loop.upper[0]])
+        given = [state, _address(name), pointer_of(frame), count, b.number(threads, i64)]
+        _call(share, given)
+    loop.op.erase()
+
+
+def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir.Value]) -> None:
+    """Add the function of an iteration."""
+    i64 = b.integer_type(64)
+    inputs = [pointer_type(), i64]
+    with ir.InsertionPoint(module.regions[0].blocks[0]), loop.op.location:
+        piece = ir.Operation.create(
+            "func.func",
+            [],
+            [],
+            {
+                "sym_name": ir.StringAttr.get(name),
+                "sym_visibility": ir.StringAttr.get("private"),
+                "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
+            },
+            regions=1,
+        )
+        entry = b.block(piece, 0, inputs)
+    values: dict[ir.Value, ir.Value] = {}
+    with at_end(entry, loop.op.location):
+        words = ir.MemRefType.get([max(1, len(passed))], i64)
+        frame = memref_at(entry.arguments[0], words, [max(1, len(passed))], [1])
+        for position, value in enumerate(passed):
+            values[value] = _from_word(b.read(frame, [b.index(position)]), value.type)
+        for value in captured(loop.op):
+            if _is_constant(value):
+                clone(owner_operation(value), values)
+        number = b.make("arith.index_cast", b.index_type(), [entry.arguments[1]])
+        values[loop.indices[0]] = number
+        for op in block_operations(loop.body):
+            if op.name != REDUCE:
+                clone(op, values)
+        ir.Operation.create("func.return", [], [])
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return constant_integer(value) is not None
+
+
+def _as_word(value: ir.Value) -> ir.Value:
+    """A value in 64 bits; of a memref its address."""
+    i64, type_ = b.integer_type(64), value.type
+    if isinstance(type_, ir.MemRefType):
+        value, type_ = pointer_of(value), pointer_type()
+    if type_ == pointer_type():
+        return b.make("llvm.ptrtoint", i64, [value])
+    if isinstance(type_, ir.IndexType):
+        return b.make("arith.index_cast", i64, [value])
+    if b.is_float(type_):
+        type_ = b.integer_type(ELEMENT_SIZES[str(type_)] * 8)
+        value = b.make("arith.bitcast", type_, [value])
+    return value if type_ == i64 else b.make("arith.extui", i64, [value])
+
+
+def _from_word(word: ir.Value, type_: ir.Type) -> ir.Value:
+    """The value of a type that became a word."""
+    if isinstance(type_, ir.MemRefType):
+        strides, _ = type_.get_strides_and_offset()
+        return memref_at(_from_word(word, pointer_type()), type_, type_.shape, strides)
+    if type_ == pointer_type():
+        return b.make("llvm.inttoptr", type_, [word])
+    if isinstance(type_, ir.IndexType):
+        return b.make("arith.index_cast", type_, [word])
+    if b.is_float(type_):
+        bits = b.integer_type(ELEMENT_SIZES[str(type_)] * 8)
+        return b.make("arith.bitcast", type_, [_from_word(word, bits)])
+    return word if type_ == word.type else b.make("arith.trunci", type_, [word])
+
+
+def _address(name: str) -> ir.Value:
+    """That of the function of an iteration."""
+    type_ = ir.FunctionType.get([pointer_type(), b.integer_type(64)], [])
+    function = b.make("func.constant", type_, [], value=ir.FlatSymbolRefAttr.get(name))
+    return b.make("builtin.unrealized_conversion_cast", pointer_type(), [function])
+
+
+def _call(function: ir.Value, given: list[ir.Value]) -> None:
+    b.effect(
+        "llvm.call",
+        [function, *given],
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1 + len(given), 0]),
+    )

@@ -1,0 +1,136 @@
+"""Threads of this process that share parallel loops with those that launch them."""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import mmap
+import os
+import signal
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+from mlirad.bindings import ir
+from mlirad.dialect import context
+from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.native.machine_code import machine_code
+from mlirad.runtime.workers.code import ADDRESSES, WORDS, Word, code
+
+_PATIENCE = 1.0  # seconds that the end of the process waits for workers
+_OWN_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGABRT}
+_WORD = 8  # bytes
+
+
+class _Code(NamedTuple):
+    """Where the functions are; `owner` has their memory."""
+
+    share: int
+    work: int
+    owner: object
+
+
+class Workers:
+    """They live as long as the process, and a forked process gets its own.
+
+    Launches find them by the address of their state, which never changes.
+    """
+
+    def __init__(self, kept: KeptCode) -> None:
+        self._code = _compiled(kept)
+        self._memory = mmap.mmap(-1, WORDS * _WORD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._words = (ctypes.c_int64 * WORDS).from_buffer(self._memory)
+        self._threads: list[ctypes.c_ulong] = []
+        self._library = ctypes.CDLL(None)
+        self._clear()
+        os.register_at_fork(after_in_child=self._begin_anew)
+        atexit.register(self._end)
+
+    @property
+    def address(self) -> int:
+        """That of their state."""
+        return ctypes.addressof(self._words)
+
+    def hire(self, count: int) -> None:
+        """See to it that there are so many, as far as the system allows."""
+        if count <= len(self._threads):
+            return
+        blocked = signal.valid_signals() - _OWN_FAULTS
+        earlier = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)  # they are for Python's threads
+        try:
+            while len(self._threads) < count and self._start():
+                pass
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, earlier)
+
+    def _start(self) -> bool:
+        thread = ctypes.c_ulong()
+        work, state = ctypes.c_void_p(self._code.work), ctypes.c_void_p(self.address)
+        if self._library.pthread_create(ctypes.byref(thread), None, work, state):
+            return False
+        self._threads.append(thread)
+        return True
+
+    def _clear(self) -> None:
+        ctypes.memset(self.address, 0, WORDS * _WORD)
+        self._words[Word.SHARE] = self._code.share
+        for place in (Word.BED, Word.CHAIR):
+            self._library.sem_init(self._semaphore(place), 0, 0)
+
+    def _semaphore(self, place: Word) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self.address + place * _WORD)
+
+    def _begin_anew(self) -> None:
+        """In a forked process, which has only the thread that forked."""
+        count, self._threads = len(self._threads), []
+        self._clear()
+        self.hire(count)
+
+    def _end(self) -> None:
+        """Have the workers return, before Python takes their code from under them."""
+        self._words[Word.IS_OVER] = 1
+        self._words[Word.BELL] += 1
+        for _ in self._threads:
+            self._library.sem_post(self._semaphore(Word.BED))
+        deadline = _Time.after(_PATIENCE)
+        for thread in self._threads:
+            if self._library.pthread_timedjoin_np(thread, None, ctypes.byref(deadline)):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # it is within a kernel
+        self._threads = []
+
+
+class _Time(ctypes.Structure):
+    """`timespec`."""
+
+    _fields_ = [("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long)]
+
+    @classmethod
+    def after(cls, seconds: float) -> _Time:
+        """So many seconds from now."""
+        return cls(*divmod(time.time_ns() + int(seconds * 1e9), 10**9))
+
+
+def _compiled(kept: KeptCode) -> _Code:
+    def parsed() -> ir.Module:
+        with context():
+            return ir.Module.parse(code())
+
+    made = machine_code(Lowered(parsed, ADDRESSES, (), code=kept), opt_level=1)
+    found = (ctypes.c_int64 * 2)()
+    first = ctypes.c_void_p(ctypes.addressof(found))
+    made.function((ctypes.c_void_p * 1)(ctypes.addressof(first)))
+    return _Code(found[0], found[1], made.owner)
+
+
+class _Process:
+    """What this process has."""
+
+    workers: Workers | None = None
+
+
+def workers(count: int, kept: Callable[[str], KeptCode]) -> Workers:
+    """Those of this process, `count` at least; `kept` is asked for their code, by its text."""
+    if _Process.workers is None:
+        _Process.workers = Workers(kept(code()))
+    _Process.workers.hire(count)
+    return _Process.workers
