@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -42,6 +42,7 @@ from mlirad.runtime.memory.memory import (
     Nesting,
 )
 from mlirad.runtime.memory.values import Values
+from mlirad.runtime.memory.waiting import Clearing
 
 _handles = itertools.count(1 << 60, 1 << 32)  # each has more room than any array of a test
 _inside: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the host's, by what stands for it
@@ -259,6 +260,16 @@ class _RealMemory:
 
     def field(self, symbol: str) -> Located:
         return _Real(self.memory.field(symbol))
+
+    @property
+    def clearing(self) -> Clearing:
+        return self.memory.clearing
+
+    def use(self, symbols: Iterable[str]) -> None:
+        self.memory.use(symbols)
+
+    def begin_anew(self, symbol: str) -> bool:
+        return self.memory.begin_anew(symbol)
 
     def check_bits(self, symbol: str) -> Located:
         return _Real(self.memory.check_bits(symbol))

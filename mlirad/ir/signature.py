@@ -25,7 +25,7 @@ _ARGUMENT, _EXTENT, _TANGENT = "field.argument", "field.extent", "field.tangent"
 _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
-_SCRATCH, _RESULT = "field.scratch", "field.result"
+_SCRATCH, _RESULT, _ANEW = "field.scratch", "field.result", "field.anew"
 _WORKERS = "field.workers"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
@@ -69,6 +69,14 @@ class CheckBits:
 
 
 @data_class(frozen=True)
+class Anew:
+    """The address of a byte: 1 where the memory of a field counts as cleared before the launch,
+    whatever it holds, and the launch sets all of it (see `insert-first-updates`)."""
+
+    symbol: str
+
+
+@data_class(frozen=True)
 class Results:
     """The address of 8 bytes for each result."""
 
@@ -97,7 +105,9 @@ class WorkersState:
     """The address of the state of the threads that share parallel loops."""
 
 
-Label = Argument | FieldAddress | CheckBits | Results | Errors | Result | Scratch | WorkersState
+Label = (
+    Argument | FieldAddress | CheckBits | Anew | Results | Errors | Result | Scratch | WorkersState
+)
 
 
 @data_class(frozen=True)
@@ -145,7 +155,7 @@ def tangent_label(array: Attributes, number: int) -> Attributes:
 def field_label(place: ir.Operation) -> Attributes:
     """Of the address of a field, by its `snode.place`: that may be marked as memory of the launch,
     which the runtime has no field for."""
-    for name in (_ERRORS, _CHECKS, _RESULT, _SCRATCH):
+    for name in (_ERRORS, _CHECKS, _ANEW, _RESULT, _SCRATCH):
         if name in place.attributes:
             return {name: place.attributes[name]}
     symbol = ir.StringAttr(place.attributes["sym_name"]).value
@@ -175,6 +185,11 @@ def marked_as_errors() -> Attributes:
 def marked_as_checks(symbol: str) -> Attributes:
     """What marks the `snode.place` of a field's check bits."""
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
+
+
+def marked_as_anew(symbol: str) -> Attributes:
+    """What marks the `snode.place` of whether a field's memory counts as cleared."""
+    return {_ANEW: ir.FlatSymbolRefAttr.get(symbol)}
 
 
 def marked_as_result(number: int) -> Attributes:
@@ -224,6 +239,8 @@ def _label(given: Mapping[str, ir.Attribute]) -> Label:
         return WorkersState()
     if _CHECKS in given:
         return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
+    if _ANEW in given:
+        return Anew(ir.FlatSymbolRefAttr(given[_ANEW]).value)
     if _RESULT in given:
         return Result(ir.IntegerAttr(given[_RESULT]).value)
     if _SCRATCH in given:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from weakref import WeakSet
 
 from mlirad.dialect import context
@@ -12,6 +12,7 @@ from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.runtime.executor.executor import Code, Located
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
+from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.notes import Notes
 
 
@@ -134,6 +135,20 @@ class Codes:
             raise TaichiRuntimeError(f"kernel '{name}' uses field '{symbol}' of a destroyed tree")
         self._symbols.add(symbol)
         return memory
+
+    @property
+    def clearing(self) -> Clearing:
+        """The memory that waits to be cleared."""
+        return self.program.clearing
+
+    def use(self, symbols: Iterable[str]) -> None:
+        """Clear what waits of some fields."""
+        for symbol in symbols:
+            self.program.fields[symbol].elements.use()
+
+    def begin_anew(self, symbol: str) -> bool:
+        """A launch is about to set all of a field; whether it waited to be cleared."""
+        return self.program.fields[symbol].elements.begin_anew()
 
     def check_bits(self, symbol: str) -> Located:
         """A byte for each element of a field, of the calling thread."""

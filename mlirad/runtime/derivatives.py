@@ -45,6 +45,11 @@ class Derivatives:
         self.tangent_version += 1
         self.duals[primal] = directions
 
+    def of(self, symbol: str) -> tuple[str, ...]:
+        """The names of all derivatives of a field: its gradient, and the tangents of both."""
+        gradient, names = self.adjoints.get(symbol), self.duals.get(symbol, ())
+        return names if gradient is None else (gradient, *names, *self.duals.get(gradient, ()))
+
     def are_derivatives(self, symbol: str) -> bool:
         """Whether a field is one that holds derivatives."""
         return symbol in self.gradients or symbol in self.tangents

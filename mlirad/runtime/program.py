@@ -16,6 +16,7 @@ from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, SparseElements
+from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.poles import Poles
 from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
@@ -33,6 +34,7 @@ class Program:
         self.trees = Trees()
         self.fields: dict[str, FieldMemory] = {}
         self.derivatives = Derivatives()
+        self.clearing = Clearing()
         self.poles = Poles()
         self.random = Random(config.random_seed)
         self.threads = Threads()

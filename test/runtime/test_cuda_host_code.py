@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from runtime.cuda_machine import StubbedExecutor
 from runtime.cuda_stub import Stub
@@ -14,6 +16,7 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.driver import CudaDriver
 from mlirad.runtime.executor.executor import Code, Located, Lowered
+from mlirad.runtime.memory.waiting import Clearing
 from mlirad.types import i64
 
 # A kernel counts, the host reads, and allocates as much for the next ones: the sum of 0 .. n-1.
@@ -75,6 +78,14 @@ class _Nothing:
     """No memory besides."""
 
     def field(self, symbol: str) -> Located:
+        raise AssertionError(symbol)
+
+    clearing = Clearing()
+
+    def use(self, symbols: Iterable[str]) -> None:
+        raise AssertionError(symbols)
+
+    def begin_anew(self, symbol: str) -> bool:
         raise AssertionError(symbol)
 
     def check_bits(self, symbol: str) -> Located:

@@ -33,7 +33,7 @@ class Claims:
         """Set derivatives to 0, by name of their fields: now, or when they are used."""
         for name, memory in list(derivatives.items()):
             if self.may_clear(name):
-                memory.fill(0)
+                memory.clear(self.program.clearing)
             else:
                 self._later.add(name)
 
@@ -55,11 +55,8 @@ class Claims:
 
     def use(self, symbols: Iterable[str]) -> None:
         """Use the derivatives of some fields from now on."""
-        adjoints, duals = self.program.derivatives.adjoints, self.program.derivatives.duals
         for symbol in symbols:
-            gradient = adjoints.get(symbol)
-            names = duals.get(symbol, ())
-            for name in names if gradient is None else (gradient, *names, *duals.get(gradient, ())):
+            for name in self.program.derivatives.of(symbol):
                 self._use(name)
 
     def _use(self, name: str) -> None:

@@ -240,6 +240,6 @@ def clear_all_gradients() -> None:
     current = program()
     current.trees.materialize()
     for memory in list(current.derivatives.gradients.values()):
-        memory.fill(0)
+        memory.clear(current.clearing)
     for array in current.derivatives.arrays:
         array.clear_gradient()

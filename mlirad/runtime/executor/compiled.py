@@ -43,7 +43,10 @@ class CompiledKernel(Code):
         self._room = room
         self._run = room.run if isinstance(room, RoomApart) else None
         self.messages, self._failure = lowered.messages, lowered.failure
-        self._signature, self._check_bits = lowered.signature, memory.check_bits
+        self._signature = lowered.signature
+        self._launch_memory, self._clearing = memory, memory.clearing
+        # the version of what waits, when none of these fields did; -1: launches look every time
+        self._ready_since = 0
         # as long as the code
         self._memory = {symbol: memory.field(symbol) for symbol in lowered.fields}
         self._results = (
@@ -53,6 +56,10 @@ class CompiledKernel(Code):
         )
         self._result_count = len(lowered.results)
         first = self._frame()
+        anew = [symbol for _, symbol in first.anew]
+        self._used = [symbol for symbol in self._memory if symbol not in anew]
+        if first.checks or first.anew:
+            self._ready_since = -1
         self._ended = first.record is not None or first.results is not None
         self._idle = [first]  # the one of the launch that ended last is the last
 
@@ -69,8 +76,8 @@ class CompiledKernel(Code):
             slot.value = values[number]
         if frame.arrays:
             frame.pass_arrays(arrays)
-        for slot, symbol in frame.checks:
-            slot.value = self._check_bits(symbol).address
+        if self._clearing.version != self._ready_since:
+            self._prepare(frame)
         if self._run is None:
             self.function(frame.packed)
         else:
@@ -78,6 +85,18 @@ class CompiledKernel(Code):
         found = self._end(frame) if self._ended else ()
         self._idle.append(frame)
         return found
+
+    def _prepare(self, frame: Frame) -> None:
+        """Set what differs from launch to launch of the fields' memory, and clear what waits of
+        it, but for what the launch sets as a whole."""
+        memory, version = self._launch_memory, self._clearing.version
+        for slot, symbol in frame.checks:
+            slot.value = memory.check_bits(symbol).address
+        memory.use(self._used)
+        for word, symbol in frame.anew:
+            word[0] = memory.begin_anew(symbol)
+        if self._ready_since >= 0:
+            self._ready_since = version
 
     def _end(self, frame: Frame) -> tuple[Any, ...]:
         self._room.wait()

@@ -7,7 +7,7 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -21,6 +21,7 @@ from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
+from mlirad.runtime.memory.waiting import Clearing
 from mlirad.types import DataType
 
 
@@ -55,7 +56,18 @@ class PassedArray(Located, Protocol):
 
 
 class LaunchMemory(Protocol):
-    """The memory that code reaches without being passed it."""
+    """The memory that code reaches without being passed it, some of which may wait to be
+    cleared."""
+
+    @property
+    def clearing(self) -> Clearing:
+        """What of it waits."""
+
+    def use(self, symbols: Iterable[str]) -> None:
+        """Clear what waits of some fields."""
+
+    def begin_anew(self, symbol: str) -> bool:
+        """A launch is about to set all of a field; whether it waited to be cleared."""
 
     def field(self, symbol: str) -> Located:
         """That of a field, which stays where it is as long as the code is launched."""

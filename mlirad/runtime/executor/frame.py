@@ -9,6 +9,7 @@ from typing import Any
 
 from mlirad.ir.message import RECORD_SIZE
 from mlirad.ir.signature import (
+    Anew,
     Argument,
     CheckBits,
     Errors,
@@ -83,6 +84,7 @@ class Frame:
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
+        self.anew: list[tuple[Any, str]] = []  # a word, and the field of which it says so
         self.results: Any = None
         self.record: Any = None
         self.arrays: list[PassedSlot] = []
@@ -102,6 +104,10 @@ class Frame:
                     slot.value = find(symbol).address
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
+                case Anew(symbol=symbol):
+                    word = room.words(1)
+                    self.anew.append((word, symbol))
+                    slot.value = ctypes.addressof(word)
                 case Results():
                     slot.value = ctypes.addressof(self.results)
                 case Result(number=number):

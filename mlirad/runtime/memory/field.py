@@ -20,6 +20,7 @@ from mlirad.runtime.memory.memory import (
     Values,
 )
 from mlirad.runtime.memory.nesting import activate, activate_as, active
+from mlirad.runtime.memory.waiting import Clearing
 
 
 class FieldMemory:
@@ -104,6 +105,13 @@ class FieldMemory:
             self.elements.add(other.elements)
         else:
             self.write(self.read() + other.read())
+
+    def clear(self, clearing: Clearing) -> None:
+        """Set all elements of a derivative to 0: now, or when they are used."""
+        if self.nesting is None:
+            self.elements.clear(clearing)
+        else:
+            self.fill(0)
 
     def fill(self, value: Any) -> None:
         """Set all elements that are active to one number; of derivatives, all to 0."""

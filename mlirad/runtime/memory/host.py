@@ -24,7 +24,6 @@ from mlirad.runtime.memory.reserved import ADDRESS_SPACE, Reserved
 from mlirad.runtime.memory.short_axes import assign
 from mlirad.runtime.memory.sparse_elements import TouchedKept
 from mlirad.runtime.memory.sparse_host import SparseHostElements
-from mlirad.runtime.memory.values import part
 
 ALIGNMENT = 64
 LARGE = 1 << 16
@@ -101,7 +100,8 @@ class HostArena(Arena):
             kept.renew()
             self._capacity.lend(kept, _LENT.format(name))
             return kept
-        view = elements._view if box is None else part(elements._view, box)
+        elements.use()
+        view = elements.within(box)
         start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
         if start + view.nbytes > self._block.nbytes:
             size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
@@ -110,7 +110,7 @@ class HostArena(Arena):
         self._used = start + view.nbytes
         found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
         assign(found, view)
-        return HostKept(view, found)
+        return HostKept(elements, box, found)
 
 
 class HostMemory(Memory):

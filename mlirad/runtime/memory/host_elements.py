@@ -9,21 +9,56 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ir.waiting import LEAST
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import assign, copied
 from mlirad.runtime.memory.values import bits, part, same_bits
+from mlirad.runtime.memory.waiting import Clearing
 
 
 class HostElements(Elements):
-    """Elements as NumPy sees them."""
+    """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
+    there before, and nobody else looks at it."""
 
-    __slots__ = ("_view",)
+    __slots__ = ("_is_packed", "_memory", "_waiting")
 
     def __init__(self, view: Values) -> None:
-        self._view = view
+        self._memory = view
+        self._is_packed = view.flags.c_contiguous
+        self._waiting: Clearing | None = None
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self.address = view.__array_interface__["data"][0]
+
+    @property
+    def _view(self) -> Values:
+        """The elements, none of which waits."""
+        if self._waiting is not None:
+            self.use()
+        return self._memory
+
+    def clear(self, clearing: Clearing) -> None:
+        """Set all elements to 0, many of them when they are used."""
+        if self.nbytes < LEAST:
+            _set_all(self, 0)
+        elif self._waiting is None:
+            with clearing.lock:
+                self._waiting = clearing
+                clearing.version += 1
+
+    def use(self) -> None:
+        """Clear what waits to be cleared."""
+        waiting = self._waiting
+        if waiting is not None:
+            with waiting.lock:
+                if self._waiting is not None:
+                    _set_all(self, 0)
+                    self._waiting = None
+
+    def begin_anew(self) -> bool:
+        """All elements are about to be set; whether they wait to be cleared, and count as 0."""
+        waited, self._waiting = self._waiting is not None, None
+        return waited
 
     def get(self, index: Index) -> Any:
         """A number of Python, or nested lists of them."""
@@ -39,18 +74,21 @@ class HostElements(Elements):
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values."""
-        assign(self._part(box), values)
+        if box is None:
+            assign(self._memory, values)
+            self._waiting = None
+        else:
+            assign(self._part(box), values)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number."""
         if where is not None:
             self._part(box)[where] = value
-        elif box is not None or not self._view.flags.c_contiguous:
-            assign(self._part(box), value)
-        elif value == 0:
-            ctypes.memset(self.address, 0, self.nbytes)
+        elif box is not None:  # what waits to be cleared may be 0 before
+            assign(self.within(box) if value == 0 else self._part(box), value)
         else:
-            self._view.fill(value)
+            _set_all(self, value)
+            self._waiting = None
 
     def any(self) -> bool:
         """Whether one of the elements is not 0."""
@@ -79,18 +117,33 @@ class HostElements(Elements):
 
     def add(self, other: Elements) -> None:
         """Add others."""
-        self._view += _looked_at(other, None)
+        view = self._view
+        view += _looked_at(other, None)
 
     def room(self) -> Kept:
         """Room for a copy."""
-        return HostKept(self._view, np.empty(self.shape, self.dtype))
+        return HostKept(self, None, np.empty(self.shape, self.dtype))
 
     def overlaps(self, other: Elements) -> bool:
         """Whether there are elements in common."""
-        return isinstance(other, HostElements) and np.shares_memory(self._view, other._view)
+        return isinstance(other, HostElements) and np.shares_memory(self._memory, other._memory)
+
+    def within(self, box: Box | None) -> Values:
+        """Where the elements of a box are, which may wait to be cleared."""
+        return self._memory if box is None else part(self._memory, box)
 
     def _part(self, box: Box | None) -> Values:
         return self._view if box is None else part(self._view, box)
+
+
+def _set_all(elements: HostElements, value: Any) -> None:
+    """Set everything to one number, whatever waits."""
+    if not elements._is_packed:
+        assign(elements._memory, value)
+    elif value == 0:
+        ctypes.memset(elements.address, 0, elements.nbytes)
+    else:
+        elements._memory.fill(value)
 
 
 def _looked_at(elements: Elements, box: Box | None) -> Values:
@@ -98,17 +151,24 @@ def _looked_at(elements: Elements, box: Box | None) -> Values:
 
 
 class HostKept(Kept):
-    """A view, and a copy of what it showed."""
+    """A box of elements, and a copy of what was there."""
 
-    __slots__ = ("_copy", "_view")
+    __slots__ = ("_box", "_copy", "_elements", "_memory")
 
-    def __init__(self, view: Values, copy: Values) -> None:
-        self._view, self._copy, self.nbytes = view, copy, copy.nbytes
+    def __init__(self, elements: HostElements, box: Box | None, copy: Values) -> None:
+        self._elements, self._box, self._copy = elements, box, copy
+        self._memory, self.nbytes = elements.within(box), copy.nbytes
+
+    @property
+    def _view(self) -> Values:
+        self._elements.use()
+        return self._memory
 
     @property
     def place(self) -> Hashable:
         """Where the elements are."""
-        return self._view.__array_interface__["data"][0], self._view.shape, self._view.strides
+        memory = self._memory
+        return memory.__array_interface__["data"][0], memory.shape, memory.strides
 
     def renew(self) -> None:
         """Hold the elements as they are now."""
@@ -126,7 +186,8 @@ class HostKept(Kept):
 
     def add(self) -> None:
         """Add the kept elements to those in memory."""
-        self._view += self._copy
+        view = self._view
+        view += self._copy
 
     def differs(self) -> bool:
         """Whether memory holds other bits now."""
@@ -134,4 +195,4 @@ class HostKept(Kept):
 
     def present(self, arena: Arena, name: str) -> Kept:
         """A copy of the same elements as they are now."""
-        return arena.keep(HostElements(self._view), None, name)
+        return arena.keep(self._elements, self._box, name)

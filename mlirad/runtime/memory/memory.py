@@ -20,6 +20,7 @@ from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.values import Values
+from mlirad.runtime.memory.waiting import Clearing
 
 DType = np.dtype[Any]
 Index = tuple[int | slice, ...]
@@ -155,6 +156,20 @@ class Elements(ABC):
         """Set elements to one number; in a box perhaps only those `where` a mask of its shape
         is true."""
 
+    def clear(self, clearing: Clearing) -> None:
+        """Set all elements to 0: now, or, of many, when they are used. Whatever is asked of them or
+        of their copies uses them; for launches, one of the following is called before."""
+        self.fill(0)
+
+    def use(self) -> None:
+        """Clear what waits to be cleared."""
+        return
+
+    def begin_anew(self) -> bool:
+        """All elements are about to be set, to what is added to 0 where they wait to be cleared;
+        whether they did."""
+        return False
+
     # What comes down to a number, or to a mask, is found where the elements are.
 
     @abstractmethod
@@ -216,6 +231,10 @@ class SparseElements(Elements):
     """
 
     __slots__ = ()
+
+    def clear(self, clearing: Clearing) -> None:
+        """Set all elements to 0 now: those that may differ from it are few."""
+        self.fill(0)
 
     @abstractmethod
     def read_active(self) -> Values:

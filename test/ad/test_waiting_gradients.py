@@ -1,0 +1,227 @@
+"""Derivatives that wait to be cleared, and hold NaNs meanwhile: whoever looks at one finds 0, or
+what was added to 0."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from waiting_memory import wait_always
+
+import mlirad as ti
+
+N = 64
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_always(monkeypatch)
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
+
+
+class Program:
+    """`loss` is the sum of `y * y`, `y = x * x`; nothing is done with `idle`."""
+
+    def __init__(self) -> None:
+        self.x, self.y, self.idle = (ti.field(ti.f64, N, needs_grad=True) for _ in range(3))
+        self.loss = ti.field(ti.f64, (), needs_grad=True)
+        self.values = np.linspace(-1, 2, N)
+        self.x.from_numpy(self.values)
+        x, y, loss = self.x, self.y, self.loss
+
+        @ti.kernel
+        def square():
+            for i in x:
+                y[i] = x[i] * x[i]
+
+        @ti.kernel
+        def add_up():
+            for i in y:
+                loss[None] += y[i] * y[i]
+
+        self.square, self.add_up = square, add_up
+
+    def run(self) -> None:
+        self.square()
+        self.add_up()
+
+    def check(self, times: float = 1.0) -> None:
+        expected = times * 4 * self.values**3
+        np.testing.assert_allclose(self.x.grad.to_numpy(), expected, rtol=1e-12)
+
+
+def waits(field: Any) -> bool:
+    return field.located().elements._waiting is not None
+
+
+def test_tapes_one_after_the_other() -> None:
+    program = Program()
+    for _ in range(3):
+        with ti.ad.Tape(program.loss):
+            program.run()
+        program.check()
+        assert (program.y.grad.to_numpy() == 0).all()
+
+
+def test_what_nobody_touches_is_not_written() -> None:
+    program = Program()
+    program.idle.grad.fill(3.0)
+    with ti.ad.Tape(program.loss):
+        program.run()
+    assert waits(program.idle.grad) and not waits(program.x.grad)
+    assert program.idle.grad[5] == 0 and not waits(program.idle.grad)
+
+
+def read_by_a_kernel(idle: Any) -> float:
+    @ti.kernel
+    def read() -> ti.f64:
+        return idle.grad[7]
+
+    return read()
+
+
+def copied(idle: Any) -> float:
+    other = ti.field(ti.f64, N)
+    other.copy_from(idle.grad)
+    return other[7]
+
+
+def written_beside(idle: Any) -> float:
+    idle.grad[8] = 2.0
+    return idle.grad[7] + idle.grad[8] - 2.0
+
+
+def added_to(idle: Any) -> float:
+    @ti.kernel
+    def add():
+        for i in idle:
+            idle.grad[i] += 1.0
+
+    add()
+    return idle.grad[7] - 1.0
+
+
+READERS: dict[str, Callable[[Any], float]] = {
+    "to_numpy": lambda idle: idle.grad.to_numpy().sum(),
+    "element": lambda idle: idle.grad[7],
+    "kernel": read_by_a_kernel,
+    "copy": copied,
+    "beside": written_beside,
+    "update": added_to,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("is_inside", [False, True])
+def test_all_ways_to_look_at_one(reader: str, is_inside: bool) -> None:
+    """Outside a tape, and in the middle of one."""
+    program = Program()
+    program.idle.grad.fill(3.0)
+    with ti.ad.Tape(program.loss):
+        program.run()
+        if is_inside:
+            assert READERS[reader](program.idle) == 0
+    if not is_inside:
+        assert READERS[reader](program.idle) == 0
+    program.check()
+
+
+def test_reverses_by_hand_add_up() -> None:
+    program = Program()
+    with ti.ad.Tape(program.loss):
+        program.run()
+    ti.ad.clear_all_gradients()
+    program.loss.grad[None] = 1.0
+    program.add_up.grad()
+    program.square.grad()
+    program.check()
+    program.add_up.grad()
+    program.square.grad()
+    program.check(2)
+
+
+def test_seeds_that_are_added() -> None:
+    """What was there is kept while all is cleared, and added afterwards."""
+    program = Program()
+    with ti.ad.Tape(program.loss) as tape:
+        program.run()
+    tape.grad({program.loss: 2.0})
+    program.check(2)
+    tape.grad({program.loss: 3.0}, clear_gradients=False)
+    program.check(5)
+
+
+def test_directions() -> None:
+    program = Program()
+    v = np.random.default_rng(3).standard_normal(N)
+    for _ in range(2):
+        with ti.ad.FwdMode(program.loss, program.x, v):
+            program.loss[None] = 0.0
+            program.run()
+        np.testing.assert_allclose(program.loss.dual[None], (4 * program.values**3 * v).sum())
+        found = ti.ad.hvp(program.run, program.loss, program.x, v)
+        np.testing.assert_allclose(found, 12 * program.values**2 * v, atol=1e-12)
+        program.check()
+
+
+def test_parts_of_arrays() -> None:
+    """Elements that a reverse does not reach, or reaches twice, begin at 0 too."""
+    x = ti.Vector.field(2, ti.f64, (8, N), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def some(t: int):
+        for i in range(1, N - 1):
+            loss[None] += x[t, i][0] * x[t, i - 1][1]
+
+    @ti.kernel
+    def every():
+        for t, i in x:
+            loss[None] += 3.0 * x[t, i][0] + x[t, i][1]
+
+    values = np.random.default_rng(5).standard_normal((8, N, 2))
+    x.from_numpy(values)
+    for launches in ([lambda: some(2), every], [every, lambda: some(2)], [lambda: some(2)]):
+        with ti.ad.Tape(loss):
+            for launch in launches:
+                launch()
+        expected = np.zeros_like(values)
+        if every in launches:
+            expected += [3.0, 1.0]
+        expected[2, 1 : N - 1, 0] += values[2, : N - 2, 1]
+        expected[2, : N - 2, 1] += values[2, 1 : N - 1, 0]
+        np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-12)
+
+
+def test_fields_of_one_tree() -> None:
+    """The gradient of one is set as a whole, that of its neighbour waits."""
+    x, y = ti.field(ti.f64), ti.field(ti.f64)
+    ti.root.dense(ti.i, N).place(x, y)
+    ti.root.lazy_grad()
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def add_up():
+        for i in x:
+            loss[None] += x[i] * x[i]
+
+    x.fill(1.5)
+    y.grad.fill(4.0)
+    for _ in range(2):
+        with ti.ad.Tape(loss):
+            add_up()
+        assert (x.grad.to_numpy() == 3.0).all() and waits(y.grad)
+    assert (y.grad.to_numpy() == 0).all() and (x.grad.to_numpy() == 3.0).all()
+
+
+def test_an_error_in_a_tape() -> None:
+    """Gradients of a tape that was left by an error are 0, or what its reverse wrote."""
+    program = Program()
+    program.idle.grad.fill(3.0)
+    with pytest.raises(ZeroDivisionError), ti.ad.Tape(program.loss):
+        program.run()
+        _ = 1 // 0
+    for one in (program.x, program.y, program.idle):
+        assert (one.grad.to_numpy() == 0).all()
