@@ -36,21 +36,46 @@ def slab_sizes(function: ir.Operation) -> dict[int, int]:
     }
 
 
-def slab_of(offset: ir.Value, size: int, entry: ir.Block) -> Slab | None:
-    """The slab that an offset in elements is in, where it is told by what the function is given."""
-    found = [number for term in _terms(offset) if (number := _times(term, size)) is not None]
-    if len(found) != 1:
-        return None
-    number, distance = found[0], 0
-    while (op := _made(number)) is not None:
-        constant = _constant(op.operands[1]) if op.name in ("llvm.add", "llvm.sub") else None
-        if constant is not None:
-            distance += constant if op.name == "llvm.add" else -constant
-        elif op.name != "llvm.sext":
-            break
-        number = op.operands[0]
-    owner = number.owner if op is None else op.block
-    return Slab(number, distance) if owner == entry and abs(distance) < FARTHEST else None
+class Slabs:
+    """The slabs that offsets in elements are in, of arrays with slabs of one size."""
+
+    def __init__(self, size: int, entry: ir.Block) -> None:
+        self._size, self._entry = size, entry
+        self._found: dict[ir.Value, tuple[Slab | None, ...]] = {}
+
+    def of(self, offset: ir.Value) -> Slab | None:
+        """The slab, where it is told by what the function is given."""
+        found = self._terms(offset)
+        return found[0] if len(found) == 1 else None
+
+    def _terms(self, value: ir.Value) -> tuple[Slab | None, ...]:
+        """What the products with the size say that a sum is made of; None where they do not."""
+        found = self._found.get(value)
+        if found is None:
+            op = _made(value)
+            if op is None or op.name not in ("llvm.add", "llvm.mul"):
+                found = ()
+            elif op.name == "llvm.add":
+                left, right = op.operands
+                found = self._terms(left) + self._terms(right)
+            else:
+                number = _times(op, self._size)
+                found = () if number is None else (self._slab(number),)
+            self._found[value] = found
+        return found
+
+    def _slab(self, number: ir.Value) -> Slab | None:
+        distance = 0
+        while (op := _made(number)) is not None:
+            constant = _constant(op.operands[1]) if op.name in ("llvm.add", "llvm.sub") else None
+            if constant is not None:
+                distance += constant if op.name == "llvm.add" else -constant
+            elif op.name != "llvm.sext":
+                break
+            number = op.operands[0]
+        owner = number.owner if op is None else op.block
+        is_given = owner == self._entry and abs(distance) < FARTHEST
+        return Slab(number, distance) if is_given else None
 
 
 def called_again(everything: Iterable[ir.Operation]) -> set[str]:
@@ -88,18 +113,8 @@ def _is_in_a_cycle(op: ir.Operation) -> bool:
     return False
 
 
-def _terms(value: ir.Value) -> list[ir.Value]:
-    op = _made(value)
-    if op is None or op.name != "llvm.add":
-        return [value]
-    return [term for operand in op.operands for term in _terms(operand)]
-
-
-def _times(value: ir.Value, size: int) -> ir.Value | None:
+def _times(op: ir.Operation, size: int) -> ir.Value | None:
     """What a product multiplies a size with."""
-    op = _made(value)
-    if op is None or op.name != "llvm.mul":
-        return None
     left, right = op.operands
     return left if _constant(right) == size else right if _constant(left) == size else None
 

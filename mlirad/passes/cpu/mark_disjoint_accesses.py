@@ -18,7 +18,7 @@ from typing import NamedTuple
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.walk import operations
-from mlirad.passes.cpu._slabs import Slab, called_again, slab_of, slab_sizes
+from mlirad.passes.cpu._slabs import Slab, Slabs, called_again, slab_sizes
 
 MOST_CLASSES = 16
 _POINTERS = {"llvm.load": 0, "llvm.store": 1, "llvm.atomicrmw": 0}
@@ -95,7 +95,8 @@ class _Function:
             for number, value in enumerate(self.entry.arguments)
             if str(value.type) == "!llvm.ptr"
         }
-        self.slabs = slab_sizes(function) if once else {}
+        sizes = slab_sizes(function) if once else {}
+        self.slabs = {number: Slabs(size, self.entry) for number, size in sizes.items()}
         for op in operations(function):
             if op.name in _POINTERS:
                 self._add(op)
@@ -115,8 +116,7 @@ class _Function:
         type_ = op.operands[0].type if op.name == "llvm.store" else op.results[0].type
         if ir.TypeAttr(made.attributes["elem_type"]).value == type_:
             number, offset = self.pointers[made.operands[0]], made.operands[1]
-            size = self.slabs.get(number)
-            slab = None if size is None else slab_of(offset, size, self.entry)
+            slab = self.slabs[number].of(offset) if number in self.slabs else None
             self.accesses.setdefault(number, []).append(Access(op, self._residue(offset), slab))
 
     def _residue(self, value: ir.Value) -> Residue:
