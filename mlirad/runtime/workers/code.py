@@ -49,19 +49,13 @@ _PAUSE = {"x86_64": "pause", "aarch64": "yield"}
 
 def code() -> str:
     """The text of a module of both functions, and of one that says where they are."""
-    places = "".join(_place(word) for word in Word if word is not Word.SHARE)
+    places = {word.name: f"{_PLACE[0]}{word:d}{_PLACE[1]}" for word in Word}
     pause = _PAUSE.get(os.uname().machine, "")
-    text = places + _COMMON + _SHARE + _WORK + _ADDRESSES
-    return Template(text).substitute(pause=pause, pauses=PAUSES)
+    text = _COMMON + _SHARE + _WORK + _ADDRESSES
+    return Template(text).substitute(places, pause=pause, pauses=PAUSES)
 
 
-def _place(word: Word) -> str:
-    return f"""
-llvm.func internal @{word.name}(%state: !llvm.ptr) -> !llvm.ptr {{
-  %place = llvm.getelementptr %state[{word:d}] : (!llvm.ptr) -> !llvm.ptr, i64
-  llvm.return %place : !llvm.ptr
-}}"""
-
+_PLACE = "llvm.getelementptr %state[", "] : (!llvm.ptr) -> !llvm.ptr, i64"
 
 _COMMON = """
 llvm.func @sem_wait(!llvm.ptr) -> i32
@@ -73,7 +67,7 @@ llvm.func internal @pause() {
 llvm.func internal @take_pieces(%state: !llvm.ptr, %piece: !llvm.ptr, %frame: !llvm.ptr,
     %pieces: i64) {
   %one = llvm.mlir.constant(1 : i64) : i64
-  %next = llvm.call @NEXT(%state) : (!llvm.ptr) -> !llvm.ptr
+  %next = $NEXT
   llvm.br ^take
 ^take:
   %k = llvm.atomicrmw add %next, %one acq_rel : !llvm.ptr, i64
@@ -92,7 +86,7 @@ llvm.func internal @share(%state: !llvm.ptr, %piece: !llvm.ptr, %frame: !llvm.pt
     %threads: i64) {
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
-  %owner = llvm.call @OWNER(%state) : (!llvm.ptr) -> !llvm.ptr
+  %owner = $OWNER
   %swap = llvm.cmpxchg %owner, %zero, %one acquire monotonic : !llvm.ptr, i64
   %is_ours = llvm.extractvalue %swap[1] : !llvm.struct<(i64, i1)>
   llvm.cond_br %is_ours, ^open, ^alone(%zero : i64)
@@ -122,15 +116,15 @@ llvm.func internal @open(%state: !llvm.ptr, %piece: !llvm.ptr, %frame: !llvm.ptr
   %zero = llvm.mlir.constant(0 : i64) : i64
   %one = llvm.mlir.constant(1 : i64) : i64
   %is_open = llvm.mlir.constant(4294967296 : i64) : i64
-  %piece_place = llvm.call @PIECE(%state) : (!llvm.ptr) -> !llvm.ptr
-  %frame_place = llvm.call @FRAME(%state) : (!llvm.ptr) -> !llvm.ptr
-  %pieces_place = llvm.call @PIECES(%state) : (!llvm.ptr) -> !llvm.ptr
-  %helpers_place = llvm.call @HELPERS(%state) : (!llvm.ptr) -> !llvm.ptr
-  %next = llvm.call @NEXT(%state) : (!llvm.ptr) -> !llvm.ptr
-  %gate = llvm.call @GATE(%state) : (!llvm.ptr) -> !llvm.ptr
-  %bell = llvm.call @BELL(%state) : (!llvm.ptr) -> !llvm.ptr
-  %sleepers = llvm.call @SLEEPERS(%state) : (!llvm.ptr) -> !llvm.ptr
-  %bed = llvm.call @BED(%state) : (!llvm.ptr) -> !llvm.ptr
+  %piece_place = $PIECE
+  %frame_place = $FRAME
+  %pieces_place = $PIECES
+  %helpers_place = $HELPERS
+  %next = $NEXT
+  %gate = $GATE
+  %bell = $BELL
+  %sleepers = $SLEEPERS
+  %bed = $BED
   llvm.store %piece, %piece_place : !llvm.ptr, !llvm.ptr
   llvm.store %frame, %frame_place : !llvm.ptr, !llvm.ptr
   llvm.store %pieces, %pieces_place : i64, !llvm.ptr
@@ -163,9 +157,9 @@ llvm.func internal @close(%state: !llvm.ptr) {
   %one = llvm.mlir.constant(1 : i64) : i64
   %most = llvm.mlir.constant($pauses : i64) : i64
   %inside = llvm.mlir.constant(4294967295 : i64) : i64
-  %gate = llvm.call @GATE(%state) : (!llvm.ptr) -> !llvm.ptr
-  %waiting = llvm.call @WAITING(%state) : (!llvm.ptr) -> !llvm.ptr
-  %chair = llvm.call @CHAIR(%state) : (!llvm.ptr) -> !llvm.ptr
+  %gate = $GATE
+  %waiting = $WAITING
+  %chair = $CHAIR
   %shut = llvm.atomicrmw _and %gate, %inside seq_cst : !llvm.ptr, i64
   llvm.br ^watch(%zero : i64)
 ^watch(%paused: i64):
@@ -203,14 +197,14 @@ llvm.func internal @work(%state: !llvm.ptr) -> !llvm.ptr {
   %is_open = llvm.mlir.constant(4294967296 : i64) : i64
   %counted = llvm.mlir.constant(4294967295 : i64) : i64
   %null = llvm.mlir.zero : !llvm.ptr
-  %gate = llvm.call @GATE(%state) : (!llvm.ptr) -> !llvm.ptr
-  %bell = llvm.call @BELL(%state) : (!llvm.ptr) -> !llvm.ptr
-  %helpers = llvm.call @HELPERS(%state) : (!llvm.ptr) -> !llvm.ptr
-  %sleepers = llvm.call @SLEEPERS(%state) : (!llvm.ptr) -> !llvm.ptr
-  %over = llvm.call @IS_OVER(%state) : (!llvm.ptr) -> !llvm.ptr
-  %bed = llvm.call @BED(%state) : (!llvm.ptr) -> !llvm.ptr
-  %waiting = llvm.call @WAITING(%state) : (!llvm.ptr) -> !llvm.ptr
-  %chair = llvm.call @CHAIR(%state) : (!llvm.ptr) -> !llvm.ptr
+  %gate = $GATE
+  %bell = $BELL
+  %helpers = $HELPERS
+  %sleepers = $SLEEPERS
+  %over = $IS_OVER
+  %bed = $BED
+  %waiting = $WAITING
+  %chair = $CHAIR
   llvm.br ^listen
 ^listen:
   %heard = llvm.load %bell atomic seq_cst {alignment = 8 : i64} : !llvm.ptr -> i64
@@ -231,9 +225,9 @@ llvm.func internal @work(%state: !llvm.ptr) -> !llvm.ptr {
   %is_in = llvm.extractvalue %swap[1] : !llvm.struct<(i64, i1)>
   llvm.cond_br %is_in, ^help, ^look
 ^help:
-  %piece_place = llvm.call @PIECE(%state) : (!llvm.ptr) -> !llvm.ptr
-  %frame_place = llvm.call @FRAME(%state) : (!llvm.ptr) -> !llvm.ptr
-  %pieces_place = llvm.call @PIECES(%state) : (!llvm.ptr) -> !llvm.ptr
+  %piece_place = $PIECE
+  %frame_place = $FRAME
+  %pieces_place = $PIECES
   %piece = llvm.load %piece_place : !llvm.ptr -> !llvm.ptr
   %frame = llvm.load %frame_place : !llvm.ptr -> !llvm.ptr
   %pieces = llvm.load %pieces_place : !llvm.ptr -> i64

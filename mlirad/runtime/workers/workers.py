@@ -115,7 +115,8 @@ def _compiled(kept: KeptCode) -> _Code:
         with context():
             return ir.Module.parse(code())
 
-    made = machine_code(Lowered(parsed, ADDRESSES, (), code=kept), opt_level=1)
+    # compiled fast: what takes time is the pieces
+    made = machine_code(Lowered(parsed, ADDRESSES, (), code=kept), opt_level=0)
     found = (ctypes.c_int64 * 2)()
     first = ctypes.c_void_p(ctypes.addressof(found))
     made.function((ctypes.c_void_p * 1)(ctypes.addressof(first)))
