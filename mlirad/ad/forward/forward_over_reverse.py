@@ -48,7 +48,7 @@ class ForwardOverReverse(Order):
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
         return [
-            np.stack([field.derivative(kind).to_numpy() for kind in self.of_adjoints])
+            together([field.derivative(kind).to_numpy() for kind in self.of_adjoints])
             for field in self.fields
         ]
 
@@ -162,3 +162,9 @@ class ForwardOverReverse(Order):
         if source.symbol in duals and target.symbol in duals:
             for kind in self.tangents:
                 target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())
+
+
+def together(rows: Sequence[Array]) -> Array:
+    """Arrays of one shape as the rows of another; a single one, which may be large, is not
+    copied."""
+    return rows[0][np.newaxis] if len(rows) == 1 else np.stack(rows)
