@@ -182,6 +182,7 @@ def test_a_tape_is_freed_with_its_last_name(program: Any) -> None:
     assert not any(reference() is not None for reference in kept)
 
 
+@pytest.mark.cpu_code("simt keeps 16 MB of freed memory, full of garbage, for late readers to meet")
 @pytest.mark.usefixtures("no_collector")
 @pytest.mark.parametrize("ends", ["well", "badly", "in reverse"])
 def test_memory_of_many_tapes(ends: str) -> None:
