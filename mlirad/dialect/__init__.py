@@ -7,6 +7,7 @@ from mlirad.bindings import DIALECTS, PROVIDER, ir
 from mlirad.dialect.field import Field
 from mlirad.dialect.grad import Grad
 from mlirad.dialect.snode import Snode
+from mlirad.dialect.te import Te
 
 
 @cache
@@ -19,7 +20,7 @@ def context() -> ir.Context:
     made = ir.Context(load_on_create_dialects=[*DIALECTS])
     made.enable_multithreading(False)
     with made, ir.Location.unknown():
-        for dialect in (Snode, Field, Grad):
+        for dialect in (Snode, Field, Grad, Te):
             dialect.load()
             # The bindings look for this module, in every folder of the path, each time that they
             # meet an op of ours.

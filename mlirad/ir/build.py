@@ -37,8 +37,9 @@ def predicate(number: int) -> ir.Attribute:
     return ir.IntegerAttr.get(integer_type(64), number)
 
 
-EQ, NE, SLT, SLE, SGT, SGE = 0, 1, 2, 3, 4, 5
+EQ, NE, SLT, SLE, SGT, SGE, ULT, ULE, UGT, UGE = range(10)
 OEQ, OGT, OGE, OLT, OLE, ONE, UNO = 1, 2, 3, 4, 5, 6, 14
+UNORDERED_GT, UNORDERED_LT, UNE = 9, 11, 13
 
 
 def make(

@@ -1,0 +1,259 @@
+"""The integer points of a box at which linear sums have given values: the domain of a gather.
+
+The adjoint of a read `A[f(i)]` at j is a sum over `{i : f(i) = j}`. Column operations bring the
+system to Hermite form `H y = j - c` with `i = U y` and U unimodular (Cohen, A Course in
+Computational Algebraic Number Theory, 1993, 2.4): some y follow from j, or a division leaves a
+rest and there is no point; the others are free. The box bounds them, and Fourier-Motzkin
+elimination orders the bounds so that they become loops (Schrijver, Theory of Linear and Integer
+Programming, 1986, 12.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import gcd
+from typing import Generic, TypeVar
+
+from mlirad.analysis.linear import Linear, number, unknown
+
+Name = TypeVar("Name", bound=Hashable)
+Matrix = list[list[int]]
+
+
+@dataclass(frozen=True)
+class Fraction(Generic[Name]):
+    """A sum divided by a positive number, rounded as the bound or the value demands."""
+
+    sum: Linear[Name]
+    divisor: int = 1
+
+
+@dataclass(frozen=True)
+class Quotient(Generic[Name]):
+    """A name for a sum divided by a number, which has to leave no rest."""
+
+    name: Name
+    value: Fraction[Name]
+
+
+@dataclass(frozen=True)
+class Range(Generic[Name]):
+    """A free index: at least all of some fractions rounded up, at most all of others rounded
+    down."""
+
+    name: Name
+    least: tuple[Fraction[Name], ...]
+    most: tuple[Fraction[Name], ...]
+
+
+@dataclass
+class Solution(Generic[Name]):
+    """All points: for each choice of the free indices one, where the conditions hold."""
+
+    quotients: list[Quotient[Name]] = field(default_factory=list)
+    zero: list[Linear[Name]] = field(default_factory=list)  # sums that have to be 0
+    not_negative: list[Linear[Name]] = field(default_factory=list)  # those that have to be >= 0
+    free: list[Range[Name]] = field(default_factory=list)
+    point: dict[Name, Linear[Name]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Bound(Generic[Name]):
+    """`factors · free + rest >= 0`."""
+
+    factors: tuple[int, ...]
+    rest: Linear[Name]
+
+
+@dataclass(frozen=True)
+class Equation(Generic[Name]):
+    """A sum of indices and parameters that is to be equal to a sum of parameters."""
+
+    left: Linear[Name]
+    right: Linear[Name]
+
+
+class Names(Generic[Name]):
+    """Names for quotients and for free indices."""
+
+    def quotient(self, number: int) -> Name:
+        """For what a division gives."""
+        raise NotImplementedError
+
+    def free(self, number: int) -> Name:
+        """For a free index."""
+        raise NotImplementedError
+
+
+def solve(
+    equations: Sequence[Equation[Name]],
+    indices: Sequence[Name],
+    constraints: Sequence[Linear[Name]],
+    names: Names[Name],
+) -> Solution[Name]:
+    """The points that fulfil equations, and at which sums are not negative.
+
+    What equations and constraints name beside the indices are parameters. Indices that come first
+    are determined before others, which are left free.
+    """
+    matrix = [[one.left.coefficient(name) for name in indices] for one in equations]
+    rests = [_rest(one, indices) for one in equations]
+    reduced, unimodular, pivots = hermite(matrix, len(indices))
+    solution: Solution[Name] = Solution()
+    known = _determined(reduced, pivots, rests, names, solution)
+    frees = [names.free(k) for k in range(len(indices) - len(known))]
+    rows = dict(zip(indices, unimodular))
+    for name, row in rows.items():
+        fixed, factors = _combined(row[: len(known)], known), row[len(known) :]
+        solution.point[name] = fixed.plus(_combined(factors, [unknown(free) for free in frees]))
+    bounds = [_bound(one, rows, known) for one in constraints]
+    _order(bounds, frees, solution)
+    return solution
+
+
+def within(name: Name, low: Linear[Name], high: Linear[Name]) -> list[Linear[Name]]:
+    """Constraints of an index: from the first on, and before the last."""
+    return [unknown(name).plus(low, -1), high.plus(unknown(name), -1).plus(number(-1))]
+
+
+def _bound(
+    constraint: Linear[Name], rows: dict[Name, list[int]], known: Sequence[Linear[Name]]
+) -> Bound[Name]:
+    """A constraint on the free indices."""
+    count = len(known)
+    factors = [0] * (len(next(iter(rows.values()))) - count) if rows else []
+    rest = constraint
+    for name, row in rows.items():
+        factor = constraint.coefficient(name)
+        if factor:
+            rest = rest.without(name).plus(_combined(row[:count], known), factor)
+            factors = [own + factor * free for own, free in zip(factors, row[count:])]
+    return Bound(tuple(factors), rest)
+
+
+def _rest(equation: Equation[Name], indices: Sequence[Name]) -> Linear[Name]:
+    """What the indices' part of an equation is to be."""
+    rest = equation.right.plus(equation.left, -1)
+    for name in indices:
+        rest = rest.without(name)
+    return rest
+
+
+def _combined(factors: Sequence[int], sums: Sequence[Linear[Name]]) -> Linear[Name]:
+    total: Linear[Name] = number(0)
+    for factor, one in zip(factors, sums):
+        total = total.plus(one, factor)
+    return total
+
+
+def _determined(
+    reduced: Matrix,
+    pivots: dict[int, int],
+    rests: Sequence[Linear[Name]],
+    names: Names[Name],
+    solution: Solution[Name],
+) -> list[Linear[Name]]:
+    """The y that follow from the equations, one a pivot; what else they demand are conditions."""
+    known: list[Linear[Name]] = []
+    for position, row in enumerate(reduced):
+        rest = rests[position].plus(_combined(row, known), -1)
+        if position not in pivots:
+            if rest.terms or rest.constant:
+                solution.zero.append(rest)
+            continue
+        pivot = row[pivots[position]]
+        if pivot < 0:
+            rest, pivot = rest.times(-1), -pivot
+        if pivot == 1:
+            known.append(rest)
+            continue
+        name = names.quotient(len(solution.quotients))
+        solution.quotients.append(Quotient(name, Fraction(rest, pivot)))
+        known.append(unknown(name))
+    return known
+
+
+def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int]]:
+    """`H = matrix U`, lower trapezoidal, U unimodular, and the pivot's column of each row that has
+    one."""
+    reduced = [list(row) for row in matrix]
+    unimodular = [[int(row == column) for column in range(columns)] for row in range(columns)]
+    rows, pivots = reduced + unimodular, dict[int, int]()
+    for position, row in enumerate(reduced):
+        first = len(pivots)
+        others = [column for column in range(first, columns) if row[column]]
+        while len(others) > 1:  # Euclid's algorithm
+            least = min(others, key=lambda column: abs(row[column]))
+            for column in others:
+                if column != least:
+                    _subtract(rows, column, least, row[column] // row[least])
+            others = [column for column in range(first, columns) if row[column]]
+        if others:
+            for each in rows:
+                each.insert(first, each.pop(others[0]))
+            pivots[position] = first
+    return reduced, unimodular, pivots
+
+
+def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
+    for row in rows:
+        row[column] -= factor * row[other]
+
+
+def _order(bounds: list[Bound[Name]], frees: list[Name], solution: Solution[Name]) -> None:
+    """Bounds of each free index by those outside of it, and conditions without free indices."""
+    bounds = _without_redundant(bounds)
+    levels = [bounds]
+    for variable in reversed(range(len(frees))):
+        levels.insert(0, _without_redundant(_eliminated(levels[0], variable)))
+    for bound in levels[0]:
+        if bound.rest.terms or bound.rest.constant < 0:
+            solution.not_negative.append(bound.rest)
+    for variable, name in enumerate(frees):
+        least, most = [], []
+        for bound in levels[variable + 1]:
+            factor = bound.factors[variable]
+            outer = _combined(bound.factors[:variable], [unknown(free) for free in frees])
+            rest = bound.rest.plus(outer)
+            if factor > 0:
+                least.append(Fraction(rest.times(-1), factor))
+            elif factor < 0:
+                most.append(Fraction(rest, -factor))
+        solution.free.append(Range(name, tuple(least), tuple(most)))
+
+
+def _eliminated(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
+    """What bounds say of the other variables."""
+    kept = [bound for bound in bounds if not bound.factors[variable]]
+    lower = [bound for bound in bounds if bound.factors[variable] > 0]
+    upper = [bound for bound in bounds if bound.factors[variable] < 0]
+    for low, high in product(lower, upper):
+        a, b = low.factors[variable], -high.factors[variable]
+        factors = tuple(b * x + a * y for x, y in zip(low.factors, high.factors))
+        kept.append(Bound(factors, low.rest.times(b).plus(high.rest, a)))
+    return kept
+
+
+def _without_redundant(bounds: list[Bound[Name]]) -> list[Bound[Name]]:
+    """Without those that always hold, and those that another one of the same form implies."""
+    tightest: dict[tuple[tuple[int, ...], frozenset[tuple[Name, int]]], Bound[Name]] = {}
+    for bound in map(_smallest, bounds):
+        if not any(bound.factors) and not bound.rest.terms and bound.rest.constant >= 0:
+            continue
+        form = bound.factors, bound.rest.terms
+        known = tightest.get(form)
+        if known is None or bound.rest.constant < known.rest.constant:
+            tightest[form] = bound
+    return list(tightest.values())
+
+
+def _smallest(bound: Bound[Name]) -> Bound[Name]:
+    """The same bound, divided by what its factors share: the points are integers."""
+    shared = gcd(*bound.factors, *(factor for _, factor in bound.rest.terms))
+    if shared <= 1:
+        return bound
+    terms = frozenset((name, factor // shared) for name, factor in bound.rest.terms)
+    factors = tuple(factor // shared for factor in bound.factors)
+    return Bound(factors, Linear(terms, bound.rest.constant // shared))

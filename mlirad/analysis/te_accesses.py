@@ -1,0 +1,198 @@
+"""Where the definition of a tensor reads another one: as linear sums of its indices, where they
+are such."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, product
+from typing import NamedTuple
+
+from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir.structured import If, is_branch
+from mlirad.ir.walk import block_operations, constant_integer, defining_op
+
+
+class New(NamedTuple):
+    """An index that no value of the IR is: of a quotient, or free."""
+
+    number: int
+
+
+Form = Linear["ir.Value | New"]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What an index is where some sums are not negative and some conditions are as said."""
+
+    form: Form
+    constraints: tuple[Form, ...] = ()
+    conditions: tuple[tuple[ir.Value, bool], ...] = ()
+    # indices that are quotients rounded down: of a sum, by a number
+    quotients: tuple[tuple[New, Form, int], ...] = ()
+
+    def with_form(self, form: Form, other: Piece | None = None) -> Piece:
+        """Another sum, under the conditions of this one, and of another."""
+        if other is None:
+            return Piece(form, self.constraints, self.conditions, self.quotients)
+        return Piece(
+            form,
+            self.constraints + other.constraints,
+            self.conditions + other.conditions,
+            self.quotients + tuple(q for q in other.quotients if q not in self.quotients),
+        )
+
+
+@dataclass
+class Box:
+    """The points of a definition: its indices, and what bounds them."""
+
+    indices: list[ir.Value] = field(default_factory=list)
+    constraints: list[Form] = field(default_factory=list)
+    conditions: list[ir.Value] = field(default_factory=list)  # that hold, or there is no point
+
+
+class Forms:
+    """Indices as sums, in pieces. Sizes and indices of the definition are names."""
+
+    def __init__(self, names: Sequence[ir.Value]) -> None:
+        self._names = set(names)
+        self._numbers = count()
+        self._quotients: dict[tuple[Form, int], New] = {}
+
+    def new(self) -> New:
+        """A name for an index that is in no IR."""
+        return New(next(self._numbers))
+
+    def of(self, value: ir.Value, depth: int = 64) -> list[Piece] | None:
+        """The pieces of an index; None where it depends on data, or on too many cases."""
+        known = constant_integer(value)
+        if known is not None:
+            return [Piece(number(known))]
+        if value in self._names:
+            return [Piece(unknown(value))]
+        op = defining_op(value)
+        if op is None or depth == 0:
+            return None
+        if te.SizeOp.holds(op):
+            return [Piece(unknown(value))]
+        if is_branch(op):
+            return self._chosen(op, value, depth)
+        if op.name == "arith.select":
+            condition, then, otherwise = op.operands
+            return self._either(condition, (then, otherwise), depth)
+        parts = [self.of(operand, depth - 1) for operand in op.operands] if op.name in _OPS else []
+        known_parts = [part for part in parts if part is not None]
+        if not parts or len(known_parts) < len(parts):
+            return None
+        found = [
+            piece
+            for choice in product(*known_parts)
+            for piece in self._combined(op.name, choice)
+        ]
+        return None if len(found) > 16 or None in found else [p for p in found if p is not None]
+
+    def _chosen(self, op: ir.Operation, value: ir.Value, depth: int) -> list[Piece] | None:
+        position = list(op.results).index(value)
+        then, otherwise = (
+            block_operations(block)[-1].operands[position]
+            for block in (If(op).then, If(op).otherwise)
+        )
+        return self._either(op.operands[0], (then, otherwise), depth)
+
+    def _either(
+        self, condition: ir.Value, values: tuple[ir.Value, ir.Value], depth: int
+    ) -> list[Piece] | None:
+        found: list[Piece] = []
+        for value, holds in zip(values, (True, False)):
+            pieces = self.of(value, depth - 1)
+            if pieces is None:
+                return None
+            own = Piece(number(0), (), ((condition, holds),))
+            found += [own.with_form(piece.form, piece) for piece in pieces]
+        return found
+
+    def _combined(self, name: str, choice: Sequence[Piece]) -> Iterator[Piece | None]:
+        if len(choice) == 1:
+            yield choice[0]
+            return
+        left, right = choice
+        a, c = left.form, right.form
+        if name in ("arith.addi", "arith.subi"):
+            yield left.with_form(a.plus(c, 1 if name == "arith.addi" else -1), right)
+        elif name == "arith.muli":
+            if a.terms and c.terms:
+                yield None
+            else:
+                yield left.with_form(a.times(c.constant) if a.terms else c.times(a.constant), right)
+        elif name in ("arith.minsi", "arith.maxsi"):
+            less = c.plus(a, -1)  # not negative where a <= c
+            first, second = (a, c) if name == "arith.minsi" else (c, a)
+            both = left.with_form(first, right)
+            yield Piece(first, (*both.constraints, less), both.conditions, both.quotients)
+            more = less.times(-1).plus(number(-1))
+            yield Piece(second, (*both.constraints, more), both.conditions, both.quotients)
+        else:  # a quotient, rounded down
+            yield self._quotient(left, right)
+
+    def _quotient(self, left: Piece, right: Piece) -> Piece | None:
+        divisor = right.form.constant
+        if right.form.terms or divisor <= 0:
+            return None
+        key = left.form, divisor
+        if key not in self._quotients:
+            self._quotients[key] = self.new()
+        new = self._quotients[key]
+        made = left.with_form(unknown(new), right)
+        quotients = (*made.quotients, (new, left.form, divisor))
+        return Piece(made.form, made.constraints, made.conditions, quotients)
+
+
+_OPS = (
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+    "arith.floordivsi",
+    "arith.minsi",
+    "arith.maxsi",
+    "arith.index_cast",
+)
+
+
+def reads_of(block: ir.Block, tensor: ir.Value) -> list[ir.Operation]:
+    """The reads of a tensor in a block, also within branches, but not within reductions."""
+    found = []
+    for op in block_operations(block):
+        if te.is_read(op) and op.operands[0] == tensor:
+            found.append(op)
+        elif is_branch(op):
+            for inner in (If(op).then, If(op).otherwise):
+                found += reads_of(inner, tensor)
+    return found
+
+
+def least_of(value: ir.Value, forms: Forms) -> list[tuple[Form, int]] | None:
+    """The sums, divided by numbers and rounded up, of which a bound is the greatest."""
+    return _ends(value, forms, "arith.maxsi", "arith.ceildivsi")
+
+
+def most_of(value: ir.Value, forms: Forms) -> list[tuple[Form, int]] | None:
+    """The sums, divided by numbers and rounded down, of which a bound is the least."""
+    return _ends(value, forms, "arith.minsi", "arith.floordivsi")
+
+
+def _ends(
+    value: ir.Value, forms: Forms, choice: str, rounded: str
+) -> list[tuple[Form, int]] | None:
+    op = defining_op(value)
+    if op is not None and op.name == choice:
+        left, right = (_ends(operand, forms, choice, rounded) for operand in op.operands)
+        return None if left is None or right is None else left + right
+    divisor = None if op is None or op.name != rounded else constant_integer(op.operands[1])
+    pieces = forms.of(value if divisor is None or op is None else op.operands[0])
+    if pieces is None or len(pieces) != 1 or pieces[0].quotients:
+        return None
+    return [(pieces[0].form, divisor or 1)]

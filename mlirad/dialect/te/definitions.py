@@ -1,0 +1,235 @@
+"""What defines a tensor: a region that gives each of its elements, or what is added to some.
+
+Tensors are values of upstream's `tensor` types. Everything here is pure: what a tensor holds is
+decided by its definition, and no op changes one. Regions read other tensors by `te.read`, and use
+sizes (`te.size`) and indices, which are of type `index`.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.bindings import I1, ext, ir
+from mlirad.dialect.view import Named, View
+
+
+class Te(ext.Dialect, name="te"):
+    """Tensor expressions."""
+
+
+class SizeOp(View, dialect=Te, name="size", traits=[ext.Pure]):
+    """A size that a call decides. `%n = "te.size"() {label = "n"} : () -> index`"""
+
+    label: ir.StringAttr
+    extent: ext.Result[ir.IndexType]
+
+
+class PlaceholderOp(View, dialect=Te, name="placeholder", traits=[ext.Pure]):
+    """A tensor that a call is given; `sizes` are its extents that types do not say.
+
+    `%x = "te.placeholder"(%n) {label = "x"} : (index) -> tensor<?x3xf32>`
+    """
+
+    sizes: Sequence[ext.Operand[ir.IndexType]]
+    label: ir.StringAttr
+    tensor: ext.Result[Any]
+
+    def verify_region_invariants(self) -> bool:
+        return _told(self.operation, _problem_of_sizes(self.operation))
+
+
+class PutOp(View, dialect=Te, name="put", traits=[ir.IsTerminatorTrait]):
+    """The end of the region of a `te.scatter`: what to add, where, and whether.
+
+    `"te.put"(%holds, %v, %k) : (i1, f32, index) -> ()`
+    """
+
+    holds_here: ext.Operand[I1]
+    value: ext.Operand[Any]
+    indices: Sequence[ext.Operand[ir.IndexType]]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        if op.parent is None or op.parent.name != "te.scatter":
+            op.location.emit_error("'te.put' stands outside of a 'te.scatter'")
+            return False
+        return True
+
+
+class YieldOp(View, dialect=Te, name="yield", traits=[ir.IsTerminatorTrait]):
+    """What a region gives, all of one type. `"te.yield"(%v) : (f32) -> ()`"""
+
+    values: Sequence[ext.Operand[Any]]
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        if op.parent is None or not op.parent.name.startswith("te."):
+            op.location.emit_error("'te.yield' stands outside a region of its dialect")
+            return False
+        return True
+
+
+class ComputeOp(View, dialect=Te, name="compute", traits=[ext.Pure]):
+    """A tensor whose element at some indices is what the region gives for them.
+
+    `%y = "te.compute"(%n) ({^bb0(%i: index, %j: index): ... "te.yield"(%v) : (f32) -> ()})
+    {label = "y"} : (index) -> tensor<?x3xf32>`
+    """
+
+    sizes: Sequence[ext.Operand[ir.IndexType]]
+    label: ir.StringAttr
+    tensor: ext.Result[Any]
+    body: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        op = self.operation
+        return _told(op, _problem_of_sizes(op) or _problem_of_compute(op))
+
+
+class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
+    """A tensor that is zero but for what is added: a number, where it is to be, for each point of
+    a box.
+
+    The operands are the sizes that the type does not say, then the extents of the box.
+    `%y = "te.scatter"(%m) ({^bb0(%i: index): ... "te.put"(%holds, %v, %k) : (i1, f32, index) ->
+    ()}) {label = "y"} : (index) -> tensor<8xf32>`
+    """
+
+    extents: Sequence[ext.Operand[ir.IndexType]]
+    label: ir.StringAttr
+    tensor: ext.Result[Any]
+    body: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        return _told(self.operation, _problem_of_scatter(self.operation))
+
+
+_COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME
+_PLACEHOLDER = PlaceholderOp.OPERATION_NAME
+
+
+def defines_tensor(op: Named) -> bool:
+    """Whether an op gives a tensor."""
+    return op.name in (_COMPUTE, _SCATTER, _PLACEHOLDER)
+
+
+def body_of(op: ir.Operation) -> ir.Block:
+    """The block of an op's first region."""
+    return op.regions[0].blocks[0]
+
+
+def extents_of(op: ir.Operation, constant: Callable[[int], ir.Value]) -> list[ir.Value]:
+    """The extents of the tensor that an op defines; `constant` makes those that the type says."""
+    type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)
+    return [
+        next(sizes) if type_.is_dynamic_dim(axis) else constant(type_.get_dim_size(axis))
+        for axis in range(type_.rank)
+    ]
+
+
+def size(name: str) -> ir.Value:
+    """`te.size`."""
+    attributes = {"label": ir.StringAttr.get(name)}
+    return ir.Operation.create("te.size", [ir.IndexType.get()], [], attributes).result
+
+
+def placeholder(name: str, type_: ir.Type, sizes: Sequence[ir.Value] = ()) -> ir.Value:
+    """`te.placeholder`."""
+    attributes = {"label": ir.StringAttr.get(name)}
+    return ir.Operation.create(_PLACEHOLDER, [type_], list(sizes), attributes).result
+
+
+def compute(
+    name: str,
+    type_: ir.Type,
+    sizes: Sequence[ir.Value],
+    fill: Callable[[list[ir.Value]], ir.Value],
+) -> ir.Value:
+    """`te.compute`; `fill` makes an element for its indices."""
+    attributes = {"label": ir.StringAttr.get(name)}
+    op = ir.Operation.create(_COMPUTE, [type_], list(sizes), attributes, regions=1)
+    index = ir.IndexType.get()
+    rank = ir.RankedTensorType(type_).rank
+    block = ir.Block.create_at_start(op.regions[0], [index] * rank, [op.location] * rank)
+    with ir.InsertionPoint(block):
+        yield_([fill(list(block.arguments))])
+    return op.result
+
+
+def scatter(
+    name: str,
+    type_: ir.Type,
+    sizes: Sequence[ir.Value],
+    box: Sequence[ir.Value],
+    fill: Callable[[list[ir.Value]], list[ir.Value]],
+) -> ir.Value:
+    """`te.scatter`; `fill` gives, for a point of the box, whether to add, what and where."""
+    attributes = {"label": ir.StringAttr.get(name)}
+    op = ir.Operation.create(_SCATTER, [type_], [*sizes, *box], attributes, regions=1)
+    index = ir.IndexType.get()
+    block = ir.Block.create_at_start(
+        op.regions[0], [index] * len(box), [op.location] * len(box)
+    )
+    with ir.InsertionPoint(block):
+        ir.Operation.create(PutOp.OPERATION_NAME, [], fill(list(block.arguments)))
+    return op.result
+
+
+def yield_(values: Sequence[ir.Value]) -> None:
+    """`te.yield`."""
+    ir.Operation.create(YieldOp.OPERATION_NAME, [], list(values))
+
+
+def _told(op: ir.Operation, problem: str | None) -> bool:
+    if problem is not None:
+        op.location.emit_error(problem)
+    return problem is None
+
+
+def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:
+    if not isinstance(op.results[0].type, ir.RankedTensorType):
+        return f"a result of type {op.results[0].type}, expected a ranked tensor"
+    type_ = ir.RankedTensorType(op.results[0].type)
+    unknown = sum(type_.is_dynamic_dim(axis) for axis in range(type_.rank))
+    if len(op.operands) != unknown + more:
+        return f"{len(op.operands)} sizes, expected {unknown + more}"
+    if any(not isinstance(value.type, ir.IndexType) for value in op.operands):
+        return "sizes are of type index"
+    return None
+
+
+def problem_of_region(
+    op: ir.Operation, taken: Sequence[ir.Type], given: Sequence[ir.Type]
+) -> str | None:
+    """What is wrong with the first region of an op, which takes and gives values of some types."""
+    if len(op.regions[0].blocks) != 1:
+        return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
+    block = op.regions[0].blocks[0]
+    ops = list(block.operations)
+    end = PutOp if op.name == _SCATTER else YieldOp
+    if not ops or not end.holds(ops[-1].operation):
+        return f"the region of '{op.name}' ends in no '{end.OPERATION_NAME}'"
+    for what, types, expected in (
+        ("takes", [value.type for value in block.arguments], taken),
+        ("gives", [value.type for value in ops[-1].operation.operands], given),
+    ):
+        if list(types) != list(expected):
+            found, wanted = (", ".join(map(str, listed)) for listed in (types, expected))
+            return f"the region of '{op.name}' {what} ({found}), expected ({wanted})"
+    return None
+
+
+def _problem_of_compute(op: ir.Operation) -> str | None:
+    type_ = ir.RankedTensorType(op.results[0].type)
+    return problem_of_region(op, [ir.IndexType.get(op.context)] * type_.rank, [type_.element_type])
+
+
+def _problem_of_scatter(op: ir.Operation) -> str | None:
+    if len(op.regions[0].blocks) != 1:
+        return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
+    index, box = ir.IndexType.get(op.context), len(op.regions[0].blocks[0].arguments)
+    problem = _problem_of_sizes(op, box)
+    if problem is not None:
+        return problem
+    type_ = ir.RankedTensorType(op.results[0].type)
+    given = [ir.IntegerType.get_signless(1, op.context), type_.element_type, *[index] * type_.rank]
+    return problem_of_region(op, [index] * box, given)

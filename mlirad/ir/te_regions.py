@@ -1,0 +1,96 @@
+"""Copying what stands in the region of a definition of a tensor to another place, with other
+values for some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.structured import YIELD, If, is_branch
+from mlirad.ir.walk import block_operations
+
+# the results of an op in the place that it is copied to; None to copy it as it is
+Hook = Callable[[ir.Operation, "Copier"], Sequence[ir.Value] | None]
+
+
+class Copier:
+    """Copies ops to the insertion point; `of` are the values that stand for those copied from."""
+
+    def __init__(self, of: Mapping[ir.Value, ir.Value], hook: Hook | None = None) -> None:
+        self._of = dict(of)
+        self._hook = hook
+
+    def __setitem__(self, value: ir.Value, stands_for: ir.Value) -> None:
+        self._of[value] = stands_for
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """What stands for a value; itself, where it is from outside of what is copied."""
+        return self._of.get(value, value)
+
+    def values(self, values: Sequence[ir.Value]) -> list[ir.Value]:
+        """What stands for some."""
+        return [self.value(value) for value in values]
+
+    def block(self, block: ir.Block) -> list[ir.Value]:
+        """Copy a block without its end; what that gives."""
+        *ops, last = block_operations(block)
+        for op in ops:
+            self.op(op)
+        return self.values(list(last.operands))
+
+    def op(self, op: ir.Operation) -> None:
+        """Copy one op, with what it holds."""
+        made = None if self._hook is None else self._hook(op, self)
+        if made is None:
+            with op.location:
+                made = self._copied(op)
+        for old, new in zip(op.results, made):
+            self._of[old] = new
+
+    def _copied(self, op: ir.Operation) -> Sequence[ir.Value]:
+        operands = self.values(list(op.operands))
+        if is_branch(op):
+            return self._branch(op, operands[0])
+        if te.is_reduce(op):
+            return self._reduction(op)
+        assert not len(op.regions), f"{op.name} within a definition"
+        attributes = {name: op.attributes[name] for name in op.attributes}
+        types = [result.type for result in op.results]
+        return list(ir.Operation.create(op.name, types, operands, attributes).results)
+
+    def _branch(self, op: ir.Operation, condition: ir.Value) -> Sequence[ir.Value]:
+        made = b.if_else(condition, [result.type for result in op.results])
+        for target, block in ((made.then, If(op).then), (made.otherwise, If(op).otherwise)):
+            with ir.InsertionPoint(target):
+                b.yield_(self.block(block))
+        return made.results
+
+    def _reduction(self, op: ir.Operation) -> Sequence[ir.Value]:
+        body = te.body_of(op)
+        bounds = [(self.value(low), self.value(high)) for low, high in te.bounds_of(op)]
+        kind = te.ReduceOp(op).kind.value
+
+        def fill(indices: list[ir.Value]) -> list[ir.Value]:
+            for argument, index in zip(body.arguments, indices):
+                self._of[argument] = index
+            return self.block(body)
+
+        def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+            return combined(op.regions[1].blocks[0], a, c)
+
+        with_combiner = None if kind in te.POSITIONS else combine
+        return te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
+
+
+def combined(
+    combiner: ir.Block, a: Sequence[ir.Value], c: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """What a combiner makes of two groups of values."""
+    return Copier(dict(zip(combiner.arguments, [*a, *c]))).block(combiner)
+
+
+def is_end(op: ir.Operation) -> bool:
+    """Whether an op ends a block of a definition."""
+    return te.YieldOp.holds(op) or op.name == YIELD

@@ -1,0 +1,232 @@
+"""Tensor expressions to loops over arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import field, te
+from mlirad.ir import build as b
+from mlirad.ir.signature import argument_label
+from mlirad.ir.te_regions import Copier, combined
+from mlirad.ir.walk import before, block_operations, entry_of, functions
+from mlirad.errors import MLIRError
+from mlirad.ir.location import source_location
+
+_ATOMIC = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
+
+
+def lower_te_to_field(root: ir.Operation) -> None:
+    """Give every tensor of a function an array, and fill it by a parallel loop.
+
+    The function takes its tensors as arrays, then the arrays of the tensors that it defines, in
+    their order, and gives nothing.
+    """
+    for function in functions(root):
+        if any(te.defines_tensor(op) for op in block_operations(entry_of(function))):
+            _Lowering(function).run()
+
+
+class _Lowering:
+    """One function."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.function, self.entry = function, entry_of(function)
+        self.arrays: dict[ir.Value, ir.Value] = {}
+
+    def run(self) -> None:
+        """Put another function in its place."""
+        ops = block_operations(self.entry)
+        defined = [op for op in ops if te.defines_tensor(op)]
+        given = list(self.entry.arguments)
+        types = [_lowered_type(v.type) for v in (*given, *(op.results[0] for op in defined))]
+        labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(types))]
+        attributes = {
+            "sym_name": self.function.attributes["sym_name"],
+            "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
+            "arg_attrs": ir.ArrayAttr.get(labels),
+        }
+        with before(self.function), self.function.location:
+            made = ir.Operation.create("func.func", [], [], attributes, regions=1)
+            block = b.block(made, 0, types)
+        arguments = list(block.arguments)
+        self.copier = Copier(dict(zip(given, arguments)), self._read)
+        tensors = [*given, *(op.results[0] for op in defined)]
+        self.arrays.update(zip(tensors, arguments))
+        with ir.InsertionPoint(block), self.function.location:
+            for op in ops[:-1]:
+                with op.location:
+                    self._lowered(op)
+            ir.Operation.create("func.return")
+        self.function.erase()
+
+    def _lowered(self, op: ir.Operation) -> None:
+        if te.ComputeOp.holds(op):
+            self._compute(op)
+        elif te.ScatterOp.holds(op):
+            self._scatter(op)
+        elif te.defines_tensor(op) or te.SizeOp.holds(op):
+            raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
+        else:
+            self.copier.op(op)
+
+    def _extents(self, op: ir.Operation) -> list[ir.Value]:
+        return self.copier.values(te.extents_of(op, b.index))
+
+    def _loop(self, extents: Sequence[ir.Value]) -> tuple[ir.Block, list[ir.Value]]:
+        """The body of a loop over a box, and its indices."""
+        zero, one = b.index(0), b.index(1)
+        rank = len(extents)
+        loop = b.parallel_loop([zero] * rank, list(extents), [one] * rank)
+        return loop.body, list(loop.body.arguments)
+
+    def _compute(self, op: ir.Operation) -> None:
+        array, body = self.arrays[op.results[0]], te.body_of(op)
+        extents = self._extents(op)
+        if not extents:
+            self._number(op, array)
+            return
+        loop, indices = self._loop(extents)
+        with ir.InsertionPoint(loop):
+            field.store(self._element(body, indices), array, indices)
+            b.end_parallel()
+
+    def _element(self, body: ir.Block, indices: Sequence[ir.Value]) -> ir.Value:
+        for argument, index in zip(body.arguments, indices):
+            self.copier[argument] = index
+        return self.copier.block(body)[0]
+
+    def _number(self, op: ir.Operation, array: ir.Value) -> None:
+        """A tensor without axes: where it is a sum, or its like, the loop is parallel."""
+        body = te.body_of(op)
+        *before_it, last, end = [None, *block_operations(body)]
+        if last is None or not _is_combined(last) or last.results[0] != end.operands[0]:
+            field.store(self._element(body, []), array)
+            return
+        for inner in before_it[1:]:
+            self.copier.op(inner)
+        (initial,) = self.copier.values(te.initial_of(last))
+        field.store(initial, array)
+        bounds = [self.copier.values(pair) for pair in te.bounds_of(last)]
+        lows, highs = zip(*bounds)
+        loop = b.parallel_loop(lows, highs, [b.index(1)] * len(lows))
+        with ir.InsertionPoint(loop.body):
+            value = self._element(te.body_of(last), list(loop.body.arguments))
+            field.atomic(value, array, [], _ATOMIC[te.ReduceOp(last).kind.value])
+            b.end_parallel()
+
+    def _scatter(self, op: ir.Operation) -> None:
+        array, body = self.arrays[op.results[0]], te.body_of(op)
+        type_ = ir.RankedTensorType(op.results[0].type)
+        extents = self._extents(op)
+        if extents:
+            loop, indices = self._loop(extents)
+            with ir.InsertionPoint(loop):
+                field.store(b.number(0, type_.element_type), array, indices)
+                b.end_parallel()
+        else:
+            field.store(b.number(0, type_.element_type), array)
+        box = self.copier.values(list(op.operands)[-len(body.arguments) :])
+        points, indices = self._loop(box)
+        with ir.InsertionPoint(points):
+            for argument, index in zip(body.arguments, indices):
+                self.copier[argument] = index
+            holds, value, *target = self.copier.block(body)
+            guarded = b.if_else(holds, [], with_else=False)
+            with ir.InsertionPoint(guarded.then):
+                field.atomic(value, array, target)
+                b.yield_()
+            b.end_parallel()
+
+    def _read(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value] | None:
+        """What reads and reductions become."""
+        if te.is_read(op):
+            with op.location:
+                tensor, *indices = op.operands
+                return [field.load(self.arrays[tensor], copier.values(indices))]
+        if te.is_reduce(op):
+            with op.location:
+                return self._reduction(op, copier)
+        return None
+
+    def _reduction(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value]:
+        bounds = [tuple(copier.values(pair)) for pair in te.bounds_of(op)]
+        if te.ReduceOp(op).kind.value in te.POSITIONS:
+            return [self._position(op, bounds, copier)]
+        body, combiner = (region.blocks[0] for region in op.regions)
+
+        def point(indices: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+            for argument, index in zip(body.arguments, indices):
+                copier[argument] = index
+            return combined(combiner, so_far, copier.block(body))
+
+        return _nest(bounds, copier.values(te.initial_of(op)), point)
+
+    def _position(
+        self, op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: Copier
+    ) -> ir.Value:
+        """Carried are the best number, where it was, and how many points there were."""
+        body, is_max = te.body_of(op), te.ReduceOp(op).kind.value == "argmax"
+        type_, i32 = block_operations(body)[-1].operands[0].type, b.integer_type(32)
+        start = [b.number(0, type_), b.number(-1, i32), b.number(0, i32)]
+
+        def point(indices: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+            best, place, count = so_far
+            for argument, index in zip(body.arguments, indices):
+                copier[argument] = index
+            (value,) = copier.block(body)
+            taken = _is_beyond(is_max, best, place, value)
+            chosen = [
+                b.make("arith.select", new.type, [taken, new, old])
+                for new, old in ((value, best), (count, place))
+            ]
+            return [*chosen, b.add(count, b.number(1, i32))]
+
+        return _nest(bounds, start, point)[1]
+
+
+def _nest(
+    bounds: Sequence[tuple[ir.Value, ...]],
+    carried: list[ir.Value],
+    point: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]],
+    outer: Sequence[ir.Value] = (),
+) -> list[ir.Value]:
+    """Loops over a box, the first axis outside, that carry values."""
+    if not bounds:
+        return point(list(outer), carried)
+    (low, high), *inner = bounds
+    loop = b.for_loop(low, high, b.index(1), carried)
+    with ir.InsertionPoint(loop.body):
+        b.yield_(_nest(inner, loop.carried, point, [*outer, loop.induction]))
+    return list(loop.results)
+
+
+def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -> ir.Value:
+    """Whether a number takes the place of the best so far: where there is none, or where it is
+    greater (or less); NaN is beyond numbers."""
+    one = b.integer_type(1)
+    none = b.compare(b.SLT, place, b.number(0, place.type))
+    if b.is_float(value.type):
+        kind = b.UNORDERED_LT if is_max else b.UNORDERED_GT
+        beyond = b.make("arith.cmpf", one, [best, value], predicate=b.predicate(kind))
+        known = b.make("arith.cmpf", one, [best, best], predicate=b.predicate(b.OEQ))
+        beyond = b.all_of([beyond, known])
+    else:
+        beyond = b.compare(b.SLT if is_max else b.SGT, best, value)
+    return b.make("arith.ori", one, [none, beyond])
+
+
+def _is_combined(op: ir.Operation) -> bool:
+    """Whether an op is a reduction that updates of one element do, in any order."""
+    return te.is_reduce(op) and te.ReduceOp(op).kind.value in _ATOMIC
+
+
+def _lowered_type(type_: ir.Type) -> ir.Type:
+    if not isinstance(type_, ir.RankedTensorType):
+        return type_
+    tensor = ir.RankedTensorType(type_)
+    extents = [
+        -1 if tensor.is_dynamic_dim(axis) else tensor.get_dim_size(axis)
+        for axis in range(tensor.rank)
+    ]
+    return field.array_type(tensor.element_type, extents)

@@ -1,0 +1,1 @@
+"""Adjoints and tangents of tensors that are defined element by element."""

@@ -1,0 +1,250 @@
+"""The adjoint of what a definition reads: sums over the points that read an element.
+
+The points at which `A[f(i)]` is read as `A[j]` are the solutions of `f(i) = j`; the adjoint of A at
+j is the sum over them of the adjoint of what is defined, times a derivative. So it is a definition
+again, and no larger than both. Where f depends on data, it is a `te.scatter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+from mlirad.analysis.integer_systems import Equation, Names, solve
+from mlirad.analysis.linear import number, unknown
+from mlirad.analysis.rules.terms import convert_float
+from mlirad.analysis.te_accesses import Box, Form, Forms, New, Piece, reads_of
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.sweeps.tensors.definition import (
+    Definition,
+    box_of,
+    definition_of,
+    extents,
+    type_with,
+)
+from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
+from mlirad.sweeps.tensors.shares import Share, share_of
+from mlirad.sweeps.tensors.copies import At
+from mlirad.sweeps.tensors.tangents import Tangents, product_of
+
+
+class _FreeNames(Names["ir.Value | New"]):
+    def __init__(self, forms: Forms) -> None:
+        self._forms = forms
+
+    def quotient(self, number: int) -> New:
+        return self._forms.new()
+
+    def free(self, number: int) -> New:
+        return self._forms.new()
+
+
+def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
+    """What the adjoint of a tensor is made of, at the insertion point: the parts that one consumer
+    gives, each a tensor.
+
+    `head` is the adjoint of the consumer `output`; it may have axes in front, which the parts have
+    too. Raises TaichiDerivativeError where there is no derivative.
+    """
+    definition = definition_of(output.owner.operation)
+    share = share_of(definition)
+    found = []
+    for block, is_initial in ((definition.body, False), *_initial(definition)):
+        groups = _groups(definition, block, tensor, is_initial)
+        for pieces, reads in groups:
+            one = _Part(definition, tensor, head, share, block, reads, is_initial)
+            found.append(one.scattered() if pieces is None else one.gathered(pieces))
+    return found
+
+
+def _initial(definition: Definition) -> list[tuple[ir.Block, bool]]:
+    return [(te.body_of(definition.op), True)] if definition.reductions else []
+
+
+Pieces = tuple[tuple[Piece, ...], ...]  # for each axis what its index is, in one case
+
+
+def _groups(
+    definition: Definition, block: ir.Block, tensor: ir.Value, is_initial: bool
+) -> list[tuple[tuple[Forms, Box, list[tuple[Piece, ...]]] | None, list[ir.Operation]]]:
+    """Reads of a tensor, those at the same indices together, each with what these are."""
+    forms = Forms([*definition.indices, *([] if is_initial else definition.reduced)])
+    box = box_of(definition, forms)
+    if is_initial and box is not None:
+        box.indices, kept = list(definition.indices), set(definition.reduced)
+        box.constraints = [c for c in box.constraints if not kept & set(c.names)]
+        box.conditions = []
+    by_pieces: dict[object, list[ir.Operation]] = {}
+    for op in reads_of(block, tensor):
+        pieces = [forms.of(index) for index in list(op.operands)[1:]]
+        known = [one for one in pieces if one is not None]
+        is_known = box is not None and len(known) == len(pieces)
+        key = tuple(product(*known)) if is_known else op
+        by_pieces.setdefault(key, []).append(op)
+    return [
+        ((forms, box, list(key)) if isinstance(key, tuple) and box is not None else None, ops)
+        for key, ops in by_pieces.items()
+    ]
+
+
+class _Part:
+    """What reads of one tensor at the same indices give."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        tensor: ir.Value,
+        head: ir.Value,
+        share: Share,
+        block: ir.Block,
+        reads: Sequence[ir.Operation],
+        is_initial: bool,
+    ) -> None:
+        self.definition, self.tensor, self.head, self.share = definition, tensor, head, share
+        self.block, self.reads, self.is_initial = block, set(reads), is_initial
+        self.element = ir.RankedTensorType(tensor.type).element_type
+        self.label = f"{te.ComputeOp(definition.op).label.value}.adjoint"
+        output = ir.RankedTensorType(definition.op.results[0].type)
+        self.prefix = ir.RankedTensorType(head.type).rank - output.rank
+
+    def _frame(self) -> tuple[ir.Type, list[ir.Value], list[ir.Value]]:
+        shape = [*extents(self.head)[: self.prefix], *extents(self.tensor)]
+        kept = ir.F32Type.get() if isinstance(self.element, ir.F16Type) else self.element
+        return *type_with(shape, kept), shape
+
+    def gathered(self, found: tuple[Forms, Box, list[tuple[Piece, ...]]]) -> ir.Value:
+        """A definition for each element of the tensor. Several cases of an index are added."""
+        forms, box, cases = found
+        type_, sizes, _ = self._frame()
+        total: ir.Value | None = None
+        for case in cases:
+            targets = [forms.new() for _ in case]
+
+            def fill(indices: list[ir.Value]) -> ir.Value:
+                environment: Environment = dict(zip(targets, indices[self.prefix :]))
+                return self._solved(forms, box, case, environment, indices[: self.prefix])
+
+            one = te.compute(self.label, type_, sizes, fill)
+            total = one if total is None else added(total, one)
+        assert total is not None
+        return total
+
+    def _solved(
+        self,
+        forms: Forms,
+        box: Box,
+        case: Sequence[Piece],
+        environment: Environment,
+        prefix: Sequence[ir.Value],
+    ) -> ir.Value:
+        equations = [
+            Equation(piece.form, unknown(target)) for piece, target in zip(case, environment)
+        ]
+        quotients = dict.fromkeys(q for piece in case for q in piece.quotients)
+        constraints = [*box.constraints, *(c for piece in case for c in piece.constraints)]
+        for name, whole, divisor in quotients:
+            rest = whole.plus(unknown(name), -divisor)
+            constraints += [rest, rest.times(-1).plus(number(divisor - 1))]
+        indices = [*box.indices, *(name for name, _, _ in quotients)]
+        solution = solve(equations, indices, constraints, _FreeNames(forms))
+        holding = conditions(solution, environment)
+        holds = b.all_of(holding) if holding else None
+        flags = [*((c, True) for c in box.conditions), *(c for p in case for c in p.conditions)]
+        type_ = self._frame_element()
+
+        def point() -> ir.Value:
+            points: dict[ir.Value, ir.Value] = {
+                index: emitted(solution.point[index], environment) for index in box.indices
+            }
+            return self._at(points, flags, prefix)
+
+        return summed(solution.free, environment, holds, lambda: b.number(0.0, type_), point)
+
+    def _frame_element(self) -> ir.Type:
+        return ir.F32Type.get() if isinstance(self.element, ir.F16Type) else self.element
+
+    def _at(
+        self,
+        points: dict[ir.Value, ir.Value],
+        flags: Sequence[tuple[ir.Value, bool]],
+        prefix: Sequence[ir.Value],
+    ) -> ir.Value:
+        """What the point at some indices gives, where conditions are as they are to be."""
+        at = At(points)
+        type_ = self._frame_element()
+        holds = [at.flag(value, wanted) for value, wanted in flags]
+        condition = b.all_of(holds) if holds else None
+        return guarded(
+            condition, lambda: b.number(0.0, type_), lambda: self._derivative(at, prefix)
+        )
+
+    def _derivative(self, at: At, prefix: Sequence[ir.Value]) -> ir.Value:
+        def seed(op: ir.Operation, copier: object) -> ir.Value | None:
+            return b.number(1.0, op.results[0].type) if op in self.reads else None
+
+        if not self.is_initial:
+            at.prepare(self.definition)
+        tangents = Tangents(at.copier, seed)
+        values, slopes = tangents.block(self.block)
+        type_ = self._frame_element()
+        slope = slopes[0] if not self.is_initial else tangents.of(self._initial_value())
+        if slope is None:
+            return b.number(0.0, type_)
+        weight = self.share.weight(at, self.head, prefix, values, self.is_initial)
+        return convert_float(product_of([weight, slope]), type_)
+
+    def _initial_value(self) -> ir.Value:
+        return te.initial_of(self.definition.reductions[0])[0]
+
+    def scattered(self) -> ir.Value:
+        """An update for each point."""
+        type_, sizes, shape = self._frame()
+        own = [*self.definition.indices, *([] if self.is_initial else self.definition.reduced)]
+        box = [*shape[: self.prefix], *self.share.extents(self.is_initial)]
+        (read,) = self.reads
+
+        def fill(indices: list[ir.Value]) -> list[ir.Value]:
+            prefix, points = indices[: self.prefix], dict(zip(own, indices[self.prefix :]))
+            at = At(points)
+            holds = at.reached(read)
+            at = At(points)
+            condition = b.number(1, b.integer_type(1)) if holds is None else holds
+            value = guarded(
+                holds,
+                lambda: b.number(0.0, self._frame_element()),
+                lambda: self._derivative(At(points), prefix),
+            )
+            target = at.guarded_values(holds, list(read.operands)[1:])
+            return [condition, value, *prefix, *target]
+
+        return te.scatter(self.label, type_, sizes, box, fill)
+
+
+def added(left: ir.Value, right: ir.Value) -> ir.Value:
+    """The sum of two tensors of one shape."""
+    shape = extents(left)
+    type_, sizes = type_with(shape, ir.RankedTensorType(left.type).element_type)
+
+    def fill(indices: list[ir.Value]) -> ir.Value:
+        return b.make(
+            "arith.addf",
+            ir.RankedTensorType(left.type).element_type,
+            [te.read(left, indices), te.read(right, indices)],
+        )
+
+    return te.compute("sum", type_, sizes, fill)
+
+
+def converted(tensor: ir.Value, element: ir.Type) -> ir.Value:
+    """A tensor with elements of another float type."""
+    if ir.RankedTensorType(tensor.type).element_type == element:
+        return tensor
+    type_, sizes = type_with(extents(tensor), element)
+    return te.compute(
+        "cast", type_, sizes, lambda indices: convert_float(te.read(tensor, indices), element)
+    )
+
+
+__all__ = ["Form", "added", "adjoints", "converted"]

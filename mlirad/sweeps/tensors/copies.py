@@ -1,0 +1,76 @@
+"""What stands in the region of a definition, at a point whose indices are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.structured import If, is_branch
+from mlirad.ir.te_regions import Copier
+from mlirad.ir.walk import captured, defining_op
+from mlirad.sweeps.tensors.definition import Definition
+
+
+class At:
+    """Values of a definition at one point, made where they are asked for."""
+
+    def __init__(self, points: Mapping[ir.Value, ir.Value]) -> None:
+        self.copier = Copier(points)
+        self._known = set(points)
+
+    def value(self, value: ir.Value) -> ir.Value:
+        """A value of the definition, made of what it depends on."""
+        op = defining_op(value)
+        if value in self._known or op is None or not _is_inside_definition(op):
+            return self.copier.value(value)
+        used = [*op.operands, *(captured(op) if len(op.regions) else [])]
+        for operand in used:
+            self.value(operand)
+        self.copier.op(op)
+        self._known.update(op.results)
+        return self.copier.value(value)
+
+    def prepare(self, definition: Definition) -> None:
+        """Make what the innermost block of a definition takes from those around it."""
+        for op in definition.reductions[-1:]:
+            for value in captured(op):
+                self.value(value)
+
+    def flag(self, value: ir.Value, wanted: bool) -> ir.Value:
+        """Whether a condition is as it is to be."""
+        made = self.value(value)
+        return made if wanted else b.make("arith.xori", made.type, [made, b.number(1, made.type)])
+
+    def reached(self, op: ir.Operation) -> ir.Value | None:
+        """Whether the branches around an op are taken; None where there are none."""
+        found = []
+        inner, outer = op, op.parent
+        while outer is not None and is_branch(outer.operation):
+            branch = outer.operation
+            found.append(self.flag(branch.operands[0], inner.block == If(branch).then))
+            inner, outer = branch, branch.parent
+        return b.all_of(found[::-1]) if found else None
+
+    def guarded_values(
+        self, holds: ir.Value | None, values: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """Values that may only be made where a condition holds; else 0."""
+        if holds is None:
+            return [self.value(value) for value in values]
+        branch = b.if_else(holds, [value.type for value in values])
+        with ir.InsertionPoint(branch.then):
+            b.yield_([self.value(value) for value in values])
+        with ir.InsertionPoint(branch.otherwise):
+            b.yield_([b.number(0, value.type) for value in values])
+        return branch.results
+
+
+def _is_inside_definition(op: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None:
+        if te.defines_tensor(parent.operation):
+            return True
+        parent = parent.operation.parent
+    return False

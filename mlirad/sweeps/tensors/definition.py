@@ -1,0 +1,110 @@
+"""A definition taken apart: the box of its points, what it gives at one, how they are combined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mlirad.analysis.integer_systems import within
+from mlirad.analysis.linear import number, unknown
+from mlirad.analysis.te_accesses import Box, Form, Forms, least_of, most_of
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.walk import block_operations, constant_integer, defining_op
+
+
+@dataclass
+class Definition:
+    """A `te.compute`: an expression at each point, or one reduction of such, or a nest of them."""
+
+    op: ir.Operation
+    reductions: list[ir.Operation]  # the outermost first
+    body: ir.Block  # what gives the values at a point
+    indices: list[ir.Value]  # of the tensor
+
+    @property
+    def kind(self) -> str | None:
+        """How points are combined; None where there is one for each element."""
+        return te.ReduceOp(self.reductions[0]).kind.value if self.reductions else None
+
+    @property
+    def reduced(self) -> list[ir.Value]:
+        """The indices of its reductions."""
+        return [index for op in self.reductions for index in te.body_of(op).arguments]
+
+
+def definition_of(op: ir.Operation) -> Definition:
+    """A definition taken apart."""
+    block = te.body_of(op)
+    indices = list(block.arguments)
+    reductions: list[ir.Operation] = []
+    while True:
+        last = defining_op(block_operations(block)[-1].operands[0])
+        if last is None or not te.is_reduce(last) or last.block != block:
+            return Definition(op, reductions, block, indices)
+        reductions.append(last)
+        block = te.body_of(last)
+
+
+def box_of(definition: Definition, forms: Forms) -> Box | None:
+    """The points of a definition; None where what bounds them is no sum of indices and sizes."""
+    box = Box([*definition.indices, *definition.reduced])
+    extents = _extents(definition.op, forms)
+    if extents is None:
+        return None
+    for index, extent in zip(definition.indices, extents):
+        box.constraints += within(index, number(0), extent)
+    for op in definition.reductions:
+        for index, (low, high) in zip(te.body_of(op).arguments, te.bounds_of(op)):
+            found = _bounds(index, low, high, forms, box)
+            if found is None:
+                return None
+            box.constraints += found
+    return box
+
+
+def _extents(op: ir.Operation, forms: Forms) -> list[Form] | None:
+    """The extents of the tensor that an op defines, as sums of sizes."""
+    type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)
+    found: list[Form] = []
+    for axis in range(type_.rank):
+        if not type_.is_dynamic_dim(axis):
+            found.append(number(type_.get_dim_size(axis)))
+            continue
+        pieces = forms.of(next(sizes))
+        if pieces is None or len(pieces) != 1 or pieces[0].quotients:
+            return None
+        found.append(pieces[0].form)
+    return found
+
+
+def _bounds(
+    index: ir.Value, low: ir.Value, high: ir.Value, forms: Forms, box: Box
+) -> list[Form] | None:
+    chosen = defining_op(high)
+    if chosen is not None and chosen.name == "arith.select" and chosen.operands[2] == low:
+        box.conditions.append(chosen.operands[0])  # without which there is no point
+        high = chosen.operands[1]
+    least, most = least_of(low, forms), most_of(high, forms)
+    if least is None or most is None:
+        return None
+    name = unknown(index)
+    return [name.times(divisor).plus(form, -1) for form, divisor in least] + [
+        form.plus(name, -divisor).plus(number(-divisor)) for form, divisor in most
+    ]
+
+
+def extents(value: ir.Value) -> list[ir.Value]:
+    """The extents of a tensor, at the insertion point."""
+    op = defining_op(value)
+    assert op is not None, "a tensor that no op defines"
+    return te.extents_of(op, b.index)
+
+
+def type_with(extents_: list[ir.Value], element: ir.Type) -> tuple[ir.Type, list[ir.Value]]:
+    """The type of a tensor of some extents, and those that it does not say."""
+    known = [constant_integer(extent) for extent in extents_]
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [dynamic if extent is None else extent for extent in known]
+    sizes = [extent for extent, own in zip(extents_, known) if own is None]
+    return ir.RankedTensorType.get(shape, element), sizes

@@ -1,0 +1,118 @@
+"""Indices that are known as sums, as values at the insertion point; loops over those that are
+free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.analysis.integer_systems import Fraction, Range, Solution
+from mlirad.analysis.linear import Linear
+from mlirad.analysis.te_accesses import Form, New
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.walk import constant_integer
+
+Name = ir.Value | New
+Environment = dict[Name, ir.Value]
+
+
+def emitted(form: Form, environment: Environment) -> ir.Value:
+    """A sum. Names that are not in the environment are values that stand for themselves."""
+    total: ir.Value | None = None
+    for name, factor in sorted(form.terms, key=lambda term: -term[1]):
+        value = environment.get(name)
+        if value is None:
+            assert not isinstance(name, New), name
+            value = name
+        if factor == -1 and total is not None:
+            total = b.sub(total, value)
+            continue
+        product = value if factor == 1 else b.mul(value, b.index(factor))
+        total = product if total is None else b.add(total, product)
+    if total is None:
+        return b.index(form.constant)
+    return b.add(total, b.index(form.constant)) if form.constant else total
+
+
+def conditions(solution: Solution[Name], environment: Environment) -> list[ir.Value]:
+    """Emit what is determined by divisions; whether they leave nothing, and what else has to
+    hold."""
+    found = []
+    for quotient in solution.quotients:
+        whole = emitted(quotient.value.sum, environment)
+        divisor = b.index(quotient.value.divisor)
+        value = b.make("arith.floordivsi", whole.type, [whole, divisor])
+        environment[quotient.name] = value
+        found.append(b.compare(b.EQ, b.mul(value, divisor), whole))
+    zero = b.index(0)
+    found += [b.compare(b.EQ, emitted(one, environment), zero) for one in solution.zero]
+    found += [b.compare(b.SGE, emitted(one, environment), zero) for one in solution.not_negative]
+    return found
+
+
+def summed(
+    ranges: Sequence[Range[Name]],
+    environment: Environment,
+    holds: ir.Value | None,
+    zero: Callable[[], ir.Value],
+    point: Callable[[], ir.Value],
+) -> ir.Value:
+    """The sum over free indices, the first one outside, where a condition holds."""
+    if not ranges:
+        return guarded(holds, zero, point)
+    first, *inner = ranges
+    low, high = bounds(first, environment)
+    if holds is not None:
+        high = b.make("arith.select", high.type, [holds, high, low])
+
+    def fill(indices: list[ir.Value]) -> list[ir.Value]:
+        environment[first.name] = indices[0]
+        return [summed(inner, environment, None, zero, point)]
+
+    def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+        return [b.make("arith.addf", a[0].type, [a[0], c[0]])]
+
+    return te.reduce("sum", [(low, high)], [zero()], fill, combine)[0]
+
+
+def guarded(
+    holds: ir.Value | None, zero: Callable[[], ir.Value], point: Callable[[], ir.Value]
+) -> ir.Value:
+    """A value where a condition holds, else 0."""
+    if holds is None:
+        return point()
+    probe = zero()
+    branch = b.if_else(holds, [probe.type])
+    with ir.InsertionPoint(branch.then):
+        b.yield_([point()])
+    with ir.InsertionPoint(branch.otherwise):
+        b.yield_([zero()])
+    return branch.results[0]
+
+
+def bounds(one: Range[Name], environment: Environment) -> tuple[ir.Value, ir.Value]:
+    """The first value of a free index, and the one behind the last."""
+    least = [_rounded(end, environment, "arith.ceildivsi", 0) for end in one.least]
+    most = [_rounded(end, environment, "arith.floordivsi", end.divisor) for end in one.most]
+    return _extreme("arith.maxsi", least), _extreme("arith.minsi", most)
+
+
+def _rounded(
+    end: Fraction[Name], environment: Environment, name: str, more: int
+) -> ir.Value:
+    total = Linear(end.sum.terms, end.sum.constant + more)
+    value = emitted(total, environment)
+    if end.divisor == 1:
+        return value
+    known, divisor = constant_integer(value), end.divisor
+    if known is not None:
+        return b.index(known // divisor if name == "arith.floordivsi" else -(-known // divisor))
+    return b.make(name, value.type, [value, b.index(divisor)])
+
+
+def _extreme(name: str, values: Sequence[ir.Value]) -> ir.Value:
+    total = values[0]
+    for value in values[1:]:
+        total = b.make(name, total.type, [total, value])
+    return total

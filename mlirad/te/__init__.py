@@ -1,0 +1,47 @@
+"""Tensor expressions: tensors by the expressions of their elements, compiled and differentiated.
+
+    from mlirad import te
+
+    x, w = te.placeholder((32, 64), name="x"), te.placeholder((64, 8), name="w")
+    k = te.reduce_axis(64)
+    y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
+    step = te.build([y], [x, w])
+"""
+
+from mlirad.te.axes import reduce_axis, var
+from mlirad.te.build import build
+from mlirad.te.compute import compute, placeholder
+from mlirad.te.expressions import cast, select
+from mlirad.te.functions import (
+    abs,
+    acos,
+    all,
+    any,
+    asin,
+    atan,
+    atan2,
+    ceil,
+    clip,
+    cos,
+    erf,
+    erfc,
+    exp,
+    floor,
+    gelu,
+    log,
+    maximum,
+    minimum,
+    normal_density,
+    pow,
+    relu,
+    round,
+    rsqrt,
+    sigmoid,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
+from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
+from mlirad.te.tensor import Tensor

@@ -1,0 +1,32 @@
+"""Sizes that a call decides, and the indices that reductions go through."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.expressions import INDEX, Axis, Expr, Size
+from mlirad.te.places import place
+from mlirad.te.tensor import checked_shape
+
+_numbers = count(1)
+
+
+def var(name: str = "n") -> Expr:
+    """A size that is known when a built function is called: `n = te.var("n")`.
+
+    Every call of `var` makes another size, also of the same name.
+    """
+    return Size(INDEX, f"{name}.{next(_numbers)}")
+
+
+def reduce_axis(extent: Any, name: str = "k") -> Axis:
+    """An index for a reduction, from 0 up to `extent` (an integer, or an expression of sizes).
+
+    Raises TaichiTypeError for an extent that is neither.
+    """
+    if isinstance(extent, tuple | list):
+        raise TaichiTypeError("te.reduce_axis takes one extent; ranges begin at 0", place())
+    (checked,) = checked_shape(extent, f"reduction axis '{name}'")
+    return Axis(INDEX, name, checked, is_reduced=True)

@@ -1,0 +1,209 @@
+"""Expressions to IR: what stands in the region of a definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from collections.abc import Iterator
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.errors import TaichiTypeError
+from mlirad.ir import build as b
+from mlirad.te.expressions import (
+    INDEX,
+    Axis,
+    Call,
+    Expr,
+    Extent,
+    Number,
+    Read,
+    Reduction,
+    Select,
+    Size,
+)
+from mlirad.te.places import location
+from mlirad.types import DataType, u1
+
+_ORDER = ("lt", "le", "gt", "ge", "eq", "ne")
+_FLOATS = dict(zip(_ORDER, (b.OLT, b.OLE, b.OGT, b.OGE, b.OEQ, b.UNE)))  # `ne`: also of NaN
+_SIGNED = dict(zip(_ORDER, (b.SLT, b.SLE, b.SGT, b.SGE, b.EQ, b.NE)))
+_UNSIGNED = dict(zip(_ORDER, (b.ULT, b.ULE, b.UGT, b.UGE, b.EQ, b.NE)))
+_ARITHMETIC = {
+    "add": ("arith.addf", "arith.addi", "arith.addi"),
+    "sub": ("arith.subf", "arith.subi", "arith.subi"),
+    "mul": ("arith.mulf", "arith.muli", "arith.muli"),
+    "div": ("arith.divf", "", ""),
+    "max": ("arith.maximumf", "arith.maxsi", "arith.maxui"),
+    "min": ("arith.minimumf", "arith.minsi", "arith.minui"),
+}
+Scope = dict[Expr, ir.Value]
+
+
+def mlir_type(dtype: DataType) -> ir.Type:
+    """The type of a value."""
+    return b.index_type() if dtype == INDEX else ir.Type.parse(dtype.mlir)
+
+
+class Emitter:
+    """Makes values of expressions at the insertion point; what a block has made is not made
+    again."""
+
+    def __init__(
+        self, axes: dict[Axis, ir.Value], extent: Callable[[Extent], ir.Value]
+    ) -> None:
+        self.extent = extent
+        self._scopes: list[Scope] = [dict[Expr, ir.Value](axes)]
+
+    @contextmanager
+    def _scope(self, known: Scope | None = None) -> Iterator[None]:
+        self._scopes.append({} if known is None else known)
+        yield
+        self._scopes.pop()
+
+    def value(self, one: Expr) -> ir.Value:
+        """The value of an expression."""
+        for scope in reversed(self._scopes):
+            if one in scope:
+                return scope[one]
+        with location(one.place):
+            made = self._made(one)
+        self._scopes[-1][one] = made
+        return made
+
+    def _made(self, one: Expr) -> ir.Value:
+        if isinstance(one, Number):
+            return b.number(one.value, mlir_type(one.dtype))
+        if isinstance(one, Size):
+            return self.extent(one)
+        if isinstance(one, Read):
+            return te.read(one.tensor.value, [self.value(index) for index in one.indices])
+        if isinstance(one, Select):
+            return self._select(one)
+        if isinstance(one, Reduction):
+            return self._reduction(one)[one.number]
+        assert isinstance(one, Call), one
+        return call(one, [self.value(argument) for argument in one.arguments])
+
+    def _select(self, one: Select) -> ir.Value:
+        condition = self.value(one.condition)
+        branch = b.if_else(condition, [mlir_type(one.dtype)])
+        for block, chosen in ((branch.then, one.then), (branch.otherwise, one.otherwise)):
+            with ir.InsertionPoint(block), self._scope():
+                b.yield_([self.value(chosen)])
+        return branch.op.results[0]
+
+    def _reduction(self, one: Reduction) -> list[ir.Value]:
+        with self._scope():  # what is made here is not used within, where it would have no adjoint
+            neutral = [self.value(part) for part in one.combiner.identity]
+            initial = [self.value(part) for part in one.initial]
+        bounds = [(self.extent(0), self.extent(axis.extent)) for axis in one.axes]
+
+        def fill(indices: list[ir.Value]) -> Sequence[ir.Value]:
+            with self._scope(dict[Expr, ir.Value](zip(one.axes, indices))):
+                return self._point(one, neutral)
+
+        return te.reduce(one.kind, bounds, initial, fill, one.combiner.combine)
+
+    def _point(self, one: Reduction, neutral: Sequence[ir.Value]) -> Sequence[ir.Value]:
+        if one.where is None:
+            return [self.value(value) for value in one.values]
+        branch = b.if_else(self.value(one.where), [value.type for value in neutral])
+        with ir.InsertionPoint(branch.then), self._scope():
+            b.yield_([self.value(value) for value in one.values])
+        with ir.InsertionPoint(branch.otherwise):
+            b.yield_(neutral)
+        return branch.results
+
+
+def call(one: Call, values: list[ir.Value]) -> ir.Value:
+    """The op, or the ops, of an operation."""
+    type_, operand = mlir_type(one.dtype), one.arguments[0].dtype
+    if one.name in _ARITHMETIC:
+        return b.make(_of_type(_ARITHMETIC[one.name], operand), type_, values)
+    if one.name in _ORDER:
+        return _comparison(one.name, operand, values)
+    if one.name in ("and", "or"):
+        return b.make("arith.andi" if one.name == "and" else "arith.ori", type_, values)
+    if one.name == "not":
+        return b.make("arith.xori", type_, [values[0], b.number(1, type_)])
+    if one.name in ("floordiv", "mod"):
+        return _division(one, values)
+    if one.name == "cast":
+        return converted(values[0], operand, one.dtype)
+    return b.make(one.name, type_, values)
+
+
+def _of_type(names: tuple[str, str, str], dtype: DataType) -> str:
+    return names[0] if dtype.is_float else names[1] if dtype.is_signed else names[2]
+
+
+def _comparison(name: str, dtype: DataType, values: list[ir.Value]) -> ir.Value:
+    one = b.integer_type(1)
+    if dtype.is_float:
+        return b.make("arith.cmpf", one, values, predicate=b.predicate(_FLOATS[name]))
+    kinds = _SIGNED if dtype.is_signed else _UNSIGNED
+    return b.make("arith.cmpi", one, values, predicate=b.predicate(kinds[name]))
+
+
+def _division(one: Call, values: list[ir.Value]) -> ir.Value:
+    """Rounded down, and what that leaves; by what is not known, 0 where the divisor is."""
+    divisor, dtype = one.arguments[1], one.dtype
+    if not isinstance(divisor, Number):
+        raise TaichiTypeError(
+            f"the divisor of {'//' if one.name == 'floordiv' else '%'} is not known: tensor "
+            "expressions divide integers by integers that are",
+            one.place,
+        )
+    if not dtype.is_signed:
+        names = {"floordiv": "arith.divui", "mod": "arith.remui"}
+        return b.make(names[one.name], values[0].type, values)
+    quotient = b.make("arith.floordivsi", values[0].type, values)
+    return quotient if one.name == "floordiv" else b.sub(values[0], b.mul(quotient, values[1]))
+
+
+def converted(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
+    """A number in another type."""
+    type_ = mlir_type(target)
+    if INDEX in (source, target):
+        return _of_index(value, source, target)
+    if source.is_float and target.is_float:
+        return b.make("arith.extf" if target.bits > source.bits else "arith.truncf", type_, [value])
+    if target == u1:
+        zero = b.number(0, value.type)
+        if source.is_float:
+            return b.make("arith.cmpf", type_, [value, zero], predicate=b.predicate(b.UNE))
+        return b.compare(b.NE, value, zero)
+    if source.is_float:
+        return b.make("arith.fptosi" if target.is_signed else "arith.fptoui", type_, [value])
+    if target.is_float:
+        return b.make("arith.sitofp" if source.is_signed else "arith.uitofp", type_, [value])
+    if source.bits == target.bits:
+        return value
+    if target.bits < source.bits:
+        return b.make("arith.trunci", type_, [value])
+    return b.make("arith.extsi" if source.is_signed else "arith.extui", type_, [value])
+
+
+def _of_index(value: ir.Value, source: DataType, target: DataType) -> ir.Value:
+    if source == INDEX:
+        whole = DataType("i64", "i", 64)
+        integer = b.make("arith.index_cast", b.integer_type(64), [value])
+        return integer if target == whole else converted(integer, whole, target)
+    if source.is_float:
+        whole = DataType("i64", "i", 64)
+        value, source = converted(value, source, whole), whole
+    name = "arith.index_cast" if source.is_signed and source != u1 else "arith.index_castui"
+    return b.make(name, b.index_type(), [value])
+
+
+def integer_value(
+    one: Expr, size: Callable[[Size], ir.Value], constant: Callable[[int], ir.Value]
+) -> ir.Value:
+    """An expression of sizes."""
+    if isinstance(one, Size):
+        return size(one)
+    if isinstance(one, Number):
+        return constant(int(one.value))
+    assert isinstance(one, Call), one
+    return call(one, [integer_value(part, size, constant) for part in one.arguments])

@@ -1,0 +1,320 @@
+"""Scalar expressions over the elements of tensors: what `te.compute` is given for its indices.
+
+They are trees of plain objects, made by operators and functions; `te.compute` checks them, and
+makes IR of them. Indices and sizes are integers of a type of their own, `index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from mlirad.errors import SourceLocation, TaichiTypeError
+from mlirad.te.places import place
+from mlirad.types import DataType, f32, i32, promote, resolve, u1
+
+if TYPE_CHECKING:
+    from mlirad.te.tensor import Tensor
+
+INDEX = DataType("index", "i", 64)
+Operand = Any  # an expression, or a number of Python's
+Extent = Any  # of an axis: an integer, or an expression of sizes
+
+
+@dataclass(frozen=True, eq=False)
+class Expr:
+    """A number that depends on indices."""
+
+    dtype: DataType
+    place: SourceLocation = field(default_factory=place, kw_only=True)
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """What it is made of."""
+        return ()
+
+    def __add__(self, other: Operand) -> Expr:
+        return arithmetic("add", self, other)
+
+    def __radd__(self, other: Operand) -> Expr:
+        return arithmetic("add", other, self)
+
+    def __sub__(self, other: Operand) -> Expr:
+        return arithmetic("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Expr:
+        return arithmetic("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Expr:
+        return arithmetic("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Expr:
+        return arithmetic("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Expr:
+        return arithmetic("div", as_float(self), as_float(other))
+
+    def __rtruediv__(self, other: Operand) -> Expr:
+        return arithmetic("div", as_float(other), as_float(self))
+
+    def __floordiv__(self, other: Operand) -> Expr:
+        return integer_division("floordiv", self, other)
+
+    def __rfloordiv__(self, other: Operand) -> Expr:
+        return integer_division("floordiv", other, self)
+
+    def __mod__(self, other: Operand) -> Expr:
+        return integer_division("mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Expr:
+        return integer_division("mod", other, self)
+
+    def __pow__(self, other: Operand) -> Expr:
+        return power(self, other)
+
+    def __rpow__(self, other: Operand) -> Expr:
+        return power(other, self)
+
+    def __neg__(self) -> Expr:
+        return arithmetic("sub", 0, self) if not self.dtype.is_float else Call(
+            self.dtype, "arith.negf", (self,)
+        )
+
+    def __lt__(self, other: Operand) -> Expr:
+        return comparison("lt", self, other)
+
+    def __le__(self, other: Operand) -> Expr:
+        return comparison("le", self, other)
+
+    def __gt__(self, other: Operand) -> Expr:
+        return comparison("gt", self, other)
+
+    def __ge__(self, other: Operand) -> Expr:
+        return comparison("ge", self, other)
+
+    def __eq__(self, other: Operand) -> Expr:  # type: ignore[override]
+        return comparison("eq", self, other)
+
+    def __ne__(self, other: Operand) -> Expr:  # type: ignore[override]
+        return comparison("ne", self, other)
+
+    def __and__(self, other: Operand) -> Expr:
+        return logic("and", self, other)
+
+    def __or__(self, other: Operand) -> Expr:
+        return logic("or", self, other)
+
+    def __invert__(self) -> Expr:
+        return Call(u1, "not", (_boolean(self),))
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise TaichiTypeError(
+            "an expression has no truth value before the program runs: use te.select, and & | ~ "
+            "in conditions",
+            place(),
+        )
+
+    def astype(self, dtype: Any) -> Expr:
+        """The same number in another type."""
+        return cast(self, dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Number(Expr):
+    """A number that is known."""
+
+    value: float | int | bool
+
+
+@dataclass(frozen=True, eq=False)
+class Size(Expr):
+    """A size that a call decides."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Axis(Expr):
+    """An index of a definition, or one that a reduction goes through: from 0 up to its extent."""
+
+    name: str
+    extent: Extent
+    is_reduced: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """An operation on scalars: an op of MLIR by its name, or one of `te.emission`."""
+
+    name: str
+    arguments: tuple[Expr, ...]
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return self.arguments
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Expr):
+    """One of two, of which the other one is not computed."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return (self.condition, self.then, self.otherwise)
+
+
+@dataclass(frozen=True, eq=False)
+class Read(Expr):
+    """An element of a tensor."""
+
+    tensor: Tensor
+    indices: tuple[Expr, ...]
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return self.indices
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction(Expr):
+    """Values combined over axes; of those that come out, the one of a number.
+
+    `where` says which points count; `initial` are the values to begin with.
+    """
+
+    kind: str
+    values: tuple[Expr, ...]
+    axes: tuple[Axis, ...]
+    where: Expr | None
+    initial: tuple[Expr, ...]
+    combiner: Any = None  # of kind `custom`: a function of two tuples of expressions
+    number: int = 0
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
+
+
+def expr(value: Operand, like: DataType | None = None) -> Expr:
+    """A value as an expression; numbers of Python's take the type of what they meet. Raises
+    TaichiTypeError for what is none."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool):
+        return Number(u1, value)
+    if isinstance(value, int):
+        return Number(INDEX if like is None else like, value)
+    if isinstance(value, float):
+        return Number(f32 if like is None or not like.is_float else like, value)
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        return expr(value.item(), like)
+    if hasattr(value, "element_type_of_te"):
+        raise TaichiTypeError(
+            f"tensor '{value.name}' stands where one of its elements is needed: give its indices",
+            place(),
+        )
+    raise TaichiTypeError(f"a {type(value).__name__} is no number in an expression", place())
+
+
+def common(values: Sequence[Operand]) -> list[Expr]:
+    """Values in the type that they have together."""
+    known = [value.dtype for value in values if isinstance(value, Expr)]
+    like = reduce(promoted, known) if known else None
+    made = [expr(value, like) for value in values]
+    dtype = reduce(promoted, [one.dtype for one in made])
+    return [cast(one, dtype) for one in made]
+
+
+def promoted(left: DataType, right: DataType) -> DataType:
+    """The type of an arithmetic result; indices give way to floats, and take other integers."""
+    if INDEX in (left, right):
+        other = right if left == INDEX else left
+        return other if other.is_float else INDEX
+    return promote(left, right)
+
+
+def cast(value: Operand, dtype: Any) -> Expr:
+    """`te.cast`: a number in another type; from floats to integers towards 0."""
+    given = expr(value)
+    target = dtype if dtype == INDEX else resolve(dtype)
+    if given.dtype == target:
+        return given
+    if isinstance(given, Number):
+        return Number(target, float(given.value) if target.is_float else int(given.value))
+    return Call(target, "cast", (given,))
+
+
+def as_float(value: Operand) -> Operand:
+    """An expression of integers as one of floats."""
+    is_integer = isinstance(value, Expr) and not value.dtype.is_float
+    return cast(value, f32) if is_integer else value
+
+
+def arithmetic(name: str, *arguments: Operand) -> Expr:
+    """A sum, difference, product or quotient, a maximum or minimum."""
+    made = common(arguments)
+    if made[0].dtype == u1:
+        made = [cast(one, i32) for one in made]
+    folded = _folded(name, made)
+    return Call(made[0].dtype, name, tuple(made)) if folded is None else folded
+
+
+def _folded(name: str, made: Sequence[Expr]) -> Expr | None:
+    """Integers that are known, so that extents are; None where they are not."""
+    numbers = [one.value for one in made if isinstance(one, Number)]
+    if len(numbers) < 2 or made[0].dtype.is_float:
+        return None
+    left, right = map(int, numbers)
+    known = {"add": left + right, "sub": left - right, "mul": left * right}
+    return Number(made[0].dtype, known[name]) if name in known else None
+
+
+def integer_division(name: str, left: Operand, right: Operand) -> Expr:
+    """A quotient rounded down, or what it leaves. Raises TaichiTypeError for floats."""
+    made = common((left, right))
+    if made[0].dtype.is_float:
+        raise TaichiTypeError("// and % are for integers in tensor expressions", place())
+    divisor = made[1]
+    if isinstance(divisor, Number) and divisor.value == 0:
+        raise TaichiTypeError("a division by 0", place())
+    return Call(made[0].dtype, name, tuple(made))
+
+
+def power(base: Operand, exponent: Operand) -> Expr:
+    """A power; small integer exponents are products."""
+    if isinstance(exponent, int) and not isinstance(exponent, bool) and 1 <= exponent <= 8:
+        made = expr(base)
+        return reduce(lambda product, _: product * made, range(exponent - 1), made)
+    made_base, made_exponent = common((as_float(base), as_float(exponent)))
+    return Call(made_base.dtype, "math.powf", (made_base, made_exponent))
+
+
+def comparison(name: str, left: Operand, right: Operand) -> Expr:
+    """A comparison."""
+    return Call(u1, name, tuple(common((left, right))))
+
+
+def logic(name: str, left: Operand, right: Operand) -> Expr:
+    """Both conditions, or one."""
+    return Call(u1, name, (_boolean(left), _boolean(right)))
+
+
+def _boolean(value: Operand) -> Expr:
+    made = expr(value)
+    if made.dtype != u1:
+        raise TaichiTypeError(f"& | ~ take conditions, not numbers of type {made.dtype}", place())
+    return made
+
+
+def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
+    """`te.select`: one of two; what is not chosen is not computed, and reads nothing."""
+    chosen = common((then, otherwise))
+    return Select(chosen[0].dtype, _boolean(condition), *chosen)

@@ -1,0 +1,115 @@
+"""Functions of scalars in tensor expressions: each is one op, or made of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from math import pi
+
+from mlirad.te.expressions import (
+    Call,
+    Expr,
+    Operand,
+    arithmetic,
+    as_float,
+    cast,
+    common,
+    comparison,
+    expr,
+    logic,
+    power,
+    select,
+)
+from mlirad.types import f32
+
+
+def _of_floats(name: str, count: int = 1) -> Callable[..., Expr]:
+    """An op of floats; integers are converted to f32 first."""
+
+    def function(*arguments: Operand) -> Expr:
+        if len(arguments) != count:
+            raise TypeError(f"te.{function.__name__} takes {count} arguments, not {len(arguments)}")
+        made = common([as_float(expr(one) if count == 1 else one) for one in arguments])
+        made = [one if one.dtype.is_float else cast(one, f32) for one in made]
+        return Call(made[0].dtype, name, tuple(made))
+
+    function.__name__ = name.partition(".")[2].removesuffix("f")
+    function.__doc__ = f"`{name}`, of floats; integers are converted to f32 first."
+    return function
+
+
+sin, cos, tan, asin, acos, atan = map(
+    _of_floats, ("math.sin", "math.cos", "math.tan", "math.asin", "math.acos", "math.atan")
+)
+tanh, exp, log, sqrt, rsqrt = map(
+    _of_floats, ("math.tanh", "math.exp", "math.log", "math.sqrt", "math.rsqrt")
+)
+erf, erfc, floor, ceil, trunc = map(
+    _of_floats, ("math.erf", "math.erfc", "math.floor", "math.ceil", "math.trunc")
+)
+round = _of_floats("math.roundeven")  # noqa: A001 - halves to even numbers, as NumPy's
+atan2 = _of_floats("math.atan2", 2)
+
+
+def abs(value: Operand) -> Expr:  # noqa: A001
+    """The absolute value; its derivative at 0 is 0."""
+    made = expr(value)
+    if made.dtype.is_float:
+        return Call(made.dtype, "math.absf", (made,))
+    return arithmetic("max", made, -made)
+
+
+def pow(base: Operand, exponent: Operand) -> Expr:  # noqa: A001
+    """`base ** exponent`."""
+    return power(base, exponent)
+
+
+def maximum(left: Operand, right: Operand) -> Expr:
+    """The greater one; of equal numbers the second one gets the derivative."""
+    return arithmetic("max", left, right)
+
+
+def minimum(left: Operand, right: Operand) -> Expr:
+    """The smaller one; of equal numbers the second one gets the derivative."""
+    return arithmetic("min", left, right)
+
+
+def clip(value: Operand, low: Operand, high: Operand) -> Expr:
+    """A number between two others; at them its derivative is 1, beyond them 0."""
+    made, least, most = common((value, low, high))
+    inside = select(comparison("gt", made, most), most, made)
+    return select(comparison("lt", made, least), least, inside)
+
+
+def sigmoid(value: Operand) -> Expr:
+    """`1 / (1 + exp(-x))`, by `tanh`, which does not overflow."""
+    made = as_float(expr(value))
+    return 0.5 * tanh(0.5 * made) + 0.5
+
+
+def relu(value: Operand) -> Expr:
+    """x where it is greater than 0, else 0."""
+    made = expr(value)
+    return select(comparison("gt", made, 0), made, 0)
+
+
+def gelu(value: Operand) -> Expr:
+    """`x Φ(x)` (Hendrycks and Gimpel, 2016)."""
+    made = as_float(expr(value))
+    return 0.5 * made * (1.0 + erf(made * 2**-0.5))
+
+
+def normal_density(value: Operand) -> Expr:
+    """The density of the standard normal distribution."""
+    made = as_float(expr(value))
+    return exp(made * made * -0.5) * (2 * pi) ** -0.5
+
+
+def all(*conditions: Operand) -> Expr:  # noqa: A001
+    """Whether all of some conditions hold."""
+    return reduce(lambda left, right: logic("and", left, right), map(expr, conditions))
+
+
+def any(*conditions: Operand) -> Expr:  # noqa: A001
+    """Whether one of some conditions holds."""
+    return reduce(lambda left, right: logic("or", left, right), map(expr, conditions))

@@ -1,0 +1,152 @@
+"""The sizes of a call: what the shapes of its arrays say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.bindings import ir
+from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
+from mlirad.ir.walk import constant_integer
+from mlirad.te.expressions import Call, Expr, Extent, Number, Size
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor, shown_extent
+from mlirad.types import DataType, from_numpy
+
+_NUMBERS: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, c: a + c,
+    "sub": lambda a, c: a - c,
+    "mul": lambda a, c: a * c,
+    "floordiv": lambda a, c: a // c,
+    "mod": lambda a, c: a % c,
+    "max": max,
+    "min": min,
+}
+_OPS = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.floordivsi": "floordiv",
+    "arith.maxsi": "max",
+    "arith.minsi": "min",
+}
+
+
+class Sizes:
+    """The sizes that a function is called with, in the order in which it takes them.
+
+    Raises TaichiTypeError for a size that no input has as an extent.
+    """
+
+    def __init__(self, inputs: Sequence[Tensor], names: Sequence[str]) -> None:
+        self.inputs = inputs
+        self.order: list[str] = list(names)
+        found = {
+            extent.name: (number, axis)
+            for number, one in reversed(list(enumerate(inputs)))
+            for axis, extent in reversed(list(enumerate(one.shape)))
+            if isinstance(extent, Size)
+        }
+        for name in names:
+            if name not in found:
+                raise TaichiTypeError(
+                    f"size {_bare(name)} is no extent of an input: a call cannot know it", place()
+                )
+        self._found = found
+
+    def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
+        """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
+        if len(arrays) != len(self.inputs):
+            raise TaichiRuntimeTypeError(
+                f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}"
+            )
+        known: dict[str, int] = {}
+        for name, (number, axis) in self._found.items():
+            shape = shape_of(arrays[number])
+            if len(shape) == self.inputs[number].ndim:
+                known[name] = shape[axis]
+        for one, array in zip(self.inputs, arrays):
+            wanted = tuple(_evaluated(extent, known) for extent in one.shape)
+            self.check(function, one, array, wanted)
+        return [known[name] for name in self.order]
+
+    def shape(self, shape: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
+        """A shape for some sizes."""
+        known = dict(zip(self.order, sizes))
+        return tuple(_evaluated(extent, known) for extent in shape)
+
+    def check(
+        self, function: str, one: Tensor, array: Any, shape: tuple[int | None, ...]
+    ) -> None:
+        """Raise TaichiRuntimeTypeError where an array is not of a shape, or of another type."""
+        found = shape_of(array)
+        if len(found) != len(shape) or any(
+            wanted is not None and wanted != own for wanted, own in zip(shape, found)
+        ):
+            shown = ", ".join(
+                str(k) if k is not None else shown_extent(e) for k, e in zip(shape, one.shape)
+            )
+            raise TaichiRuntimeTypeError(
+                f"{function}: '{one.name}' has the shape ({shown}), and was given an array of "
+                f"shape {found}"
+            )
+        dtype = dtype_of(array)
+        if dtype != one.dtype:
+            raise TaichiRuntimeTypeError(
+                f"{function}: '{one.name}' is of type {one.dtype}, and was given an array of type "
+                f"{dtype}"
+            )
+
+
+def shape_of(array: Any) -> tuple[int, ...]:
+    """The shape of an array."""
+    shape = getattr(array, "shape", None)
+    if shape is None:
+        raise TaichiRuntimeTypeError(f"a {type(array).__name__} is no array")
+    return tuple(int(extent) for extent in shape)
+
+
+def dtype_of(array: Any) -> DataType:
+    """The type of an array's elements."""
+    dtype = array.dtype
+    if isinstance(dtype, DataType):
+        return dtype
+    if isinstance(dtype, np.dtype):
+        return from_numpy(dtype)
+    return from_numpy(np.dtype(str(dtype).rpartition(".")[2]))
+
+
+def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:
+    if isinstance(extent, int):
+        return extent
+    if isinstance(extent, Number):
+        return int(extent.value)
+    if isinstance(extent, Size):
+        return known.get(extent.name)
+    assert isinstance(extent, Call) and isinstance(extent, Expr)
+    left, right = (_evaluated(part, known) for part in extent.arguments)
+    return None if left is None or right is None else _NUMBERS[extent.name](left, right)
+
+
+def evaluator(
+    value: ir.Value, arguments: Mapping[ir.Value, int]
+) -> Callable[[Sequence[int]], int]:
+    """An extent in a function's IR, as a function of the sizes that are its arguments."""
+    known = constant_integer(value)
+    if known is not None:
+        return lambda sizes: known
+    if value in arguments:
+        position = arguments[value]
+        return lambda sizes: sizes[position]
+    op = value.owner.operation
+    parts = [evaluator(operand, arguments) for operand in op.operands]
+    if op.name == "arith.index_cast":
+        return parts[0]
+    number, (left, right) = _NUMBERS[_OPS[op.name]], parts
+    return lambda sizes: number(left(sizes), right(sizes))
+
+
+def _bare(name: str) -> str:
+    return name.partition(".")[0]

@@ -1,0 +1,109 @@
+"""Tensors: what definitions give, and what expressions read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.errors import SourceLocation, TaichiIndexError, TaichiTypeError
+from mlirad.te.expressions import INDEX, Axis, Expr, Extent, Number, Read, Size, cast, expr
+from mlirad.te.places import place
+from mlirad.types import DataType
+
+Shape = tuple[Extent, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """Numbers by their indices: given by a call, or defined by an expression.
+
+    `shape` has integers, and expressions of sizes (`te.var`) where a call decides.
+    """
+
+    value: ir.Value
+    shape: Shape
+    dtype: DataType
+    name: str
+    place: SourceLocation
+    element_type_of_te = True
+
+    @property
+    def ndim(self) -> int:
+        """How many indices it has."""
+        return len(self.shape)
+
+    def __getitem__(self, indices: Any) -> Expr:
+        """An element, for as many indices as there are axes.
+
+        Raises TaichiIndexError for another number of them, TaichiTypeError for an index that is no
+        integer.
+        """
+        given = indices if isinstance(indices, tuple) else (indices,)
+        if len(given) != self.ndim:
+            raise TaichiIndexError(
+                f"tensor '{self.name}' has {self.ndim} axes, but is read with {len(given)} "
+                f"{'index' if len(given) == 1 else 'indices'}",
+                place(),
+            )
+        made = [expr(one) for one in given]
+        for axis, one in enumerate(made):
+            if one.dtype.is_float or one.dtype.bits == 1:
+                raise TaichiTypeError(
+                    f"index {axis} of tensor '{self.name}' is of type {one.dtype}, not an integer",
+                    place(),
+                )
+        return Read(self.dtype, self, tuple(cast(one, INDEX) for one in made))
+
+    def __call__(self, *indices: Any) -> Expr:
+        return self[indices]
+
+    def __iter__(self) -> Any:
+        raise TaichiTypeError(f"tensor '{self.name}' cannot be iterated over", place())
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(shown_extent, self.shape)) + "," * (self.ndim == 1)
+        return f"Tensor({self.name}, ({shown}), {self.dtype})"
+
+
+def shown_extent(extent: Extent) -> str:
+    """An extent as a user writes it."""
+    if isinstance(extent, int):
+        return str(extent)
+    if isinstance(extent, Number):
+        return str(extent.value)
+    if isinstance(extent, Size | Axis):
+        return extent.name
+    signs = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "mod": "%"}
+    name = getattr(extent, "name", "?")
+    return f"({f' {signs.get(name, name)} '.join(map(shown_extent, extent.parts))})"
+
+
+def checked_shape(shape: Any, what: str) -> Shape:
+    """A shape as users give it. Raises TaichiTypeError for what is none."""
+    given: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    return tuple(_checked_extent(extent, what) for extent in given)
+
+
+def _checked_extent(extent: Any, what: str) -> Extent:
+    if isinstance(extent, Number):
+        extent = extent.value
+    if isinstance(extent, Expr):
+        if extent.dtype.is_float or not _only_sizes(extent):
+            raise TaichiTypeError(
+                f"extent {shown_extent(extent)} of {what} is made of more than sizes and integers",
+                place(),
+            )
+        return extent
+    if isinstance(extent, bool) or not hasattr(extent, "__index__"):
+        raise TaichiTypeError(f"extent {extent!r} of {what} is no integer", place())
+    if extent.__index__() < 0:
+        raise TaichiTypeError(f"extent {extent} of {what} is negative", place())
+    return int(extent.__index__())
+
+
+def _only_sizes(extent: Expr) -> bool:
+    return isinstance(extent, Size | Number) or (
+        bool(extent.parts) and all(map(_only_sizes, extent.parts)) and not isinstance(extent, Read)
+    )
