@@ -11,7 +11,9 @@
 from mlirad.te.axes import reduce_axis, var
 from mlirad.te.build import build
 from mlirad.te.compute import compute, placeholder
+from mlirad.te.differentiate import Differentiation, adjoint_step, differentiate, jacobian
 from mlirad.te.expressions import cast, select
+from mlirad.te.forward import hvp, jvp
 from mlirad.te.functions import (
     abs,
     acos,
@@ -43,5 +45,6 @@ from mlirad.te.functions import (
     tanh,
     trunc,
 )
+from mlirad.te.operators import operator, stop_gradient
 from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
 from mlirad.te.tensor import Tensor

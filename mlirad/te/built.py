@@ -21,6 +21,7 @@ from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import Variant
+from mlirad.te.emission import dtype_of_type
 from mlirad.te.sizes import Sizes, evaluator
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType
@@ -174,14 +175,8 @@ def _defined(
         else _constant(type_.get_dim_size(axis))
         for axis in range(type_.rank)
     )
-    return Defined(_dtype(type_.element_type), extents, places[0] if places else None)
+    return Defined(dtype_of_type(type_.element_type), extents, places[0] if places else None)
 
 
 def _constant(value: int) -> Callable[[Sequence[int]], int]:
     return lambda sizes: value
-
-
-def _dtype(type_: ir.Type) -> DataType:
-    text = str(type_)
-    return DataType("u1", "u", 1) if text == "i1" else DataType(text, text[0], int(text[1:]))
-

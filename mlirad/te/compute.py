@@ -49,7 +49,7 @@ def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") ->
     own = graph()
     with own.defining(at):
         value = te.placeholder(name, tensor_type(checked, resolved), own.sizes(checked))
-    return Tensor(value, checked, resolved, name, at)
+    return own.named(Tensor(value, checked, resolved, name, at))
 
 
 def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
@@ -150,7 +150,7 @@ def define(shape: Shape, axes: Sequence[Axis], body: Expr, name: str, at: Any) -
 
         type_ = tensor_type(shape, root.dtype)
         value = te.compute(name, type_, own.sizes(shape), fill)
-    return Tensor(value, shape, root.dtype, name, at)
+    return own.named(Tensor(value, shape, root.dtype, name, at))
 
 
 def _in_normal_form(body: Expr, around: _Around, name: str) -> Expr:

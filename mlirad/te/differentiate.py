@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mlirad.bindings import ir
-from mlirad.dialect import te
-from mlirad.errors import SourceLocation, TaichiTypeError
-from mlirad.ir import build as b
-from mlirad.ir.walk import captured
+from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoints, converted
 from mlirad.te.compute import compute, tensor_type
+from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.expressions import Extent, Number, select
 from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
+from mlirad.te.operators import gradient_of
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor
+from mlirad.te.tensor import Shape, Tensor, shown_extent
 
+# the tensors that the adjoint flows to, and what gives their adjoints: f(tensor, inputs, head)
 Override = tuple[Sequence[Tensor], Callable[..., Any]]
-Differentiate = Callable[[Tensor, Tensor, Tensor], Tensor]
+Step = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 class Differentiation(Sequence[Tensor]):
@@ -53,3 +52,234 @@ class Differentiation(Sequence[Tensor]):
 
     def __iter__(self) -> Iterator[Tensor]:
         return iter(self._listed())
+
+
+def differentiate(
+    output: Tensor | Sequence[Tensor],
+    inputs: Sequence[Tensor] | None = None,
+    head: Tensor | Sequence[Tensor] | None = None,
+    override: Mapping[Tensor, Override] | None = None,
+    fdiff: Step | None = None,
+) -> Differentiation:
+    """The adjoints of some tensors, for that of an output: reverse mode.
+
+    `head` is the adjoint of the output, of shape `prefix + output.shape`; the results have
+    `prefix + input.shape`. Without one, an output without axes has its gradient, another one its
+    Jacobian. Several outputs take a list of heads. `override={t: ([inputs], f)}` says that the
+    adjoint of t flows to some tensors by `f(t, inputs, head)`, which gives an adjoint for each;
+    `fdiff(output, input, head)` takes the place of `te.adjoint_step` everywhere else. Raises
+    TaichiTypeError for a head that does not fit and for inputs of integers, TaichiDerivativeError
+    for what has no derivative.
+    """
+    outputs = [output] if isinstance(output, Tensor) else list(output)
+    heads = _heads(outputs, head)
+    for one in inputs or ():
+        check_float(one)
+    prefix = heads[0].shape[: heads[0].ndim - outputs[0].ndim]
+    sweep = _Sweep(prefix, dict(override or {}), fdiff or adjoint_step)
+    for one, own in zip(outputs, heads):
+        sweep.add(one, one, own)
+    sweep.run(outputs, None if inputs is None else set(inputs))
+    for one in inputs or ():
+        if one not in sweep.adjoints:
+            sweep.adjoints[one] = zeros((*prefix, *one.shape), one)
+    return Differentiation(inputs, sweep.adjoints, sweep.summands)
+
+
+class _Sweep:
+    """Adjoints, from the outputs back."""
+
+    def __init__(self, prefix: Shape, override: dict[Tensor, Override], step: Step) -> None:
+        self.prefix, self.override, self.step = prefix, override, step
+        self.adjoints: dict[Tensor, Tensor] = {}
+        self.summands: dict[Tensor, dict[Tensor, Tensor]] = {}
+
+    def add(self, tensor: Tensor, consumer: Tensor, summand: Tensor) -> None:
+        """A part of the adjoint of a tensor."""
+        known = self.adjoints.get(tensor)
+        self.summands.setdefault(tensor, {})[consumer] = summand
+        self.adjoints[tensor] = summand if known is None else _sum(known, summand)
+
+    def run(self, outputs: Sequence[Tensor], wanted: set[Tensor] | None) -> None:
+        """Go through what the outputs are made of, consumers first."""
+        order = behind(outputs)
+        reaching = _reaching(order, wanted, self._sources)
+        for tensor in reversed(order):
+            if tensor not in self.adjoints or is_stopped(tensor):
+                continue
+            own = self._override_of(tensor)
+            if own is not None:
+                self._by_override(tensor, *own)
+                continue
+            for source in consumed(tensor):
+                if source.dtype.is_float and source in reaching:
+                    summand = self.step(tensor, source, self.adjoints[tensor])
+                    _check_shape(summand, (*self.prefix, *source.shape), tensor, source)
+                    self.add(source, tensor, summand)
+
+    def _override_of(self, tensor: Tensor) -> Override | None:
+        own = self.override.get(tensor)
+        return gradient_of(tensor) if own is None else own
+
+    def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
+        own = self._override_of(tensor)
+        if is_stopped(tensor):
+            return []
+        return consumed(tensor) if own is None else own[0]
+
+    def _by_override(
+        self, tensor: Tensor, inputs: Sequence[Tensor], function: Callable[..., Any]
+    ) -> None:
+        made = function(tensor, list(inputs), self.adjoints[tensor])
+        found = list(made) if isinstance(made, tuple | list) else [made]
+        if len(found) != len(inputs):
+            raise TaichiTypeError(
+                f"the override of '{tensor.name}' gives {len(found)} adjoints for {len(inputs)} "
+                "inputs",
+                place(),
+            )
+        for source, summand in zip(inputs, found):
+            _check_shape(summand, (*self.prefix, *source.shape), tensor, source)
+            self.add(source, tensor, summand)
+
+
+def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
+    """What the definition of `output` alone gives to the adjoint of a tensor that it reads:
+    `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
+    tensor.shape`.
+
+    Raises TaichiDerivativeError for what has no derivative.
+    """
+    prefix = head.shape[: head.ndim - output.ndim]
+    shape, own = (*prefix, *tensor.shape), graph()
+    with own.defining(output.place):
+        parts = adjoints(output.value, tensor.value, head.value)
+        total = parts[0] if parts else None
+        for part in parts[1:]:
+            total = added(total, part)
+        if total is not None:
+            element = tensor_type((), tensor.dtype).element_type
+            total = converted(total, element)
+    if total is None:
+        return zeros(shape, tensor)
+    name = f"{tensor.name}.adjoint"
+    return own.named(Tensor(total, shape, tensor.dtype, name, output.place))
+
+
+def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
+    """The derivative of the definition of `output` alone, of shape `output.shape +
+    tensor.shape`."""
+    check_float(tensor)
+    return adjoint_step(output, tensor, _identity(output))
+
+
+def _heads(
+    outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None
+) -> list[Tensor]:
+    for one in outputs:
+        check_float(one)
+    if head is None:
+        if len(outputs) > 1 and any(one.ndim for one in outputs):
+            raise TaichiTypeError("several outputs with axes take a list of heads", place())
+        return [_identity(one) for one in outputs]
+    heads = [head] if isinstance(head, Tensor) else list(head)
+    if len(heads) != len(outputs):
+        raise TaichiTypeError(f"{len(heads)} heads for {len(outputs)} outputs", place())
+    prefixes = []
+    for one, own in zip(outputs, heads):
+        front = own.ndim - one.ndim
+        if front < 0 or not same_shape(own.shape[front:], one.shape) or own.dtype != one.dtype:
+            raise TaichiTypeError(
+                f"the head of '{one.name}' is of shape {_shown(own.shape)} and type {own.dtype}, "
+                f"expected one that ends in {_shown(one.shape)}, of type {one.dtype}",
+                place(),
+            )
+        prefixes.append(own.shape[:front])
+    if any(not same_shape(prefix, prefixes[0]) for prefix in prefixes):
+        raise TaichiTypeError("heads have different axes in front", place())
+    return heads
+
+
+def _identity(output: Tensor) -> Tensor:
+    count = output.ndim
+
+    def element(*indices: Any) -> Any:
+        same = [left == right for left, right in zip(indices[:count], indices[count:])]
+        one, zero = (_number(value, output) for value in (1.0, 0.0))
+        return select(all_of(*same), one, zero) if same else one
+
+    return compute((*output.shape, *output.shape), element, f"{output.name}.identity")
+
+
+def _number(value: float, like: Tensor) -> Any:
+    return Number(like.dtype, value)
+
+
+def zeros(shape: Shape, like: Tensor) -> Tensor:
+    """A tensor of zeros, of the type of another one."""
+    return compute(shape, lambda *indices: _number(0.0, like), f"{like.name}.adjoint")
+
+
+def _sum(left: Tensor, right: Tensor) -> Tensor:
+    own = graph()
+    with own.defining(right.place):
+        value = added(left.value, right.value)
+    return own.named(Tensor(value, left.shape, left.dtype, left.name, right.place))
+
+
+def _reaching(
+    order: Sequence[Tensor],
+    wanted: set[Tensor] | None,
+    sources: Callable[[Tensor], Sequence[Tensor]],
+) -> set[Tensor]:
+    """The tensors whose adjoints are wanted, and those that depend on them."""
+    if wanted is None:
+        return set(order)
+    found = set(wanted)
+    for tensor in order:
+        if any(source in found for source in sources(tensor)):
+            found.add(tensor)
+    return found
+
+
+def check_float(tensor: Any) -> None:
+    """Raise TaichiTypeError for what is no tensor of floats."""
+    if not isinstance(tensor, Tensor):
+        raise TaichiTypeError(f"a {type(tensor).__name__} is no tensor", place())
+    if not tensor.dtype.is_float:
+        raise TaichiTypeError(
+            f"tensor '{tensor.name}' is of type {tensor.dtype}: integers have no derivative",
+            place(),
+        )
+
+
+def _check_shape(summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> None:
+    if not isinstance(summand, Tensor):
+        raise TaichiTypeError(
+            f"the derivative of '{tensor.name}' gave a {type(summand).__name__} for the adjoint of "
+            f"'{source.name}', expected a tensor",
+            place(),
+        )
+    if not same_shape(summand.shape, shape) or summand.dtype != source.dtype:
+        raise TaichiTypeError(
+            f"the derivative of '{tensor.name}' gave an adjoint of shape {_shown(summand.shape)} "
+            f"and type {summand.dtype} for '{source.name}', expected {_shown(shape)} and "
+            f"{source.dtype}",
+            place(),
+        )
+
+
+def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
+    """Whether two shapes are written alike."""
+    return len(left) == len(right) and all(map(_same_extent, left, right))
+
+
+def _same_extent(left: Extent, right: Extent) -> bool:
+    if isinstance(left, int) or isinstance(right, int):
+        return isinstance(left, int) and isinstance(right, int) and left == right
+    return left is right or shown_extent(left) == shown_extent(right)
+
+
+def _shown(shape: Shape) -> str:
+    return f"({', '.join(map(shown_extent, shape))})"
+

@@ -45,6 +45,12 @@ def mlir_type(dtype: DataType) -> ir.Type:
     return b.index_type() if dtype == INDEX else ir.Type.parse(dtype.mlir)
 
 
+def dtype_of_type(type_: ir.Type) -> DataType:
+    """The type of elements, which IR knows without a sign."""
+    text = str(type_)
+    return u1 if text == "i1" else DataType(text, text[0], int(text[1:]))
+
+
 class Emitter:
     """Makes values of expressions at the insertion point; what a block has made is not made
     again."""

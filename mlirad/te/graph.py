@@ -9,13 +9,25 @@ from functools import cache
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.te import size
+from mlirad.dialect.te import SizeOp, size
 from mlirad.dialect.turn import compiling
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
-from mlirad.te.emission import integer_value
-from mlirad.te.expressions import Extent, Expr, Size
-from mlirad.te.places import location
+from mlirad.ir.walk import constant_integer
+from mlirad.te.emission import dtype_of_type, integer_value
+from mlirad.te.expressions import Expr, Extent, Size, arithmetic
+from mlirad.te.places import location, place
+from mlirad.te.tensor import Tensor
+
+
+NUMBERS = {
+    "arith.addi": "add",
+    "arith.subi": "sub",
+    "arith.muli": "mul",
+    "arith.floordivsi": "floordiv",
+    "arith.maxsi": "max",
+    "arith.minsi": "min",
+}
 
 
 class Graph:
@@ -24,6 +36,7 @@ class Graph:
     def __init__(self) -> None:
         with context(), ir.Location.unknown():
             self.module = ir.Module.create()
+        self.tensors: dict[ir.Value, Tensor] = {}
         self._sizes: dict[Size, ir.Value] = {}
         self._constants: dict[int, ir.Value] = {}
 
@@ -32,6 +45,36 @@ class Graph:
         """Add definitions, which a place of the program makes."""
         with compiling, context(), location(at), ir.InsertionPoint(self.module.body):
             yield
+
+    def named(self, tensor: Tensor) -> Tensor:
+        """A tensor that is found by its definition from now on."""
+        self.tensors[tensor.value] = tensor
+        return tensor
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """The tensor of a definition: one that passes have made gets a name here."""
+        if value not in self.tensors:
+            type_ = ir.RankedTensorType(value.type)
+            sizes = iter(value.owner.operation.operands)
+            shape = tuple(
+                self._extent_of(next(sizes)) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+                for axis in range(type_.rank)
+            )
+            label = ir.StringAttr(value.owner.operation.attributes["label"]).value
+            dtype = dtype_of_type(type_.element_type)
+            return self.named(Tensor(value, shape, dtype, label, place()))
+        return self.tensors[value]
+
+    def _extent_of(self, value: ir.Value) -> Extent:
+        """A size in IR as an expression."""
+        known = constant_integer(value)
+        if known is not None:
+            return known
+        op = value.owner.operation
+        if SizeOp.holds(op):
+            return next(one for one, own in self._sizes.items() if own == value)
+        parts = [self._extent_of(operand) for operand in op.operands]
+        return arithmetic(NUMBERS[op.name], *parts)
 
     def extent(self, extent: Extent) -> ir.Value:
         """An extent, at the insertion point."""

@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
 from mlirad.ir.walk import constant_integer
 from mlirad.te.expressions import Call, Expr, Extent, Number, Size
+from mlirad.te.graph import NUMBERS
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor, shown_extent
 from mlirad.types import DataType, from_numpy
@@ -24,15 +25,6 @@ _NUMBERS: dict[str, Callable[[int, int], int]] = {
     "max": max,
     "min": min,
 }
-_OPS = {
-    "arith.addi": "add",
-    "arith.subi": "sub",
-    "arith.muli": "mul",
-    "arith.floordivsi": "floordiv",
-    "arith.maxsi": "max",
-    "arith.minsi": "min",
-}
-
 
 class Sizes:
     """The sizes that a function is called with, in the order in which it takes them.
@@ -144,7 +136,7 @@ def evaluator(
     parts = [evaluator(operand, arguments) for operand in op.operands]
     if op.name == "arith.index_cast":
         return parts[0]
-    number, (left, right) = _NUMBERS[_OPS[op.name]], parts
+    number, (left, right) = _NUMBERS[NUMBERS[op.name]], parts
     return lambda sizes: number(left(sizes), right(sizes))
 
 

@@ -192,8 +192,10 @@ class _Part:
         slope = slopes[0] if not self.is_initial else tangents.of(self._initial_value())
         if slope is None:
             return b.number(0.0, type_)
-        weight = self.share.weight(at, self.head, prefix, values, self.is_initial)
-        return convert_float(product_of([weight, slope]), type_)
+        position = at.copier.values(self.definition.indices)
+        factors = [te.read(self.head, [*prefix, *position]), slope]
+        factor = None if self.is_initial else self.share.factor(at, values)
+        return convert_float(product_of([*factors, *([] if factor is None else [factor])]), type_)
 
     def _initial_value(self) -> ir.Value:
         return te.initial_of(self.definition.reductions[0])[0]

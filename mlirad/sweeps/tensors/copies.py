@@ -16,8 +16,10 @@ from mlirad.sweeps.tensors.definition import Definition
 class At:
     """Values of a definition at one point, made where they are asked for."""
 
-    def __init__(self, points: Mapping[ir.Value, ir.Value]) -> None:
-        self.copier = Copier(points)
+    def __init__(
+        self, points: Mapping[ir.Value, ir.Value], copier: Copier | None = None
+    ) -> None:
+        self.copier = Copier(points) if copier is None else copier
         self._known = set(points)
 
     def value(self, value: ir.Value) -> ir.Value:

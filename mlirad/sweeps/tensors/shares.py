@@ -13,7 +13,6 @@ from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_float
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import Definition, extents, type_with
-from mlirad.sweeps.tensors.tangents import product_of
 
 
 def share_of(definition: Definition) -> Share:
@@ -42,16 +41,10 @@ class Share:
                 found.append(b.sub(high, low))
         return found
 
-    def weight(
-        self,
-        at: At,
-        head: ir.Value,
-        prefix: Sequence[ir.Value],
-        values: Sequence[ir.Value],
-        is_initial: bool,
-    ) -> ir.Value:
-        """The adjoint of what the point gives, for the values that it gives."""
-        return te.read(head, [*prefix, *at.copier.values(self.definition.indices)])
+    def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
+        """The derivative of an element in what a point gives, for the values that it gives; None
+        where it is 1."""
+        return None
 
     def _position(self, at: At) -> list[ir.Value]:
         return at.copier.values(self.definition.indices)
@@ -84,25 +77,17 @@ class _OfOne(Share):
         label = te.ComputeOp(definition.op).label.value
         self.places = te.compute(f"{label}.{kind}", type_, sizes, fill)
 
-    def weight(
-        self,
-        at: At,
-        head: ir.Value,
-        prefix: Sequence[ir.Value],
-        values: Sequence[ir.Value],
-        is_initial: bool,
-    ) -> ir.Value:
-        (reduction,) = self.definition.reductions
+    def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
+        (reduction,), (value,) = self.definition.reductions, values
         flat = b.index(0)
         for index, (low, high) in zip(te.body_of(reduction).arguments, te.bounds_of(reduction)):
-            first, behind = at.copier.value(low), at.copier.value(high)
+            first, behind = at.value(low), at.value(high)
             own = b.sub(at.copier.value(index), first)
             flat = b.add(b.mul(flat, b.sub(behind, first)), own)
         place = te.read(self.places, self._position(at))
         here = b.make("arith.index_cast", place.type, [flat])
-        whole = super().weight(at, head, prefix, values, is_initial)
-        chosen = b.compare(b.EQ, here, place)
-        return b.make("arith.select", whole.type, [chosen, whole, b.number(0.0, whole.type)])
+        one, zero = (b.number(x, value.type) for x in (1.0, 0.0))
+        return b.make("arith.select", value.type, [b.compare(b.EQ, here, place), one, zero])
 
 
 class _OfProduct(Share):
@@ -146,14 +131,7 @@ class _OfProduct(Share):
         own = te.ComputeOp(self.definition.op).label.value
         return te.compute(f"{own}.{label}", type_, sizes, fill)
 
-    def weight(
-        self,
-        at: At,
-        head: ir.Value,
-        prefix: Sequence[ir.Value],
-        values: Sequence[ir.Value],
-        is_initial: bool,
-    ) -> ir.Value:
+    def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
         (value,) = values
         type_, position = value.type, self._position(at)
         zeros, rest = te.read(self.zeros, position), te.read(self.rest, position)
@@ -170,10 +148,8 @@ class _OfProduct(Share):
         here = _is_zero(value)
         divisor = choose(here, one, value)
         others = b.make("arith.divf", type_, [rest, divisor])
-        share = choose(
-            here, choose(is_(zeros, one), rest, zero), choose(is_(zeros, none), others, zero)
-        )
-        return product_of([super().weight(at, head, prefix, values, is_initial), share])
+        alone, all_others = choose(is_(zeros, one), rest, zero), choose(is_(zeros, none), others, zero)
+        return choose(here, alone, all_others)
 
 
 _SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne, "prod": _OfProduct}

@@ -29,11 +29,15 @@ class Tangents:
     def block(self, block: ir.Block) -> tuple[list[ir.Value], list[ir.Value | None]]:
         """Copy a block without its end; what that gives, and the tangents of it."""
         *ops, last = block_operations(block)
+        self.ops(ops)
+        given = list(last.operands)
+        return self.copier.values(given), [self._of.get(value) for value in given]
+
+    def ops(self, ops: Sequence[ir.Operation]) -> None:
+        """Copy some ops."""
         for op in ops:
             with op.location:
                 self._op(op)
-        given = list(last.operands)
-        return self.copier.values(given), [self._of.get(value) for value in given]
 
     def of(self, value: ir.Value) -> ir.Value | None:
         """The tangent of a value that was copied; None where it is 0."""

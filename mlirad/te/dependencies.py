@@ -1,0 +1,50 @@
+"""What tensors are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir.walk import captured
+from mlirad.te.graph import graph
+from mlirad.te.tensor import Tensor
+
+STOP = "te.stop"  # on a definition through which no derivative passes
+
+
+def consumed(tensor: Tensor) -> list[Tensor]:
+    """The tensors that a definition reads."""
+    op = tensor.value.owner.operation
+    if not len(op.regions):
+        return []
+    own = graph()
+    return [own.tensor(value) for value in captured(op) if _is_tensor(value)]
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def is_stopped(tensor: Tensor) -> bool:
+    """Whether no derivative passes through a definition."""
+    return STOP in tensor.value.owner.operation.attributes
+
+
+def is_given(tensor: Tensor) -> bool:
+    """Whether a call gives a tensor."""
+    return te.PlaceholderOp.holds(tensor.value.owner.operation)
+
+
+def behind(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """All tensors that some are made of, and these, each behind those that it reads."""
+    found = dict[Tensor, None]()
+    pending = [(tensor, False) for tensor in reversed(outputs)]
+    while pending:
+        tensor, is_done = pending.pop()
+        if is_done:
+            found[tensor] = None
+        elif tensor not in found:
+            pending.append((tensor, True))
+            pending += [(source, False) for source in consumed(tensor)]
+    return list(found)
