@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
-from mlirad.ir.structured import YIELD, If, is_branch
+from mlirad.ir.structured import If, is_branch
 from mlirad.ir.walk import block_operations
 
 # the results of an op in the place that it is copied to; None to copy it as it is
@@ -39,6 +39,13 @@ class Copier:
         for op in ops:
             self.op(op)
         return self.values(list(last.operands))
+
+    def combined(
+        self, combiner: ir.Block, a: Sequence[ir.Value], c: Sequence[ir.Value]
+    ) -> list[ir.Value]:
+        """What a combiner makes of two groups of values."""
+        self._of.update(zip(combiner.arguments, [*a, *c]))
+        return self.block(combiner)
 
     def op(self, op: ir.Operation) -> None:
         """Copy one op, with what it holds."""
@@ -78,19 +85,7 @@ class Copier:
             return self.block(body)
 
         def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
-            return combined(op.regions[1].blocks[0], a, c)
+            return self.combined(op.regions[1].blocks[0], a, c)
 
         with_combiner = None if kind in te.POSITIONS else combine
         return te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
-
-
-def combined(
-    combiner: ir.Block, a: Sequence[ir.Value], c: Sequence[ir.Value]
-) -> list[ir.Value]:
-    """What a combiner makes of two groups of values."""
-    return Copier(dict(zip(combiner.arguments, [*a, *c]))).block(combiner)
-
-
-def is_end(op: ir.Operation) -> bool:
-    """Whether an op ends a block of a definition."""
-    return te.YieldOp.holds(op) or op.name == YIELD

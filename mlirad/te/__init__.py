@@ -47,4 +47,5 @@ from mlirad.te.functions import (
 )
 from mlirad.te.operators import operator, stop_gradient
 from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
+from mlirad.te.scan import scan
 from mlirad.te.tensor import Tensor

@@ -63,7 +63,7 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     body = expr(element(*axes))
     if body.dtype == INDEX:
         body = cast(body, i32)
-    _check_axes(body, {*axes}, {}, set())
+    check_axes(body, {*axes})
     check_reads(body)
     return define(checked, axes, body, name or f"compute{next(_numbers)}", at)
 
@@ -93,35 +93,28 @@ def tensor_type(shape: Shape, dtype: DataType) -> ir.Type:
     return ir.RankedTensorType.get(extents, mlir_type(dtype))
 
 
-def _check_axes(
-    one: Expr, free: set[Axis], reduced: dict[Axis, Reduction], seen: set[Expr]
-) -> None:
+def check_axes(one: Expr, free: set[Axis], seen: set[Expr] | None = None) -> None:
     """Raise TaichiTypeError where an axis stands outside of what it belongs to."""
-    if isinstance(one, Axis):
-        if one not in free:
-            why = (
-                f"reduction axis '{one.name}' is used outside of a reduction over it"
-                if one.is_reduced
-                else f"index '{one.name}' belongs to another definition"
-            )
-            raise TaichiTypeError(why, one.place)
-        return
+    seen = set() if seen is None else seen
+    if isinstance(one, Axis) and one not in free:
+        why = (
+            f"reduction axis '{one.name}' is used outside of a reduction over it"
+            if one.is_reduced
+            else f"index '{one.name}' belongs to another definition"
+        )
+        raise TaichiTypeError(why, one.place)
     if isinstance(one, Reduction):
         for axis in one.axes:
             if axis in free:
                 raise TaichiTypeError(
                     f"reduction axis '{axis.name}' is reduced within a reduction over it", one.place
                 )
-        inside = [*one.values, *([] if one.where is None else [one.where])]
-        for part in inside:
-            _check_axes(part, free | set(one.axes), reduced, set())
-        for part in one.initial:
-            _check_axes(part, free, reduced, seen)
-        return
-    for part in one.parts:
+        for part in [*one.values, *([] if one.where is None else [one.where])]:
+            check_axes(part, free | set(one.axes))
+    for part in one.initial if isinstance(one, Reduction) else one.parts:
         if part not in seen:
             seen.add(part)
-            _check_axes(part, free, reduced, seen)
+            check_axes(part, free, seen)
 
 
 @dataclass(frozen=True)
@@ -215,7 +208,7 @@ class _Split:
             used = _axes_of(one)
             axes = [axis for axis in around.axes if axis in used]
         indices = [Axis(INDEX, axis.name, axis.extent) for axis in axes]
-        renamed = _Renaming(dict(zip(axes, indices))).of(one)
+        renamed = Renaming(dict(zip(axes, indices))).of(one)
         shape: tuple[Extent, ...] = tuple(axis.extent for axis in axes)
         name = f"{self.name}.{one.kind}"
         inner = define(shape, indices, renamed, name, one.place)
@@ -248,7 +241,7 @@ def _has_reads(one: Expr) -> bool:
     return isinstance(one, Read) or any(map(_has_reads, one.parts))
 
 
-class _Renaming:
+class Renaming:
     """Other axes in an expression."""
 
     def __init__(self, axes: dict[Axis, Axis]) -> None:

@@ -103,13 +103,35 @@ class ScatterOp(View, dialect=Te, name="scatter", traits=[ext.Pure]):
         return _told(self.operation, _problem_of_scatter(self.operation))
 
 
+class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
+    """All states of recurrences, one for each point of a box: the first axis of the tensor counts
+    steps, and has one more than there are; behind the axes of the box, where there are several
+    `states`, their number.
+
+    The first region gives the states to begin with for some indices of the box, the second those
+    behind a step, for its number, the indices and the states before.
+    `%h = "te.scan"() ({^bb0(%i: index): ...}, {^bb0(%t: index, %i: index, %s: f32): ...})
+    {label = "h", states = 1} : () -> tensor<11x4xf32>`
+    """
+
+    sizes: Sequence[ext.Operand[ir.IndexType]]
+    label: ir.StringAttr
+    states: ir.IntegerAttr
+    tensor: ext.Result[Any]
+    first: ext.Region
+    step: ext.Region
+
+    def verify_region_invariants(self) -> bool:
+        return _told(self.operation, _problem_of_scan(self.operation))
+
+
 _COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME
-_PLACEHOLDER = PlaceholderOp.OPERATION_NAME
+_PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
 
 
 def defines_tensor(op: Named) -> bool:
     """Whether an op gives a tensor."""
-    return op.name in (_COMPUTE, _SCATTER, _PLACEHOLDER)
+    return op.name in (_COMPUTE, _SCATTER, _SCAN, _PLACEHOLDER)
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -174,6 +196,29 @@ def scatter(
     return op.result
 
 
+Fill = Callable[[list[ir.Value]], Sequence[ir.Value]]
+
+
+def scan(
+    name: str, type_: ir.Type, sizes: Sequence[ir.Value], states: int, first: Fill, step: Fill
+) -> ir.Value:
+    """`te.scan`; `first` gives the states for some indices of the box, `step` the next ones for a
+    number, indices and states."""
+    attributes = {
+        "label": ir.StringAttr.get(name),
+        "states": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), states),
+    }
+    op = ir.Operation.create(_SCAN, [type_], list(sizes), attributes, regions=2)
+    tensor, index = ir.RankedTensorType(type_), ir.IndexType.get()
+    box = tensor.rank - 1 - (states > 1)
+    taken = [index] * box, [index] * (box + 1) + [tensor.element_type] * states
+    for region, types, fill in zip(op.regions, taken, (first, step)):
+        block = ir.Block.create_at_start(region, types, [op.location] * len(types))
+        with ir.InsertionPoint(block):
+            yield_(fill(list(block.arguments)))
+    return op.result
+
+
 def yield_(values: Sequence[ir.Value]) -> None:
     """`te.yield`."""
     ir.Operation.create(YieldOp.OPERATION_NAME, [], list(values))
@@ -198,12 +243,12 @@ def _problem_of_sizes(op: ir.Operation, more: int = 0) -> str | None:
 
 
 def problem_of_region(
-    op: ir.Operation, taken: Sequence[ir.Type], given: Sequence[ir.Type]
+    op: ir.Operation, taken: Sequence[ir.Type], given: Sequence[ir.Type], number: int = 0
 ) -> str | None:
-    """What is wrong with the first region of an op, which takes and gives values of some types."""
-    if len(op.regions[0].blocks) != 1:
-        return f"'{op.name}' holds {len(op.regions[0].blocks)} blocks, expected one"
-    block = op.regions[0].blocks[0]
+    """What is wrong with a region of an op, which takes and gives values of some types."""
+    if len(op.regions[number].blocks) != 1:
+        return f"'{op.name}' holds {len(op.regions[number].blocks)} blocks, expected one"
+    block = op.regions[number].blocks[0]
     ops = list(block.operations)
     end = PutOp if op.name == _SCATTER else YieldOp
     if not ops or not end.holds(ops[-1].operation):
@@ -233,3 +278,16 @@ def _problem_of_scatter(op: ir.Operation) -> str | None:
     type_ = ir.RankedTensorType(op.results[0].type)
     given = [ir.IntegerType.get_signless(1, op.context), type_.element_type, *[index] * type_.rank]
     return problem_of_region(op, [index] * box, given)
+
+
+def _problem_of_scan(op: ir.Operation) -> str | None:
+    states, problem = ScanOp(op).states.value, _problem_of_sizes(op)
+    if problem is not None:
+        return problem
+    type_ = ir.RankedTensorType(op.results[0].type)
+    box = type_.rank - 1 - (states > 1)
+    if states < 1 or box < 0:
+        return f"{states} states in {type_}"
+    index, values = ir.IndexType.get(op.context), [type_.element_type] * states
+    step = [index] * (box + 1) + values
+    return problem_of_region(op, [index] * box, values) or problem_of_region(op, step, values, 1)

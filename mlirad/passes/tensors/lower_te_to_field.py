@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, te
 from mlirad.ir import build as b
 from mlirad.ir.signature import argument_label
-from mlirad.ir.te_regions import Copier, combined
+from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, entry_of, functions
 from mlirad.errors import MLIRError
 from mlirad.ir.location import source_location
@@ -65,6 +65,8 @@ class _Lowering:
             self._compute(op)
         elif te.ScatterOp.holds(op):
             self._scatter(op)
+        elif te.ScanOp.holds(op):
+            self._scan(op)
         elif te.defines_tensor(op) or te.SizeOp.holds(op):
             raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
         else:
@@ -138,6 +140,43 @@ class _Lowering:
                 b.yield_()
             b.end_parallel()
 
+    def _scan(self, op: ir.Operation) -> None:
+        """A loop over the box, in which one goes through the steps; without a box, only that."""
+        states = te.ScanOp(op).states.value
+        length, *rest = self._extents(op)
+        box = rest[: len(rest) - (states > 1)]
+        if not box:
+            self._steps(op, length, [])
+            return
+        loop, indices = self._loop(box)
+        with ir.InsertionPoint(loop):
+            self._steps(op, length, indices)
+            b.end_parallel()
+
+    def _steps(self, op: ir.Operation, length: ir.Value, indices: Sequence[ir.Value]) -> None:
+        array = self.arrays[op.results[0]]
+        first, step = (region.blocks[0] for region in op.regions)
+
+        def keep(values: Sequence[ir.Value], at: ir.Value) -> None:
+            for number, value in enumerate(values):
+                last = [b.index(number)] if len(values) > 1 else []
+                field.store(value, array, [at, *indices, *last])
+
+        def given(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
+            for argument, value in zip(block.arguments, values):
+                self.copier[argument] = value
+            return self.copier.block(block)
+
+        start = given(first, indices)
+        keep(start, b.index(0))
+        one = b.index(1)
+        loop = b.for_loop(one, length, one, start)
+        with ir.InsertionPoint(loop.body):
+            before_it = b.sub(loop.induction, one)
+            values = given(step, [before_it, *indices, *loop.carried])
+            keep(values, loop.induction)
+            b.yield_(values)
+
     def _read(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value] | None:
         """What reads and reductions become."""
         if te.is_read(op):
@@ -158,7 +197,7 @@ class _Lowering:
         def point(indices: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
             for argument, index in zip(body.arguments, indices):
                 copier[argument] = index
-            return combined(combiner, so_far, copier.block(body))
+            return copier.combined(combiner, so_far, copier.block(body))
 
         return _nest(bounds, copier.values(te.initial_of(op)), point)
 

@@ -17,6 +17,8 @@ from mlirad.analysis.te_accesses import Box, Form, Forms, New, Piece, reads_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.te_regions import Copier
+from mlirad.ir.walk import block_operations
 from mlirad.sweeps.tensors.definition import (
     Definition,
     box_of,
@@ -25,6 +27,8 @@ from mlirad.sweeps.tensors.definition import (
     type_with,
 )
 from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
+from mlirad.sweeps.tensors.combined import as_scan
+from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.tangents import Tangents, product_of
@@ -48,7 +52,20 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
     `head` is the adjoint of the consumer `output`; it may have axes in front, which the parts have
     too. Raises TaichiDerivativeError where there is no derivative.
     """
-    definition = definition_of(output.owner.operation)
+    op = output.owner.operation
+    if te.ScanOp.holds(op):
+        return [
+            part
+            for definition, own in consumers(output, head)
+            for part in adjoints(definition, tensor, own)
+        ]
+    if te.ScatterOp.holds(op):
+        return adjoints_of_scatter(op, tensor, head)
+    definition = definition_of(op)
+    if definition.kind == "custom":
+        states, last = as_scan(definition)
+        (whole,) = adjoints(last, states, head)
+        return adjoints(states, tensor, whole)
     share = share_of(definition)
     found = []
     for block, is_initial in ((definition.body, False), *_initial(definition)):
@@ -57,6 +74,33 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
             one = _Part(definition, tensor, head, share, block, reads, is_initial)
             found.append(one.scattered() if pieces is None else one.gathered(pieces))
     return found
+
+
+def adjoints_of_scatter(op: ir.Operation, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
+    """What a `te.scatter` adds is a definition over its box, whose adjoint is what the head has
+    where it is added."""
+    body = te.body_of(op)
+    box = list(op.operands)[-len(body.arguments) :]
+    element = ir.RankedTensorType(op.results[0].type).element_type
+    label = te.ScatterOp(op).label.value
+    prefix = ir.RankedTensorType(head.type).rank - ir.RankedTensorType(op.results[0].type).rank
+    type_, sizes = type_with(box, element)
+
+    def value(indices: list[ir.Value]) -> ir.Value:
+        return Copier(dict(zip(body.arguments, indices))).block(body)[1]
+
+    def adjoint(indices: list[ir.Value]) -> ir.Value:
+        copier = Copier(dict(zip(body.arguments, indices[prefix:])))
+        holds, _, *target = copier.block(body)
+        return guarded(
+            holds,
+            lambda: b.number(0.0, element),
+            lambda: te.read(head, [*indices[:prefix], *target]),
+        )
+
+    added_ = te.compute(f"{label}.value", type_, sizes, value)
+    head_type, head_sizes = type_with([*extents(head)[:prefix], *box], element)
+    return adjoints(added_, tensor, te.compute(f"{label}.adjoint", head_type, head_sizes, adjoint))
 
 
 def _initial(definition: Definition) -> list[tuple[ir.Block, bool]]:
@@ -184,21 +228,23 @@ class _Part:
         def seed(op: ir.Operation, copier: object) -> ir.Value | None:
             return b.number(1.0, op.results[0].type) if op in self.reads else None
 
-        if not self.is_initial:
-            at.prepare(self.definition)
         tangents = Tangents(at.copier, seed)
-        values, slopes = tangents.block(self.block)
         type_ = self._frame_element()
-        slope = slopes[0] if not self.is_initial else tangents.of(self._initial_value())
+        values: list[ir.Value] = []
+        if self.is_initial:
+            (value,) = te.initial_of(self.definition.reductions[0])
+            ops = block_operations(self.block)
+            tangents.ops(ops[: ops.index(self.definition.reductions[0])])
+            slope = tangents.of(value)
+        else:
+            at.prepare(self.definition)
+            values, (slope, *_) = tangents.block(self.block)
         if slope is None:
             return b.number(0.0, type_)
         position = at.copier.values(self.definition.indices)
         factors = [te.read(self.head, [*prefix, *position]), slope]
         factor = None if self.is_initial else self.share.factor(at, values)
         return convert_float(product_of([*factors, *([] if factor is None else [factor])]), type_)
-
-    def _initial_value(self) -> ir.Value:
-        return te.initial_of(self.definition.reductions[0])[0]
 
     def scattered(self) -> ir.Value:
         """An update for each point."""

@@ -9,8 +9,10 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations
+from mlirad.sweeps.tensors.combined import as_scan
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import Definition, definition_of, extents, type_with
+from mlirad.sweeps.tensors.scans import tangent_of_scan
 from mlirad.sweeps.tensors.shares import Share, share_of
 from mlirad.sweeps.tensors.tangents import Tangents, product_of, sum_of
 
@@ -23,7 +25,12 @@ def tangent(output: ir.Value, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value
     op = output.owner.operation
     if te.ScatterOp.holds(op):
         return _scattered(op, tangents)
+    if te.ScanOp.holds(op):
+        return tangent_of_scan(op, tangents)
     definition = definition_of(op)
+    if definition.kind == "custom":
+        states, last = as_scan(definition)
+        return tangent(last, {states: tangent(states, tangents)})
     forward = _Forward(definition, share_of(definition), tangents)
     type_, sizes = type_with(extents(output), ir.RankedTensorType(output.type).element_type)
     label = f"{te.ComputeOp(op).label.value}.tangent"

@@ -39,6 +39,10 @@ class Tangents:
             with op.location:
                 self._op(op)
 
+    def set(self, value: ir.Value, tangent: ir.Value) -> None:
+        """Let a value that is not copied have a tangent."""
+        self._of[value] = tangent
+
     def of(self, value: ir.Value) -> ir.Value | None:
         """The tangent of a value that was copied; None where it is 0."""
         return self._of.get(value)

@@ -1,0 +1,87 @@
+"""A reduction by a combiner of the user's as a recurrence, which has adjoints."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.te_regions import Copier
+from mlirad.ir.walk import block_operations, constant_integer
+from mlirad.sweeps.tensors.definition import Definition, extents, type_with
+
+
+def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
+    """The states of a recurrence that combines one point after the other; the definition as the
+    last of them."""
+    (reduction,) = definition.reductions
+    states = len(reduction.results)
+    element = ir.RankedTensorType(definition.op.results[0].type).element_type
+    body, combiner = (region.blocks[0] for region in reduction.regions)
+    shape = extents(definition.op.results[0])
+    count = _points(reduction)
+    label = te.ComputeOp(definition.op).label.value
+
+    def outer(indices: list[ir.Value]) -> Copier:
+        copier = Copier(dict(zip(definition.indices, indices)))
+        for op in block_operations(te.body_of(definition.op)):
+            if op == reduction:
+                break
+            copier.op(op)
+        return copier
+
+    def first(indices: list[ir.Value]) -> list[ir.Value]:
+        return outer(indices).values(te.initial_of(reduction))
+
+    def step(arguments: list[ir.Value]) -> list[ir.Value]:
+        number, *rest = arguments
+        indices, before = rest[: len(shape)], rest[len(shape) :]
+        copier = outer(indices)
+        for argument, index in zip(body.arguments, _point(reduction, copier, number)):
+            copier[argument] = index
+        return copier.combined(combiner, before, copier.block(body))
+
+    last = [b.index(states)] if states > 1 else []
+    behind = constant_integer(count)
+    length = b.add(count, b.index(1)) if behind is None else b.index(behind + 1)
+    type_, sizes = type_with([length, *shape, *last], element)
+    scan = te.scan(f"{label}.states", type_, sizes, states, first, step)
+    given = block_operations(te.body_of(definition.op))[-1].operands[0]
+    number = list(reduction.results).index(given)
+    type_, sizes = type_with(shape, element)
+
+    def picked(indices: list[ir.Value]) -> ir.Value:
+        own = [b.index(number)] if states > 1 else []
+        return te.read(scan, [count, *indices, *own])
+
+    return scan, te.compute(label, type_, sizes, picked)
+
+
+def _points(reduction: ir.Operation) -> ir.Value:
+    """How many points a reduction goes through, whose bounds are sizes."""
+    total = 1
+    values = []
+    for low, high in te.bounds_of(reduction):
+        first, behind = constant_integer(low), constant_integer(high)
+        if first is not None and behind is not None:
+            total *= behind - first
+        else:
+            values.append(b.sub(high, low))
+    found = b.index(total)
+    for value in values:
+        found = b.mul(found, value)
+    return found
+
+
+def _point(reduction: ir.Operation, copier: Copier, number: ir.Value) -> list[ir.Value]:
+    """The indices of a point, which is counted with the last axis fastest."""
+    found: list[ir.Value] = []
+    for low, high in reversed(te.bounds_of(reduction)[1:]):
+        first = copier.value(low)
+        extent = b.sub(copier.value(high), first)
+        known = constant_integer(copier.value(high)), constant_integer(first)
+        if known[0] is not None and known[1] is not None:
+            extent = b.index(known[0] - known[1])
+        quotient = b.make("arith.floordivsi", number.type, [number, extent])
+        found.insert(0, b.add(b.sub(number, b.mul(quotient, extent)), first))
+        number = quotient
+    return [b.add(number, copier.value(te.bounds_of(reduction)[0][0])), *found]

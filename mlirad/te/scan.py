@@ -1,0 +1,165 @@
+"""`te.scan`: recurrences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.errors import TaichiTypeError
+from mlirad.te.bounds import check_reads
+from mlirad.te.compute import Renaming, check_axes, compute, tensor_type
+from mlirad.te.emission import Emitter
+from mlirad.te.expressions import (
+    INDEX,
+    Axis,
+    Expr,
+    Extent,
+    Read,
+    Reduction,
+    cast,
+    expr,
+    select,
+)
+from mlirad.te.graph import graph
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor, checked_shape
+
+UNROLLED = 64  # steps of recurrences that go from all states to all
+
+
+def scan(
+    length: Any, initial: Any, update: Callable[..., Any], name: str = "scan"
+) -> Any:
+    """All states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
+
+    `initial` is a tensor, or a list of tensors of one shape and type, the states before the first
+    step. `update(t, state, *indices)` gives an element of the state behind step t (or as many as
+    there are states). The result has the shape `(length + 1, *initial.shape)`, a tensor for each
+    state, and begins with the initial one. Where an element depends on the same element of the
+    state before alone, steps are a loop, and `length` may be a size; else they are definitions of
+    their own, of which there may be 64. Raises TaichiTypeError where there are more, or sizes.
+    """
+    states = [initial] if isinstance(initial, Tensor) else list(initial)
+    (steps,) = checked_shape(length, f"scan '{name}'")
+    _check_states(states)
+    first = states[0]
+    axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
+    number = Axis(INDEX, "t", steps)
+    given = update(number, initial if len(states) > 1 else first, *axes)
+    values = [expr(one) for one in (given if isinstance(given, tuple | list) else [given])]
+    if len(values) != len(states):
+        raise TaichiTypeError(
+            f"a recurrence of {len(states)} states was given {len(values)} behind a step", place()
+        )
+    values = [cast(value, first.dtype) for value in values]
+    for value in values:
+        check_axes(value, {number, *axes})
+        check_reads(value)
+    if all(_is_local(value, states, axes) for value in values):
+        found = _loop(steps, states, values, number, axes, name)
+    else:
+        found = _unrolled(steps, states, update, name)
+    return found[0] if isinstance(initial, Tensor) else found
+
+
+def _check_states(states: Sequence[Any]) -> None:
+    for one in states:
+        if not isinstance(one, Tensor):
+            raise TaichiTypeError(f"a {type(one).__name__} is no state: give a tensor", place())
+        if one.dtype != states[0].dtype or len(one.shape) != len(states[0].shape):
+            raise TaichiTypeError("the states of a recurrence have one shape and type", place())
+
+
+def _is_local(one: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool:
+    """Whether states are read at the element's own indices alone, and nothing is reduced."""
+    if isinstance(one, Reduction):
+        return False
+    if isinstance(one, Read) and any(one.tensor is state for state in states):
+        return all(index is axis for index, axis in zip(one.indices, axes))
+    return all(_is_local(part, states, axes) for part in one.parts)
+
+
+def _loop(
+    steps: Extent,
+    states: Sequence[Tensor],
+    values: Sequence[Expr],
+    number: Axis,
+    axes: Sequence[Axis],
+    name: str,
+) -> list[Tensor]:
+    first, own, at, count = states[0], graph(), place(), len(states)
+    before = [Axis(first.dtype, one.name, 0) for one in states]
+    stand_ins = _States(dict(zip(states, before)))
+    made = [stand_ins.of(value) for value in values]
+    shape = (steps + 1, *first.shape, *([count] if count > 1 else []))
+
+    def begin(indices: list[ir.Value]) -> list[ir.Value]:
+        return [te.read(one.value, indices) for one in states]
+
+    def step(arguments: list[ir.Value]) -> list[ir.Value]:
+        emitter = Emitter(dict(zip([number, *axes, *before], arguments)), own.extent)
+        return [emitter.value(value) for value in made]
+
+    with own.defining(at):
+        type_, sizes = tensor_type(shape, first.dtype), own.sizes(shape)
+        value = te.scan(name, type_, sizes, count, begin, step)
+    whole = own.named(Tensor(value, shape, first.dtype, name, at))
+    if count == 1:
+        return [whole]
+    return [
+        compute(shape[:-1], lambda *i, k=k: whole[(*i, k)], f"{name}.{one.name}")
+        for k, one in enumerate(states)
+    ]
+
+
+class _States(Renaming):
+    """Values in the places of reads of states."""
+
+    def __init__(self, states: dict[Tensor, Axis]) -> None:
+        super().__init__({})
+        self._states = states
+
+    def _made(self, one: Expr) -> Expr:
+        if isinstance(one, Read) and one.tensor in self._states:
+            return self._states[one.tensor]
+        return super()._made(one)
+
+
+def _unrolled(
+    steps: Extent, states: Sequence[Tensor], update: Callable[..., Any], name: str
+) -> list[Tensor]:
+    if not isinstance(steps, int) or steps > UNROLLED:
+        raise TaichiTypeError(
+            f"scan '{name}' goes from all states to all, and then has {UNROLLED} steps at most, "
+            "a number that is known",
+            place(),
+        )
+    histories: list[list[Tensor]] = [[state] for state in states]
+    for t in range(steps):
+        current = [history[-1] for history in histories]
+        given = current if len(states) > 1 else current[0]
+
+        def element(*indices: Any, k: int, t: int = t, given: Any = given) -> Any:
+            found = update(expr(t, INDEX), given, *indices)
+            return cast(found[k] if isinstance(found, tuple | list) else found, states[0].dtype)
+
+        for k, history in enumerate(histories):
+            shape = states[k].shape
+            history.append(
+                compute(shape, lambda *i, k=k, f=element: f(*i, k=k), f"{name}.{t + 1}")
+            )
+    return [_stacked(history, name) for history in histories]
+
+
+def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
+    """Tensors of one shape along a first axis."""
+    def element(t: Any, *indices: Any) -> Any:
+        value = history[-1][indices]
+        for number, one in reversed(list(enumerate(history[:-1]))):
+            value = select(t == number, one[indices], value)
+        return value
+
+    return compute((len(history), *history[0].shape), element, name)
+
