@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "frontend": LEAVES | {"dialect", "ir", "kernel"},
     "runtime": LEAVES | {"dialect", "ir", "analysis", "passes", "pipeline", "kernel"},
     "lang": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime"},
+    "te": LEAVES | {"dialect", "ir", "analysis", "sweeps", "kernel", "pipeline", "runtime", "lang"},
     "ad": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang"},
 }
 # the public names, and programs that a user writes: both see everything

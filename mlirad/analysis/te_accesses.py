@@ -89,14 +89,12 @@ class Forms:
         if not parts or len(known_parts) < len(parts):
             return None
         found = [
-            piece
-            for choice in product(*known_parts)
-            for piece in self._combined(op.name, choice)
+            piece for choice in product(*known_parts) for piece in self._combined(op.name, choice)
         ]
         return None if len(found) > 16 or None in found else [p for p in found if p is not None]
 
     def _chosen(self, op: ir.Operation, value: ir.Value, depth: int) -> list[Piece] | None:
-        position = list(op.results).index(value)
+        position = [result == value for result in op.results].index(True)
         then, otherwise = (
             block_operations(block)[-1].operands[position]
             for block in (If(op).then, If(op).otherwise)

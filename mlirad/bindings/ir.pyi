@@ -164,6 +164,17 @@ class VectorType(ShapedType):
     @property
     def scalable(self) -> bool: ...
 
+class RankedTensorType(ShapedType):
+    @staticmethod
+    def get(
+        shape: Sequence[int],
+        element_type: Type,
+        encoding: Attribute | None = None,
+        loc: Location | None = None,
+    ) -> RankedTensorType: ...
+    def is_dynamic_dim(self, dim: int) -> bool: ...
+    def get_dim_size(self, dim: int) -> int: ...
+
 class Attribute:
     def __init__(self, cast_from_type: Attribute) -> None: ...
     @staticmethod

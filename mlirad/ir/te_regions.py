@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.structured import If, is_branch
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, has_uses
 
 # the results of an op in the place that it is copied to; None to copy it as it is
 Hook = Callable[[ir.Operation, "Copier"], Sequence[ir.Value] | None]
@@ -84,8 +84,20 @@ class Copier:
                 self._of[argument] = index
             return self.block(body)
 
-        def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+        def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
             return self.combined(op.regions[1].blocks[0], a, c)
 
         with_combiner = None if kind in te.POSITIONS else combine
         return te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
+
+
+def erase_unused(definition: ir.Operation) -> None:
+    """Erase what a definition computes and does not use: all of it is pure."""
+    for region in definition.regions:
+        for block in region.blocks:
+            *ops, _ = block_operations(block)
+            for op in reversed(ops):
+                if any(has_uses(result) for result in op.results):
+                    erase_unused(op)
+                else:
+                    op.erase()

@@ -16,13 +16,15 @@ def program_frame() -> tuple[FrameType, int]:
     """The innermost frame of the program, and how many frames up it is from the caller, counting
     from 1."""
     frame, level = sys._getframe(1), 1
-    while (
-        frame.f_back is not None
-        and frame.f_code.co_filename.startswith(_PACKAGE)
-        and (not frame.f_code.co_filename.startswith(_EXAMPLES))
-    ):
+    while frame.f_back is not None and is_ours(frame):
         frame, level = frame.f_back, level + 1
     return frame, level
+
+
+def is_ours(frame: FrameType) -> bool:
+    """Whether a frame is one of this package, and not of its examples."""
+    file = frame.f_code.co_filename
+    return file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES)
 
 
 def caller() -> str:

@@ -1,17 +1,18 @@
 """Tensor expressions: tensors by the expressions of their elements, compiled and differentiated.
 
-    from mlirad import te
+from mlirad import te
 
-    x, w = te.placeholder((32, 64), name="x"), te.placeholder((64, 8), name="w")
-    k = te.reduce_axis(64)
-    y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
-    step = te.build([y], [x, w])
+x, w = te.placeholder((32, 64), name="x"), te.placeholder((64, 8), name="w")
+k = te.reduce_axis(64)
+y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
+step = te.build([y], [x, w])
 """
 
 from mlirad.te.axes import reduce_axis, var
 from mlirad.te.build import build
 from mlirad.te.compute import compute, placeholder
 from mlirad.te.differentiate import Differentiation, adjoint_step, differentiate, jacobian
+from mlirad.te.einsum import einsum
 from mlirad.te.expressions import cast, select
 from mlirad.te.forward import hvp, jvp
 from mlirad.te.functions import (
@@ -49,3 +50,60 @@ from mlirad.te.operators import operator, stop_gradient
 from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
 from mlirad.te.scan import scan
 from mlirad.te.tensor import Tensor
+
+__all__ = [
+    "Differentiation",
+    "Tensor",
+    "abs",
+    "acos",
+    "adjoint_step",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asin",
+    "atan",
+    "atan2",
+    "build",
+    "cast",
+    "ceil",
+    "clip",
+    "comm_reducer",
+    "compute",
+    "cos",
+    "differentiate",
+    "einsum",
+    "erf",
+    "erfc",
+    "exp",
+    "floor",
+    "gelu",
+    "hvp",
+    "jacobian",
+    "jvp",
+    "log",
+    "max",
+    "maximum",
+    "min",
+    "minimum",
+    "normal_density",
+    "operator",
+    "placeholder",
+    "pow",
+    "prod",
+    "reduce_axis",
+    "relu",
+    "round",
+    "rsqrt",
+    "scan",
+    "select",
+    "sigmoid",
+    "sin",
+    "sqrt",
+    "stop_gradient",
+    "sum",
+    "tan",
+    "tanh",
+    "trunc",
+    "var",
+]

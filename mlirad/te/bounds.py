@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mlirad.errors import TaichiIndexError
 from mlirad.te.expressions import Axis, Call, Expr, Number, Read, Reduction, Select
 from mlirad.te.tensor import shown_extent
@@ -89,7 +91,7 @@ def _rest(left: Interval, right: Interval) -> Interval | None:
     return 0, right[0] - 1
 
 
-_CALLS = {
+_CALLS: dict[str, Callable[..., Interval | None]] = {
     "add": lambda a, c: (a[0] + c[0], a[1] + c[1]),
     "sub": lambda a, c: (a[0] - c[1], a[1] - c[0]),
     "mul": _product,

@@ -10,21 +10,18 @@ from mlirad.dialect import context, te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
-from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations, captured
+from mlirad.ir.te_regions import Copier, erase_unused
+from mlirad.ir.walk import block_operations, captured, owner_operation
 from mlirad.te.built import Built
 from mlirad.te.places import location, place
 from mlirad.te.tensor import Tensor
 
 
-def build(
-    outputs: Any, inputs: Sequence[Tensor], name: str = "tensors"
-) -> Built:
+def build(outputs: Any, inputs: Sequence[Tensor], name: str = "tensors") -> Built:
     """A function that takes an array for each input and gives one for each output.
 
-    A call takes NumPy's and torch's arrays, `ti.ndarray`s and dense fields of scalars, and gives
-    NumPy arrays, or what `out=` names. Raises TaichiTypeError where outputs are made of a
-    placeholder that is no input.
+    A call takes NumPy's and torch's arrays and `ti.ndarray`s, and gives NumPy arrays, or what
+    `out=` names. Raises TaichiTypeError where outputs are made of a placeholder that is no input.
     """
     wanted = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
     for one in [*wanted, *inputs]:
@@ -64,7 +61,9 @@ def _function(
         entry = ir.Block.create_at_start(function.regions[0], types, locations)
         arguments = list(entry.arguments)
         with ir.InsertionPoint(entry):
-            of = {one.value: argument for one, argument in zip(inputs, arguments)}
+            of: dict[ir.Value, ir.Value] = {
+                one.value: argument for one, argument in zip(inputs, arguments)
+            }
             for op, argument in zip(sizes, arguments[len(inputs) :]):
                 of[op.results[0]] = b.make("arith.index_cast", b.index_type(), [argument])
             copier = Copier(of)
@@ -105,13 +104,14 @@ def _inside(op: ir.Operation) -> list[ir.Operation]:
 def _needed(wanted: Sequence[ir.Value], given: set[ir.Value]) -> list[ir.Operation]:
     """The ops that define what is wanted, each behind those that it uses."""
     found = dict[ir.Operation, None]()
-    pending = [(value.owner.operation, False) for value in reversed(wanted) if value not in given]
+    pending = [(owner_operation(value), False) for value in reversed(wanted) if value not in given]
     while pending:
         op, is_done = pending.pop()
         if is_done:
             found[op] = None
         elif op not in found:
             pending.append((op, True))
+            erase_unused(op)
             used = [*op.operands, *(captured(op) if len(op.regions) else [])]
-            pending += [(value.owner.operation, False) for value in used if value not in given]
+            pending += [(owner_operation(value), False) for value in used if value not in given]
     return list(found)

@@ -11,8 +11,9 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.dialect import context, te
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.ir.walk import block_operations, entry_of, functions
+from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
+from mlirad.ir import build as b
+from mlirad.ir.walk import before, block_operations, entry_of, functions
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
@@ -32,9 +33,11 @@ LOWER = "lower-te-to-field,canonicalize,cse"
 
 @dataclass(frozen=True)
 class Defined:
-    """A tensor that the function defines: an output, by its number, or one in between."""
+    """A tensor that the function defines: an output, by its number, or one in between, of which
+    the extents are known."""
 
     dtype: DataType
+    rank: int
     extents: tuple[Callable[[Sequence[int]], int], ...]
     output: int | None
 
@@ -53,7 +56,8 @@ class Built:
 
     `function(*arrays, out=None)`: arrays of NumPy or torch, or `ti.ndarray`, with the shapes and
     types of the inputs. It gives NumPy arrays, a list where `te.build` was given one, or writes to
-    the arrays of `out`. Raises TaichiRuntimeTypeError where an array does not fit.
+    the arrays of `out`. Raises TaichiRuntimeTypeError where an array does not fit,
+    TaichiRuntimeError within a tape, which does not record it yet.
     """
 
     def __init__(
@@ -76,6 +80,11 @@ class Built:
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         compiled = self._compiled
         current = program()
+        if current.threads.recorder is not None:
+            raise TaichiRuntimeError(
+                f"{self.__name__}: called while derivatives are taken, which do not pass through "
+                "functions of tensor expressions yet: build te.differentiate, and call that"
+            )
         if compiled is None or compiled.program is not current or compiled.variant.codes.is_stale:
             compiled = self._compile(current)
         sizes = self._sizes.of(self.__name__, arrays)
@@ -142,6 +151,7 @@ class Built:
             run_pipeline(module.operation, f"builtin.module({SIMPLIFY})")
             (function,) = functions(module.operation)
             entry = entry_of(function)
+            _copy_what_is_given(entry)
             *ops, last = block_operations(entry)
             outputs = list(last.operands)
             defined = [
@@ -151,23 +161,43 @@ class Built:
             ]
             arrays = [
                 *(_argument(one.dtype, one.ndim) for one in self.inputs),
-                *(_argument(one.dtype, len(one.extents)) for one in defined),
+                *(_argument(one.dtype, one.rank) for one in defined),
             ]
             run_pipeline(module.operation, f"builtin.module({LOWER})")
         kernel = KernelModule(module, self.__name__, False, (), None, tuple(arrays))
         return Compiled(current, Variant(kernel, current, []), defined)
 
 
+def _copy_what_is_given(entry: ir.Block) -> None:
+    """Let every output have a definition of its own: inputs, and what is an output twice, are
+    copied."""
+    end = block_operations(entry)[-1]
+    known: set[ir.Value] = set(entry.arguments)
+    for position, value in enumerate(list(end.operands)):
+        if value in known:
+            with before(end):
+                end.operands[position] = _copy(value)
+        known.add(value)
+
+
+def _copy(value: ir.Value) -> ir.Value:
+    type_ = ir.RankedTensorType(value.type)
+    axes = [axis for axis in range(type_.rank) if type_.is_dynamic_dim(axis)]
+    sizes = [b.make("tensor.dim", b.index_type(), [value, b.index(axis)]) for axis in axes]
+    return te.compute("copy", type_, sizes, lambda indices: te.read(value, indices))
+
+
 def _argument(dtype: DataType, rank: int) -> NdarrayArgument:
     return NdarrayArgument(dtype, rank, (), False, is_cut=True)
 
 
-def _defined(
-    op: ir.Operation, outputs: Sequence[ir.Value], first: int, entry: ir.Block
-) -> Defined:
+def _defined(op: ir.Operation, outputs: Sequence[ir.Value], first: int, entry: ir.Block) -> Defined:
     places = [k for k, value in enumerate(outputs) if value == op.results[0]]
     type_ = ir.RankedTensorType(op.results[0].type)
-    arguments = {value: k - first for k, value in enumerate(entry.arguments)}
+    dtype = dtype_of_type(type_.element_type)
+    if places:
+        return Defined(dtype, type_.rank, (), places[0])
+    arguments: dict[ir.Value, int] = {v: k - first for k, v in enumerate(entry.arguments)}
     sizes = iter(op.operands)
     extents = tuple(
         evaluator(next(sizes), arguments)
@@ -175,7 +205,7 @@ def _defined(
         else _constant(type_.get_dim_size(axis))
         for axis in range(type_.rank)
     )
-    return Defined(dtype_of_type(type_.element_type), extents, places[0] if places else None)
+    return Defined(dtype, type_.rank, extents, None)
 
 
 def _constant(value: int) -> Callable[[Sequence[int]], int]:

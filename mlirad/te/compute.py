@@ -139,7 +139,7 @@ def define(shape: Shape, axes: Sequence[Axis], body: Expr, name: str, at: Any) -
     with own.defining(at):
 
         def fill(indices: list[ir.Value]) -> ir.Value:
-            return Emitter(dict(zip(axes, indices)), own.extent).value(root)
+            return Emitter(dict[Expr, ir.Value](zip(axes, indices)), own.extent).value(root)
 
         type_ = tensor_type(shape, root.dtype)
         value = te.compute(name, type_, own.sizes(shape), fill)
@@ -245,7 +245,7 @@ class Renaming:
     """Other axes in an expression."""
 
     def __init__(self, axes: dict[Axis, Axis]) -> None:
-        self._known: dict[Expr, Expr] = {**axes}
+        self._known: dict[Expr, Expr] = dict(axes.items())
 
     def of(self, one: Expr) -> Expr:
         """The expression with them."""
@@ -270,4 +270,3 @@ class Renaming:
             )
         assert isinstance(one, Axis | Number | Size), one
         return one
-

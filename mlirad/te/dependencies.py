@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
-from mlirad.ir.walk import captured
+from mlirad.ir.walk import captured, owner_operation
 from mlirad.te.graph import graph
 from mlirad.te.tensor import Tensor
 
@@ -15,7 +15,7 @@ STOP = "te.stop"  # on a definition through which no derivative passes
 
 def consumed(tensor: Tensor) -> list[Tensor]:
     """The tensors that a definition reads."""
-    op = tensor.value.owner.operation
+    op = owner_operation(tensor.value)
     if not len(op.regions):
         return []
     own = graph()
@@ -28,12 +28,12 @@ def _is_tensor(value: ir.Value) -> bool:
 
 def is_stopped(tensor: Tensor) -> bool:
     """Whether no derivative passes through a definition."""
-    return STOP in tensor.value.owner.operation.attributes
+    return STOP in owner_operation(tensor.value).attributes
 
 
 def is_given(tensor: Tensor) -> bool:
     """Whether a call gives a tensor."""
-    return te.PlaceholderOp.holds(tensor.value.owner.operation)
+    return te.PlaceholderOp.holds(owner_operation(tensor.value))
 
 
 def behind(outputs: Sequence[Tensor]) -> list[Tensor]:

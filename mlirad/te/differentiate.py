@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoints, converted
-from mlirad.te.compute import compute, tensor_type
+from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped
+from mlirad.te.emission import mlir_type
 from mlirad.te.expressions import Extent, Number, select
 from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
@@ -154,12 +156,9 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     shape, own = (*prefix, *tensor.shape), graph()
     with own.defining(output.place):
         parts = adjoints(output.value, tensor.value, head.value)
-        total = parts[0] if parts else None
-        for part in parts[1:]:
-            total = added(total, part)
+        total = reduce(added, parts) if parts else None
         if total is not None:
-            element = tensor_type((), tensor.dtype).element_type
-            total = converted(total, element)
+            total = converted(total, mlir_type(tensor.dtype))
     if total is None:
         return zeros(shape, tensor)
     name = f"{tensor.name}.adjoint"
@@ -173,9 +172,7 @@ def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     return adjoint_step(output, tensor, _identity(output))
 
 
-def _heads(
-    outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None
-) -> list[Tensor]:
+def _heads(outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None) -> list[Tensor]:
     for one in outputs:
         check_float(one)
     if head is None:
@@ -282,4 +279,3 @@ def _same_extent(left: Extent, right: Extent) -> bool:
 
 def _shown(shape: Shape) -> str:
     return f"({', '.join(map(shown_extent, shape))})"
-

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -12,7 +11,6 @@ from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
 from mlirad.te.expressions import (
     INDEX,
-    Axis,
     Call,
     Expr,
     Extent,
@@ -55,11 +53,9 @@ class Emitter:
     """Makes values of expressions at the insertion point; what a block has made is not made
     again."""
 
-    def __init__(
-        self, axes: dict[Axis, ir.Value], extent: Callable[[Extent], ir.Value]
-    ) -> None:
+    def __init__(self, axes: Mapping[Expr, ir.Value], extent: Callable[[Extent], ir.Value]) -> None:
         self.extent = extent
-        self._scopes: list[Scope] = [dict[Expr, ir.Value](axes)]
+        self._scopes: list[Scope] = [dict(axes)]
 
     @contextmanager
     def _scope(self, known: Scope | None = None) -> Iterator[None]:

@@ -9,18 +9,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
+from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.te.places import place
 from mlirad.types import DataType, f32, i32, promote, resolve, u1
 
-if TYPE_CHECKING:
-    from mlirad.te.tensor import Tensor
-
 INDEX = DataType("index", "i", 64)
 Operand = Any  # an expression, or a number of Python's
 Extent = Any  # of an axis: an integer, or an expression of sizes
+
+
+class Source(Protocol):
+    """A tensor, as expressions know it."""
+
+    @property
+    def value(self) -> ir.Value:
+        """Its definition in IR."""
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """Its extents."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +92,10 @@ class Expr:
         return power(other, self)
 
     def __neg__(self) -> Expr:
-        return arithmetic("sub", 0, self) if not self.dtype.is_float else Call(
-            self.dtype, "arith.negf", (self,)
+        return (
+            arithmetic("sub", 0, self)
+            if not self.dtype.is_float
+            else Call(self.dtype, "arith.negf", (self,))
         )
 
     def __lt__(self, other: Operand) -> Expr:
@@ -175,7 +191,7 @@ class Select(Expr):
 class Read(Expr):
     """An element of a tensor."""
 
-    tensor: Tensor
+    tensor: Source
     indices: tuple[Expr, ...]
 
     @property

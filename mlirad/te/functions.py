@@ -47,11 +47,11 @@ tanh, exp, log, sqrt, rsqrt = map(
 erf, erfc, floor, ceil, trunc = map(
     _of_floats, ("math.erf", "math.erfc", "math.floor", "math.ceil", "math.trunc")
 )
-round = _of_floats("math.roundeven")  # noqa: A001 - halves to even numbers, as NumPy's
+round = _of_floats("math.roundeven")
 atan2 = _of_floats("math.atan2", 2)
 
 
-def abs(value: Operand) -> Expr:  # noqa: A001
+def abs(value: Operand) -> Expr:
     """The absolute value; its derivative at 0 is 0."""
     made = expr(value)
     if made.dtype.is_float:
@@ -59,7 +59,7 @@ def abs(value: Operand) -> Expr:  # noqa: A001
     return arithmetic("max", made, -made)
 
 
-def pow(base: Operand, exponent: Operand) -> Expr:  # noqa: A001
+def pow(base: Operand, exponent: Operand) -> Expr:
     """`base ** exponent`."""
     return power(base, exponent)
 
@@ -105,11 +105,11 @@ def normal_density(value: Operand) -> Expr:
     return exp(made * made * -0.5) * (2 * pi) ** -0.5
 
 
-def all(*conditions: Operand) -> Expr:  # noqa: A001
+def all(*conditions: Operand) -> Expr:
     """Whether all of some conditions hold."""
     return reduce(lambda left, right: logic("and", left, right), map(expr, conditions))
 
 
-def any(*conditions: Operand) -> Expr:  # noqa: A001
+def any(*conditions: Operand) -> Expr:
     """Whether one of some conditions holds."""
     return reduce(lambda left, right: logic("or", left, right), map(expr, conditions))

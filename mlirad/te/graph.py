@@ -13,12 +13,11 @@ from mlirad.dialect.te import SizeOp, size
 from mlirad.dialect.turn import compiling
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
 from mlirad.te.places import location, place
 from mlirad.te.tensor import Tensor
-
 
 NUMBERS = {
     "arith.addi": "add",
@@ -55,12 +54,14 @@ class Graph:
         """The tensor of a definition: one that passes have made gets a name here."""
         if value not in self.tensors:
             type_ = ir.RankedTensorType(value.type)
-            sizes = iter(value.owner.operation.operands)
+            sizes = iter(owner_operation(value).operands)
             shape = tuple(
-                self._extent_of(next(sizes)) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+                self._extent_of(next(sizes))
+                if type_.is_dynamic_dim(axis)
+                else type_.get_dim_size(axis)
                 for axis in range(type_.rank)
             )
-            label = ir.StringAttr(value.owner.operation.attributes["label"]).value
+            label = ir.StringAttr(owner_operation(value).attributes["label"]).value
             dtype = dtype_of_type(type_.element_type)
             return self.named(Tensor(value, shape, dtype, label, place()))
         return self.tensors[value]
@@ -70,7 +71,7 @@ class Graph:
         known = constant_integer(value)
         if known is not None:
             return known
-        op = value.owner.operation
+        op = owner_operation(value)
         if SizeOp.holds(op):
             return next(one for one, own in self._sizes.items() if own == value)
         parts = [self._extent_of(operand) for operand in op.operands]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
+from mlirad.ir.walk import owner_operation
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import STOP
 from mlirad.te.graph import graph
@@ -54,5 +55,5 @@ def stop_gradient(tensor: Tensor) -> Tensor:
 
     made = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
     with graph().defining(made.place):
-        made.value.owner.operation.attributes[STOP] = ir.UnitAttr.get()
+        owner_operation(made.value).attributes[STOP] = ir.UnitAttr.get()
     return made

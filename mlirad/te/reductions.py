@@ -36,7 +36,7 @@ class Combiner:
     combine: te.Combine | None  # of positions there is none
 
 
-def sum(  # noqa: A001 - as NumPy has it
+def sum(
     value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
 ) -> Expr:
     """The sum over one `te.reduce_axis`, or several; `where` says which points count, `init` what
@@ -81,12 +81,12 @@ def argmin(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     return _position("argmin", value, axis, where)
 
 
-def max(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:  # noqa: A001
+def max(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
     """`te.max(x, axis=k)`: the maximum over axes; `te.max(a, b)`: the greater one."""
     return _either("max", largest, values, axis, where, init)
 
 
-def min(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:  # noqa: A001
+def min(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
     """`te.min(x, axis=k)`: the minimum over axes; `te.min(a, b)`: the smaller one."""
     return _either("min", smallest, values, axis, where, init)
 
@@ -144,7 +144,7 @@ def _simple(
     neutral = Number(kept, identity)
     names = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
-    def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+    def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [_op(names[kind], kept, a[0], c[0])]
 
     first = neutral if init is None else cast(expr(init, kept), kept)
@@ -198,13 +198,12 @@ def comm_reducer(
 ) -> Callable[..., Any]:
     """A reduction by a function of two values, or of two tuples of values, that is associative.
 
-    The values of a tuple are converted to the type that they have together. `identity` gives, for the types of the values, what changes none. The reduction is called with a
-    value or a tuple of values, `axis=`, `where=` and `init=`.
+    The values of a tuple are converted to the type that they have together. `identity` gives, for
+    their types, what changes none. The reduction is called with a value or a tuple of values,
+    `axis=`, `where=` and `init=`.
     """
 
-    def reduction(
-        values: Any, axis: Any, where: Operand | None = None, init: Any = None
-    ) -> Any:
+    def reduction(values: Any, axis: Any, where: Operand | None = None, init: Any = None) -> Any:
         given = tuple(values) if isinstance(values, tuple | list) else (values,)
         made = tuple(common([_number(value) for value in given]))
         neutral = _tuple(identity(*[one.dtype for one in made]), made)
@@ -240,12 +239,12 @@ def _by_function(combine: Callable[..., Any], like: Sequence[Expr]) -> te.Combin
     arguments = sides if len(like) > 1 else [sides[0][0], sides[1][0]]
     found = _tuple(combine(*arguments), like)
 
-    def emitted(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+    def emitted(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:
             raise TaichiTypeError("a combiner uses its values and numbers only", found[0].place)
 
-        emitter = Emitter(dict(zip([*sides[0], *sides[1]], [*a, *c])), no_extent)
+        given = dict[Expr, ir.Value](zip([*sides[0], *sides[1]], [*a, *c]))
+        emitter = Emitter(given, no_extent)
         return [emitter.value(one) for one in found]
 
     return emitted
-

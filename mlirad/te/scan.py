@@ -18,6 +18,7 @@ from mlirad.te.expressions import (
     Extent,
     Read,
     Reduction,
+    Source,
     cast,
     expr,
     select,
@@ -29,9 +30,7 @@ from mlirad.te.tensor import Tensor, checked_shape
 UNROLLED = 64  # steps of recurrences that go from all states to all
 
 
-def scan(
-    length: Any, initial: Any, update: Callable[..., Any], name: str = "scan"
-) -> Any:
+def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "scan") -> Any:
     """All states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
 
     `initial` is a tensor, or a list of tensors of one shape and type, the states before the first
@@ -119,7 +118,7 @@ class _States(Renaming):
 
     def __init__(self, states: dict[Tensor, Axis]) -> None:
         super().__init__({})
-        self._states = states
+        self._states: dict[Source, Axis] = dict(states.items())
 
     def _made(self, one: Expr) -> Expr:
         if isinstance(one, Read) and one.tensor in self._states:
@@ -147,14 +146,13 @@ def _unrolled(
 
         for k, history in enumerate(histories):
             shape = states[k].shape
-            history.append(
-                compute(shape, lambda *i, k=k, f=element: f(*i, k=k), f"{name}.{t + 1}")
-            )
+            history.append(compute(shape, lambda *i, k=k, f=element: f(*i, k=k), f"{name}.{t + 1}"))
     return [_stacked(history, name) for history in histories]
 
 
 def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
     """Tensors of one shape along a first axis."""
+
     def element(t: Any, *indices: Any) -> Any:
         value = history[-1][indices]
         for number, one in reversed(list(enumerate(history[:-1]))):
@@ -162,4 +160,3 @@ def _stacked(history: Sequence[Tensor], name: str) -> Tensor:
         return value
 
     return compute((len(history), *history[0].shape), element, name)
-

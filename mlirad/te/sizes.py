@@ -9,7 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.te.expressions import Call, Expr, Extent, Number, Size
 from mlirad.te.graph import NUMBERS
 from mlirad.te.places import place
@@ -25,6 +25,7 @@ _NUMBERS: dict[str, Callable[[int, int], int]] = {
     "max": max,
     "min": min,
 }
+
 
 class Sizes:
     """The sizes that a function is called with, in the order in which it takes them.
@@ -67,11 +68,10 @@ class Sizes:
     def shape(self, shape: Sequence[Extent], sizes: Sequence[int]) -> tuple[int, ...]:
         """A shape for some sizes."""
         known = dict(zip(self.order, sizes))
-        return tuple(_evaluated(extent, known) for extent in shape)
+        found = [_evaluated(extent, known) for extent in shape]
+        return tuple(extent for extent in found if extent is not None)
 
-    def check(
-        self, function: str, one: Tensor, array: Any, shape: tuple[int | None, ...]
-    ) -> None:
+    def check(self, function: str, one: Tensor, array: Any, shape: tuple[int | None, ...]) -> None:
         """Raise TaichiRuntimeTypeError where an array is not of a shape, or of another type."""
         found = shape_of(array)
         if len(found) != len(shape) or any(
@@ -122,9 +122,7 @@ def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:
     return None if left is None or right is None else _NUMBERS[extent.name](left, right)
 
 
-def evaluator(
-    value: ir.Value, arguments: Mapping[ir.Value, int]
-) -> Callable[[Sequence[int]], int]:
+def evaluator(value: ir.Value, arguments: Mapping[ir.Value, int]) -> Callable[[Sequence[int]], int]:
     """An extent in a function's IR, as a function of the sizes that are its arguments."""
     known = constant_integer(value)
     if known is not None:
@@ -132,7 +130,7 @@ def evaluator(
     if value in arguments:
         position = arguments[value]
         return lambda sizes: sizes[position]
-    op = value.owner.operation
+    op = owner_operation(value)
     parts = [evaluator(operand, arguments) for operand in op.operands]
     if op.name == "arith.index_cast":
         return parts[0]

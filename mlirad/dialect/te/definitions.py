@@ -188,9 +188,7 @@ def scatter(
     attributes = {"label": ir.StringAttr.get(name)}
     op = ir.Operation.create(_SCATTER, [type_], [*sizes, *box], attributes, regions=1)
     index = ir.IndexType.get()
-    block = ir.Block.create_at_start(
-        op.regions[0], [index] * len(box), [op.location] * len(box)
-    )
+    block = ir.Block.create_at_start(op.regions[0], [index] * len(box), [op.location] * len(box))
     with ir.InsertionPoint(block):
         ir.Operation.create(PutOp.OPERATION_NAME, [], fill(list(block.arguments)))
     return op.result
@@ -211,7 +209,8 @@ def scan(
     op = ir.Operation.create(_SCAN, [type_], list(sizes), attributes, regions=2)
     tensor, index = ir.RankedTensorType(type_), ir.IndexType.get()
     box = tensor.rank - 1 - (states > 1)
-    taken = [index] * box, [index] * (box + 1) + [tensor.element_type] * states
+    taken: list[list[ir.Type]] = [[index] * box, [index] * (box + 1)]
+    taken[1] += [tensor.element_type] * states
     for region, types, fill in zip(op.regions, taken, (first, step)):
         block = ir.Block.create_at_start(region, types, [op.location] * len(types))
         with ir.InsertionPoint(block):

@@ -9,7 +9,7 @@ from mlirad.dialect.view import Named, View
 
 POSITIONS = ("argmax", "argmin")
 KINDS = ("sum", "prod", "max", "min", *POSITIONS, "custom")
-Combine = Callable[[list[ir.Value], list[ir.Value]], Sequence[ir.Value]]
+Combine = Callable[[Sequence[ir.Value], Sequence[ir.Value]], Sequence[ir.Value]]
 
 
 class ReadOp(View, dialect=Te, name="read", traits=[ext.Pure]):

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, te
+from mlirad.errors import MLIRError
 from mlirad.ir import build as b
+from mlirad.ir.location import source_location
 from mlirad.ir.signature import argument_label
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import before, block_operations, entry_of, functions
-from mlirad.errors import MLIRError
-from mlirad.ir.location import source_location
+from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 
 _ATOMIC = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
@@ -38,7 +38,7 @@ class _Lowering:
         """Put another function in its place."""
         ops = block_operations(self.entry)
         defined = [op for op in ops if te.defines_tensor(op)]
-        given = list(self.entry.arguments)
+        given: list[ir.Value] = list(self.entry.arguments)
         types = [_lowered_type(v.type) for v in (*given, *(op.results[0] for op in defined))]
         labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(types))]
         attributes = {
@@ -69,6 +69,10 @@ class _Lowering:
             self._scan(op)
         elif te.defines_tensor(op) or te.SizeOp.holds(op):
             raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
+        elif op.name == "tensor.dim":
+            tensor, axis = op.operands
+            extent = field.dim(self.arrays[tensor], constant_integer(axis) or 0)
+            self.copier[op.results[0]] = extent
         else:
             self.copier.op(op)
 
@@ -101,11 +105,12 @@ class _Lowering:
     def _number(self, op: ir.Operation, array: ir.Value) -> None:
         """A tensor without axes: where it is a sum, or its like, the loop is parallel."""
         body = te.body_of(op)
-        *before_it, last, end = [None, *block_operations(body)]
-        if last is None or not _is_combined(last) or last.results[0] != end.operands[0]:
+        *before_it, end = block_operations(body)
+        last = before_it[-1] if before_it else end
+        if not _is_combined(last) or last.results[0] != end.operands[0]:
             field.store(self._element(body, []), array)
             return
-        for inner in before_it[1:]:
+        for inner in before_it[:-1]:
             self.copier.op(inner)
         (initial,) = self.copier.values(te.initial_of(last))
         field.store(initial, array)
@@ -194,7 +199,7 @@ class _Lowering:
             return [self._position(op, bounds, copier)]
         body, combiner = (region.blocks[0] for region in op.regions)
 
-        def point(indices: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+        def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
             for argument, index in zip(body.arguments, indices):
                 copier[argument] = index
             return copier.combined(combiner, so_far, copier.block(body))
@@ -209,7 +214,7 @@ class _Lowering:
         type_, i32 = block_operations(body)[-1].operands[0].type, b.integer_type(32)
         start = [b.number(0, type_), b.number(-1, i32), b.number(0, i32)]
 
-        def point(indices: list[ir.Value], so_far: list[ir.Value]) -> list[ir.Value]:
+        def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
             best, place, count = so_far
             for argument, index in zip(body.arguments, indices):
                 copier[argument] = index
@@ -226,8 +231,8 @@ class _Lowering:
 
 def _nest(
     bounds: Sequence[tuple[ir.Value, ...]],
-    carried: list[ir.Value],
-    point: Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]],
+    carried: Sequence[ir.Value],
+    point: Callable[[Sequence[ir.Value], Sequence[ir.Value]], list[ir.Value]],
     outer: Sequence[ir.Value] = (),
 ) -> list[ir.Value]:
     """Loops over a box, the first axis outside, that carry values."""

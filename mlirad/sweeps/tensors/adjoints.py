@@ -8,17 +8,20 @@ again, and no larger than both. Where f depends on data, it is a `te.scatter`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
 
 from mlirad.analysis.integer_systems import Equation, Names, solve
 from mlirad.analysis.linear import number, unknown
 from mlirad.analysis.rules.terms import convert_float
-from mlirad.analysis.te_accesses import Box, Form, Forms, New, Piece, reads_of
+from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, owner_operation
+from mlirad.sweeps.tensors.combined import as_scan
+from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import (
     Definition,
     box_of,
@@ -27,10 +30,8 @@ from mlirad.sweeps.tensors.definition import (
     type_with,
 )
 from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
-from mlirad.sweeps.tensors.combined import as_scan
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
-from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.tangents import Tangents, product_of
 
 
@@ -52,7 +53,7 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
     `head` is the adjoint of the consumer `output`; it may have axes in front, which the parts have
     too. Raises TaichiDerivativeError where there is no derivative.
     """
-    op = output.owner.operation
+    op = owner_operation(output)
     if te.ScanOp.holds(op):
         return [
             part
@@ -162,18 +163,24 @@ class _Part:
         """A definition for each element of the tensor. Several cases of an index are added."""
         forms, box, cases = found
         type_, sizes, _ = self._frame()
-        total: ir.Value | None = None
-        for case in cases:
-            targets = [forms.new() for _ in case]
+        parts = [self._case(forms, box, case, type_, sizes) for case in cases]
+        return reduce(added, parts)
 
-            def fill(indices: list[ir.Value]) -> ir.Value:
-                environment: Environment = dict(zip(targets, indices[self.prefix :]))
-                return self._solved(forms, box, case, environment, indices[: self.prefix])
+    def _case(
+        self,
+        forms: Forms,
+        box: Box,
+        case: tuple[Piece, ...],
+        type_: ir.Type,
+        sizes: Sequence[ir.Value],
+    ) -> ir.Value:
+        targets = [forms.new() for _ in case]
 
-            one = te.compute(self.label, type_, sizes, fill)
-            total = one if total is None else added(total, one)
-        assert total is not None
-        return total
+        def fill(indices: list[ir.Value]) -> ir.Value:
+            environment: Environment = dict(zip(targets, indices[self.prefix :]))
+            return self._solved(forms, box, case, environment, indices[: self.prefix])
+
+        return te.compute(self.label, type_, sizes, fill)
 
     def _solved(
         self,
@@ -293,6 +300,3 @@ def converted(tensor: ir.Value, element: ir.Type) -> ir.Value:
     return te.compute(
         "cast", type_, sizes, lambda indices: convert_float(te.read(tensor, indices), element)
     )
-
-
-__all__ = ["Form", "added", "adjoints", "converted"]

@@ -46,7 +46,7 @@ def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
     type_, sizes = type_with([length, *shape, *last], element)
     scan = te.scan(f"{label}.states", type_, sizes, states, first, step)
     given = block_operations(te.body_of(definition.op))[-1].operands[0]
-    number = list(reduction.results).index(given)
+    number = [value == given for value in reduction.results].index(True)
     type_, sizes = type_with(shape, element)
 
     def picked(indices: list[ir.Value]) -> ir.Value:

@@ -16,9 +16,7 @@ from mlirad.sweeps.tensors.definition import Definition
 class At:
     """Values of a definition at one point, made where they are asked for."""
 
-    def __init__(
-        self, points: Mapping[ir.Value, ir.Value], copier: Copier | None = None
-    ) -> None:
+    def __init__(self, points: Mapping[ir.Value, ir.Value], copier: Copier | None = None) -> None:
         self.copier = Copier(points) if copier is None else copier
         self._known = set(points)
 
@@ -55,9 +53,7 @@ class At:
             inner, outer = branch, branch.parent
         return b.all_of(found[::-1]) if found else None
 
-    def guarded_values(
-        self, holds: ir.Value | None, values: Sequence[ir.Value]
-    ) -> list[ir.Value]:
+    def guarded_values(self, holds: ir.Value | None, values: Sequence[ir.Value]) -> list[ir.Value]:
         """Values that may only be made where a condition holds; else 0."""
         if holds is None:
             return [self.value(value) for value in values]
@@ -66,7 +62,7 @@ class At:
             b.yield_([self.value(value) for value in values])
         with ir.InsertionPoint(branch.otherwise):
             b.yield_([b.number(0, value.type) for value in values])
-        return branch.results
+        return list(branch.results)
 
 
 def _is_inside_definition(op: ir.Operation) -> bool:

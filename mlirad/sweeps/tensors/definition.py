@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlirad.analysis.integer_systems import within
@@ -20,7 +21,7 @@ class Definition:
     op: ir.Operation
     reductions: list[ir.Operation]  # the outermost first
     body: ir.Block  # what gives the values at a point
-    indices: list[ir.Value]  # of the tensor
+    indices: Sequence[ir.Value]  # of the tensor
 
     @property
     def kind(self) -> str | None:
@@ -88,7 +89,7 @@ def _bounds(
     least, most = least_of(low, forms), most_of(high, forms)
     if least is None or most is None:
         return None
-    name = unknown(index)
+    name: Form = unknown(index)
     return [name.times(divisor).plus(form, -1) for form, divisor in least] + [
         form.plus(name, -divisor).plus(number(-divisor)) for form, divisor in most
     ]
@@ -101,7 +102,7 @@ def extents(value: ir.Value) -> list[ir.Value]:
     return te.extents_of(op, b.index)
 
 
-def type_with(extents_: list[ir.Value], element: ir.Type) -> tuple[ir.Type, list[ir.Value]]:
+def type_with(extents_: Sequence[ir.Value], element: ir.Type) -> tuple[ir.Type, list[ir.Value]]:
     """The type of a tensor of some extents, and those that it does not say."""
     known = [constant_integer(extent) for extent in extents_]
     dynamic = ir.ShapedType.get_dynamic_size()

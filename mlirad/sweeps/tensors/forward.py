@@ -8,7 +8,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, owner_operation
 from mlirad.sweeps.tensors.combined import as_scan
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import Definition, definition_of, extents, type_with
@@ -22,7 +22,7 @@ def tangent(output: ir.Value, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value
 
     Raises TaichiDerivativeError where there is no derivative.
     """
-    op = output.owner.operation
+    op = owner_operation(output)
     if te.ScatterOp.holds(op):
         return _scattered(op, tangents)
     if te.ScanOp.holds(op):
@@ -69,7 +69,7 @@ class _Forward:
                 copier[argument] = index
             return [self._level(depth + 1, body, copier)]
 
-        def combine(a: list[ir.Value], c: list[ir.Value]) -> Sequence[ir.Value]:
+        def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> Sequence[ir.Value]:
             return [sum_of(a[0], c[0])]
 
         return te.reduce("sum", bounds, [zero], fill, combine)[0]

@@ -70,7 +70,7 @@ def summed(
         environment[first.name] = indices[0]
         return [summed(inner, environment, None, zero, point)]
 
-    def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+    def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [b.make("arith.addf", a[0].type, [a[0], c[0]])]
 
     return te.reduce("sum", [(low, high)], [zero()], fill, combine)[0]
@@ -98,9 +98,7 @@ def bounds(one: Range[Name], environment: Environment) -> tuple[ir.Value, ir.Val
     return _extreme("arith.maxsi", least), _extreme("arith.minsi", most)
 
 
-def _rounded(
-    end: Fraction[Name], environment: Environment, name: str, more: int
-) -> ir.Value:
+def _rounded(end: Fraction[Name], environment: Environment, name: str, more: int) -> ir.Value:
     total = Linear(end.sum.terms, end.sum.constant + more)
     value = emitted(total, environment)
     if end.divisor == 1:

@@ -13,7 +13,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.sweeps.tensors.definition import extents, type_with
 from mlirad.sweeps.tensors.tangents import Tangents, product_of, sum_of
 
@@ -49,7 +49,7 @@ class Scan:
 
 def consumers(output: ir.Value, head: ir.Value) -> list[Consumer]:
     """Definitions that give what steps, and the first states, are made of, with their adjoints."""
-    scan = Scan(output.owner.operation)
+    scan = Scan(owner_operation(output))
     rank = ir.RankedTensorType(output.type).rank
     prefix = ir.RankedTensorType(head.type).rank - rank
     backwards = _backwards(scan, head, prefix)
@@ -168,7 +168,7 @@ def tangent_of_scan(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> 
         return both(scan.first, Copier(dict(zip(scan.first.arguments, indices))), [])
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        *given, = arguments
+        (*given,) = arguments
         copier = Copier({})
         scan.behind(copier, given[: len(given) - count])
         return both(scan.step, copier, given[len(given) - count :])
@@ -183,4 +183,3 @@ def tangent_of_scan(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> 
         return te.read(states, [*indices[:-1], b.add(indices[-1], b.index(count))])
 
     return te.compute(f"{scan.label}.tangent", type_, sizes, taken)
-

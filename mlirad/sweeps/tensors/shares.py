@@ -21,7 +21,8 @@ def share_of(definition: Definition) -> Share:
     found = Share if kind in (None, "sum") else _SHARES.get(kind or "")
     if found is None:
         raise TaichiDerivativeError(
-            f"a reduction of kind '{kind}' has no derivative", source_location(definition.op.location)
+            f"a reduction of kind '{kind}' has no derivative",
+            source_location(definition.op.location),
         )
     return found(definition)
 
@@ -65,7 +66,9 @@ class _OfOne(Share):
         def fill(indices: list[ir.Value]) -> ir.Value:
             copier = Copier(dict(zip(definition.indices, indices)))
             _copy_before(definition, copier)
-            bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
+            bounds = [
+                (copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)
+            ]
 
             def values(points: list[ir.Value]) -> list[ir.Value]:
                 for argument, index in zip(body.arguments, points):
@@ -112,7 +115,9 @@ class _OfProduct(Share):
         def fill(indices: list[ir.Value]) -> ir.Value:
             copier = Copier(dict(zip(self.definition.indices, indices)))
             _copy_before(self.definition, copier)
-            bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
+            bounds = [
+                (copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)
+            ]
 
             def values(points: list[ir.Value]) -> list[ir.Value]:
                 for argument, index in zip(body.arguments, points):
@@ -122,7 +127,7 @@ class _OfProduct(Share):
                 chosen = [one, zero] if is_count else [one, value]
                 return [b.make("arith.select", element, [_is_zero(value), *chosen])]
 
-            def combine(a: list[ir.Value], c: list[ir.Value]) -> list[ir.Value]:
+            def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
                 return [b.make(name, element, [a[0], c[0]])]
 
             kind, start = ("sum", 0.0) if is_count else ("prod", 1.0)
@@ -148,7 +153,10 @@ class _OfProduct(Share):
         here = _is_zero(value)
         divisor = choose(here, one, value)
         others = b.make("arith.divf", type_, [rest, divisor])
-        alone, all_others = choose(is_(zeros, one), rest, zero), choose(is_(zeros, none), others, zero)
+        alone, all_others = (
+            choose(is_(zeros, one), rest, zero),
+            choose(is_(zeros, none), others, zero),
+        )
         return choose(here, alone, all_others)
 
 

@@ -1,0 +1,56 @@
+"""`te.einsum`: contractions by a formula."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, Extent
+from mlirad.te.places import place
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor, shown_extent
+
+
+def einsum(formula: str, *tensors: Tensor) -> Tensor:
+    """A sum of products by a formula such as NumPy's: `te.einsum("ij,jk->ik", a, b)`.
+
+    Letters of inputs that the result has not are summed over. Raises TaichiTypeError for a formula
+    that does not fit the tensors.
+    """
+    given, arrow, result = formula.replace(" ", "").partition("->")
+    inputs = given.split(",")
+    if not arrow or len(inputs) != len(tensors):
+        raise TaichiTypeError(
+            f"'{formula}' is no formula for {len(tensors)} tensors: 'ij,jk->ik' is one for two",
+            place(),
+        )
+    extents = _extents(inputs, tensors)
+    if len(set(result)) < len(result) or any(letter not in extents for letter in result):
+        raise TaichiTypeError(f"'{formula}': the result has a letter twice, or a new one", place())
+    summed = {
+        name: reduce_axis(extent, name) for name, extent in extents.items() if name not in result
+    }
+
+    def element(*indices: Expr) -> Expr:
+        at: dict[str, Expr] = dict(zip(result, indices)) | dict(summed)
+        factors = [one[tuple(at[k] for k in names)] for names, one in zip(inputs, tensors)]
+        value = reduce(lambda left, right: left * right, factors)
+        return sum_over(value, axis=tuple(summed.values())) if summed else value
+
+    return compute(tuple(extents[letter] for letter in result), element, "einsum")
+
+
+def _extents(inputs: list[str], tensors: tuple[Tensor, ...]) -> dict[str, Extent]:
+    found: dict[str, Extent] = {}
+    for names, one in zip(inputs, tensors):
+        if len(names) != one.ndim or not (names.isalpha() or not names):
+            raise TaichiTypeError(f"'{names}' does not name the axes of {one!r}", place())
+        for letter, extent in zip(names, one.shape):
+            known = found.setdefault(letter, extent)
+            if shown_extent(known) != shown_extent(extent):
+                raise TaichiTypeError(
+                    f"'{letter}' is {shown_extent(known)} and {shown_extent(extent)}", place()
+                )
+    return found

@@ -1,0 +1,171 @@
+"""What is wrong is said where it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from te.derivatives import given
+
+import mlirad as ti
+from mlirad import te
+from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiRuntimeTypeError
+
+
+@pytest.fixture(autouse=True)
+def _program() -> None:
+    ti.init()
+
+
+def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
+    x, rows = given(4, 3), te.placeholder((4,), ti.i32, "rows")
+    k, n = te.reduce_axis(3), te.var("n")
+    y = te.compute((4,), lambda i: te.sum(x[i, k], axis=k), "y")
+    kind = ti.TaichiTypeError
+    return {
+        "too many indices": (
+            lambda: te.compute((4,), lambda i: x[i]),
+            TaichiIndexError,
+            "tensor 'x' has 2 axes, but is read with 1 index",
+        ),
+        "out of bounds": (
+            lambda: te.compute((5,), lambda i: x[i, 0]),
+            TaichiIndexError,
+            "index 0 of tensor 'x' goes from 0 to 4, and its extent is 4",
+        ),
+        "never in bounds": (
+            lambda: te.compute((4,), lambda i: te.select(i > 2, x[i, 3], 0.0)),
+            TaichiIndexError,
+            "index 1 of tensor 'x' goes from 3 to 3",
+        ),
+        "a float as an index": (
+            lambda: te.compute((4,), lambda i: x[i, x[i, 0]]),
+            kind,
+            "index 1 of tensor 'x' is of type f64",
+        ),
+        "an axis left free": (
+            lambda: te.compute((4,), lambda i: x[i, k]),
+            kind,
+            "reduction axis 'k' is used outside of a reduction over it",
+        ),
+        "an axis twice": (
+            lambda: te.compute((4,), lambda i: te.sum(te.sum(x[i, k], axis=k), axis=k)),
+            kind,
+            "reduction axis 'k' is reduced within a reduction over it",
+        ),
+        "an axis named twice": (
+            lambda: te.sum(x[0, k], axis=(k, k)),
+            kind,
+            "a reduction axis is named twice",
+        ),
+        "no axis": (lambda: te.sum(x[0, 0], axis=0), kind, "axes made by te.reduce_axis"),
+        "a truth value": (
+            lambda: te.compute((4,), lambda i: 1.0 if x[i, 0] > 0 else 0.0),
+            kind,
+            "an expression has no truth value",
+        ),
+        "another function": (
+            lambda: te.compute((4, 3), lambda i: x[i, 0]),
+            kind,
+            "a tensor of 2 axes is defined by a function of 1 indices",
+        ),
+        "a head": (
+            lambda: te.differentiate(y, [x], head=given(5)),
+            kind,
+            r"the head of 'y' is of shape \(5\) and type f64, expected one that ends in \(4\)",
+        ),
+        "a head of another type": (
+            lambda: te.differentiate(y, [x], head=given(4, dtype=ti.f32)),
+            kind,
+            "of type f64",
+        ),
+        "a tangent": (lambda: te.jvp(y, [x], [given(4, 4)]), kind, "of another shape or type"),
+        "integers": (
+            lambda: te.differentiate(y, [rows]),
+            kind,
+            "tensor 'rows' is of type i32: integers have no derivative",
+        ),
+        "no inputs": (
+            lambda: list(te.differentiate(y, head=given(4))),
+            kind,
+            "te.differentiate was given no inputs",
+        ),
+        "an override that gives too little": (
+            lambda: te.differentiate(y, [x], given(4), {y: ([x], lambda t, i, h: [])}),
+            kind,
+            "the override of 'y' gives 0 adjoints for 1 inputs",
+        ),
+        "an override of another shape": (
+            lambda: te.differentiate(y, [x], given(4), {y: ([x], lambda t, i, h: [h])}),
+            kind,
+            r"gave an adjoint of shape \(4\) and type f64 for 'x', expected \(4, 3\)",
+        ),
+        "a placeholder that is no input": (
+            lambda: te.build([y], []),
+            kind,
+            "tensor 'x' is needed, and is not among the inputs",
+        ),
+        "a size that no input has": (
+            lambda: te.build([te.compute((n,), lambda i: 1.0)], []),
+            kind,
+            "size n is no extent of an input",
+        ),
+        "a negative extent": (
+            lambda: te.placeholder((-1,), ti.f64, "x"),
+            kind,
+            "extent -1 of tensor 'x' is negative",
+        ),
+        "division by data": (
+            lambda: te.compute((4,), lambda i: rows[i] // rows[i]),
+            kind,
+            "the divisor of // is not known",
+        ),
+        "floats divided as integers": (
+            lambda: te.compute((4,), lambda i: x[i, 0] // 2.0),
+            kind,
+            "// and % are for integers",
+        ),
+        "steps without number": (
+            lambda: te.scan(n, y, lambda t, h, i: h[3 - i]),
+            kind,
+            "goes from all states to all",
+        ),
+        "einsum": (lambda: te.einsum("ij,jk->ik", x, x), kind, "'j' is 3 and 4"),
+    }
+
+
+@pytest.mark.parametrize("name", _wrong())
+def test_errors(name: str) -> None:
+    make, kind, message = _wrong()[name]
+    with pytest.raises(kind, match=message) as caught:
+        make()
+    assert __file__ in str(caught.value)
+
+
+def test_arrays_that_do_not_fit() -> None:
+    n = te.var("n")
+    x, w = te.placeholder((n, 3), ti.f32, "x"), te.placeholder((n,), ti.f32, "w")
+    f = te.build(te.compute((n,), lambda i: x[i, 0] * w[i]), [x, w])
+    full, half = np.ones((4, 3), np.float32), np.ones(2, np.float32)
+    with pytest.raises(TaichiRuntimeTypeError, match="takes 2 arrays, not 1"):
+        f(full)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"'w' has the shape \(4\).*\(2,\)"):
+        f(full, half)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"'x' is of type f32.* of type f64"):
+        f(full.astype(np.float64), np.ones(4, np.float32))
+    with pytest.raises(TaichiRuntimeTypeError, match="is no array"):
+        f(full, "no")
+    np.testing.assert_array_equal(f(full, np.ones(4, np.float32)), 1)
+
+
+def test_a_tape_does_not_pass_over_it() -> None:
+    loss = ti.field(ti.f32, (), needs_grad=True)
+    x = te.placeholder((4,), ti.f32, "x")
+    f = te.build(te.compute((4,), lambda i: x[i] * 2), [x])
+    with (
+        pytest.raises(TaichiRuntimeError, match="called while derivatives are taken"),
+        ti.ad.Tape(loss),
+    ):
+        f(np.ones(4, np.float32))
