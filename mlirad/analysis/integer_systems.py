@@ -10,7 +10,7 @@ Programming, 1986, 12.2).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import gcd
@@ -20,6 +20,7 @@ from mlirad.analysis.linear import Linear, number, unknown
 
 Name = TypeVar("Name", bound=Hashable)
 Matrix = list[list[int]]
+Intervals = Mapping[Name, tuple[int, int]]  # the least and the greatest value of some names
 
 
 @dataclass(frozen=True)
@@ -92,24 +93,26 @@ def solve(
     indices: Sequence[Name],
     constraints: Sequence[Linear[Name]],
     names: Names[Name],
+    known: Intervals[Name] | None = None,
 ) -> Solution[Name]:
     """The points that fulfil equations, and at which sums are not negative.
 
-    What equations and constraints name beside the indices are parameters. Indices that come first
-    are determined before others, which are left free.
+    What equations and constraints name beside the indices are parameters, of some of which the
+    least and the greatest value are `known`. Indices that come first are determined before others,
+    which are left free.
     """
     matrix = [[one.left.coefficient(name) for name in indices] for one in equations]
     rests = [_rest(one, indices) for one in equations]
     reduced, unimodular, pivots = hermite(matrix, len(indices))
     solution: Solution[Name] = Solution()
-    known = _determined(reduced, pivots, rests, names, solution)
-    frees = [names.free(k) for k in range(len(indices) - len(known))]
+    found = _determined(reduced, pivots, rests, names, solution)
+    frees = [names.free(k) for k in range(len(indices) - len(found))]
     rows = dict(zip(indices, unimodular))
     for name, row in rows.items():
-        fixed, factors = _combined(row[: len(known)], known), row[len(known) :]
+        fixed, factors = _combined(row[: len(found)], found), row[len(found) :]
         solution.point[name] = fixed.plus(_combined(factors, [unknown(free) for free in frees]))
-    bounds = [_bound(one, rows, known) for one in constraints]
-    _order(bounds, frees, solution)
+    bounds = [_bound(one, rows, found) for one in constraints]
+    _Order(frees, known or {}).write(bounds, solution)
     return solution
 
 
@@ -202,26 +205,102 @@ def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
         row[column] -= factor * row[other]
 
 
-def _order(bounds: list[Bound[Name]], frees: list[Name], solution: Solution[Name]) -> None:
+def extent_of(total: Linear[Name], known: Intervals[Name]) -> tuple[int, int] | None:
+    """The least and the greatest value of a sum; None where those of its names are not known."""
+    low = high = total.constant
+    for name, factor in total.terms:
+        if name not in known:
+            return None
+        ends = sorted(factor * end for end in known[name])
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:
+    """The least and the greatest value of each free index, whatever the parameters are; None where
+    that is not known."""
+    found = dict(known)
+    for one in solution.free:
+        least = [extent_of(end.sum, found) for end in one.least]
+        most = [extent_of(end.sum, found) for end in one.most]
+        if None in least or None in most:
+            return None
+        lows = [-(-e[0] // f.divisor) for e, f in zip(least, one.least) if e is not None]
+        highs = [e[1] // f.divisor for e, f in zip(most, one.most) if e is not None]
+        found[one.name] = max(lows), min(highs)
+    return found
+
+
+def widened(
+    solution: Solution[Name], hull: Intervals[Name], trips: int
+) -> tuple[list[Range[Name]], list[Linear[Name]]]:
+    """The free indices, of which those with at most so many values go through all that they ever
+    have; and sums that are negative at points that are then none of the solution's."""
+    ranges, beyond = [], []
+    for one in solution.free:
+        low, high = hull[one.name]
+        bounds = [*one.least, *one.most]
+        if high - low >= trips or not any(end.sum.terms for end in bounds):
+            ranges.append(one)
+            continue
+        first: Linear[Name] = number(low)
+        last: Linear[Name] = number(high)
+        ranges.append(Range(one.name, (Fraction(first),), (Fraction(last),)))
+        own = unknown(one.name)
+        sums = [own.times(end.divisor).plus(end.sum, -1) for end in one.least]
+        sums += [end.sum.plus(own, -end.divisor) for end in one.most]
+        beyond += [total for total in sums if (extent_of(total, hull) or (-1, 0))[0] < 0]
+    return ranges, beyond
+
+
+class _Order(Generic[Name]):
     """Bounds of each free index by those outside of it, and conditions without free indices."""
-    bounds = _without_redundant(bounds)
-    levels = [bounds]
-    for variable in reversed(range(len(frees))):
-        levels.insert(0, _without_redundant(_eliminated(levels[0], variable)))
-    for bound in levels[0]:
-        if bound.rest.terms or bound.rest.constant < 0:
-            solution.not_negative.append(bound.rest)
-    for variable, name in enumerate(frees):
+
+    def __init__(self, frees: list[Name], known: Intervals[Name]) -> None:
+        self.frees, self.known = frees, known
+
+    def write(self, bounds: list[Bound[Name]], solution: Solution[Name]) -> None:
+        """Add them to a solution."""
+        levels = [self._without_redundant(bounds)]
+        for variable in reversed(range(len(self.frees))):
+            levels.insert(0, self._without_redundant(_eliminated(levels[0], variable)))
+        solution.not_negative += [bound.rest for bound in levels[0]]
+        for variable in range(len(self.frees)):
+            solution.free.append(self._range(variable, levels[variable + 1]))
+
+    def _range(self, variable: int, bounds: Sequence[Bound[Name]]) -> Range[Name]:
         least, most = [], []
-        for bound in levels[variable + 1]:
+        for bound in bounds:
             factor = bound.factors[variable]
-            outer = _combined(bound.factors[:variable], [unknown(free) for free in frees])
+            outer = _combined(bound.factors[:variable], [unknown(free) for free in self.frees])
             rest = bound.rest.plus(outer)
             if factor > 0:
                 least.append(Fraction(rest.times(-1), factor))
             elif factor < 0:
                 most.append(Fraction(rest, -factor))
-        solution.free.append(Range(name, tuple(least), tuple(most)))
+        return Range(self.frees[variable], tuple(least), tuple(most))
+
+    def _without_redundant(self, bounds: Sequence[Bound[Name]]) -> list[Bound[Name]]:
+        """Without those that always hold, and those that another one implies."""
+        kept: list[Bound[Name]] = []
+        for bound in map(_smallest, bounds):
+            if not any(bound.factors) and self._is_never_negative(bound.rest):
+                continue
+            if any(self._implies(other, bound) for other in kept):
+                continue
+            kept = [other for other in kept if not self._implies(bound, other)]
+            kept.append(bound)
+        return kept
+
+    def _implies(self, left: Bound[Name], right: Bound[Name]) -> bool:
+        """Whether a bound holds wherever another one of the same form does."""
+        return left.factors == right.factors and self._is_never_negative(
+            right.rest.plus(left.rest, -1)
+        )
+
+    def _is_never_negative(self, total: Linear[Name]) -> bool:
+        found = extent_of(total, self.known)
+        return found is not None and found[0] >= 0
 
 
 def _eliminated(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
@@ -234,19 +313,6 @@ def _eliminated(bounds: list[Bound[Name]], variable: int) -> list[Bound[Name]]:
         factors = tuple(b * x + a * y for x, y in zip(low.factors, high.factors))
         kept.append(Bound(factors, low.rest.times(b).plus(high.rest, a)))
     return kept
-
-
-def _without_redundant(bounds: list[Bound[Name]]) -> list[Bound[Name]]:
-    """Without those that always hold, and those that another one of the same form implies."""
-    tightest: dict[tuple[tuple[int, ...], frozenset[tuple[Name, int]]], Bound[Name]] = {}
-    for bound in map(_smallest, bounds):
-        if not any(bound.factors) and not bound.rest.terms and bound.rest.constant >= 0:
-            continue
-        form = bound.factors, bound.rest.terms
-        known = tightest.get(form)
-        if known is None or bound.rest.constant < known.rest.constant:
-            tightest[form] = bound
-    return list(tightest.values())
 
 
 def _smallest(bound: Bound[Name]) -> Bound[Name]:

@@ -162,13 +162,18 @@ _OPS = (
 
 def reads_of(block: ir.Block, tensor: ir.Value) -> list[ir.Operation]:
     """The reads of a tensor in a block, also within branches, but not within reductions."""
+    return [op for op in reads_within(block) if op.operands[0] == tensor]
+
+
+def reads_within(block: ir.Block) -> list[ir.Operation]:
+    """The reads in a block, also within branches, but not within reductions."""
     found = []
     for op in block_operations(block):
-        if te.is_read(op) and op.operands[0] == tensor:
+        if te.is_read(op):
             found.append(op)
         elif is_branch(op):
             for inner in (If(op).then, If(op).otherwise):
-                found += reads_of(inner, tensor)
+                found += reads_within(inner)
     return found
 
 

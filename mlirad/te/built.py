@@ -100,6 +100,13 @@ class Built:
             return out
         return results if self._gives_list else results[0]
 
+    def explain(self) -> list[str]:
+        """What the compiler chose, with the lines of the definitions: lanes, tiles."""
+        compiled = self._compiled
+        if compiled is None or compiled.program is not program():
+            compiled = self._compile(program())
+        return compiled.variant.stages.remarks(PRIMAL)
+
     def _given(self, arrays: Sequence[Any]) -> list[Any]:
         return [
             np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array

@@ -222,3 +222,35 @@ def test_a_window_of_which_a_part_never_meets_the_image():
     expected = np.zeros((64, 3))
     expected[:, :2] = weights.astype(float) @ values[1:].T
     assert np.allclose(o.to_numpy(), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_sum_that_several_loops_carry_is_one_sum(threads: int):
+    """Inner loops go on with it: their results are no sums of their own."""
+    ti.init(arch=ti.cpu, cpu_max_num_threads=threads)
+    x = ti.field(ti.f32, (3, 16, 12, 37), needs_grad=True)
+    w = ti.field(ti.f32, (13, 16, 3, 3), needs_grad=True)
+    y = ti.field(ti.f32, (3, 13, 10, 35), needs_grad=True)
+
+    @ti.kernel
+    def convolve():
+        for n, o, i, j in y:
+            t = 0.0
+            for c in range(16):
+                for r in range(3):
+                    for s in range(3):
+                        t += x[n, c, i + r, j + s] * w[o, c, r, s]
+            y[n, o, i, j] = t
+
+    shapes = (3, 16, 12, 37), (13, 16, 3, 3), (3, 13, 10, 35)
+    image, window, head = (random(*shape) for shape in shapes)
+    x.from_numpy(image), w.from_numpy(window), y.grad.from_numpy(head)
+    convolve()
+    views = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(2, 3))
+    assert close(y.to_numpy(), np.einsum("ncijrs,ocrs->noij", views, window), 144)
+    chosen = [line for line in str(convolve.explain()).split("\n") if "primal: a sum" in line]
+    assert len(chosen) == 1
+    assert "memref.alloc()" not in convolve.ir(stage="memref")
+    convolve.grad()
+    assert close(w.grad.to_numpy(), np.einsum("ncijrs,noij->ocrs", views, head), 1050)

@@ -231,3 +231,30 @@ def test_half_precision_is_summed_in_single() -> None:
     found, gradient = step(np.ones(4096, np.float16), np.array(1, np.float16))
     assert found == 4096  # summed in f16 it stays at 2048
     np.testing.assert_array_equal(gradient, 1)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+def test_convolutions_and_their_gradients_are_tiles() -> None:
+    """At sizes that fill no tile, in f32, where the borders of a gather are conditions."""
+    ti.init(cpu_max_num_threads=1)
+    x, w = te.placeholder((2, 16, 15, 37), name="x"), te.placeholder((13, 16, 3, 3), name="w")
+    c, r, s = reduced(16, 3, 3)
+    y = te.compute(
+        (2, 13, 13, 35),
+        lambda n, o, i, j: te.sum(x[n, c, i + r, j + s] * w[o, c, r, s], axis=(c, r, s)),
+    )
+    head = te.placeholder(y.shape, name="head")
+    random = np.random.default_rng(8)
+    image, window, above = (random.normal(size=t.shape).astype(np.float32) for t in (x, w, head))
+    views = np.lib.stride_tricks.sliding_window_view(image, (3, 3), axis=(2, 3))
+    padded = np.pad(above, ((0, 0), (0, 0), (2, 2), (2, 2)))
+    around = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
+    expected = (
+        np.einsum("ncijrs,ocrs->noij", views, window),
+        np.einsum("noijrs,ocrs->ncij", around, window[:, :, ::-1, ::-1]),
+        np.einsum("ncijrs,noij->ocrs", views, above),
+    )
+    for one, values in zip((y, *te.differentiate(y, [x, w], head=head)), expected):
+        f = te.build(one, [x, w, head])
+        np.testing.assert_allclose(f(image, window, above), values, rtol=1e-4, atol=1e-3)
+        assert any("in tiles of" in text for text in f.explain())

@@ -85,6 +85,23 @@ class Sum:
         """The sum."""
         return self.loop.results[self.position]
 
+    def parts(self) -> Iterator[ir.Value]:
+        """The sums of inner loops that it goes on with, and which are sums in vain without it."""
+        pending = [(self.loop, self.position)]
+        while pending:
+            loop, position = pending.pop()
+            value, carried = _given(loop, position), For(loop).carried[position]
+            while value != carried:
+                op = defining_op(value)
+                assert op is not None, "a sum is made of operations"
+                if is_for(op):
+                    inner = ir.OpResult(value).result_number
+                    yield value
+                    pending.append((op, inner))
+                    value = op.operands[3 + inner]
+                else:
+                    value = next(v for v in op.operands if _steps(v, carried, op) is not None)
+
 
 class Parts(NamedTuple):
     """What is taken out of a nest."""
@@ -293,11 +310,15 @@ Term = tuple[ir.Value, ir.Operation, bool]
 def _addends(loop: ir.Operation, position: int) -> list[Term] | None:
     """What a loop adds to what it carries at a position, with where; None where it does anything
     else with it."""
-    body = For(loop).body
-    carried, end = body.arguments[1 + position], block_operations(body)[-1]
+    carried, end = For(loop).carried[position], block_operations(For(loop).body)[-1]
     if len(list(carried.uses)) != 1:
         return None
     return _steps(end.operands[position], carried, end)
+
+
+def _given(loop: ir.Operation, position: int) -> ir.Value:
+    """What an iteration hands on."""
+    return block_operations(For(loop).body)[-1].operands[position]
 
 
 def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] | None:

@@ -64,7 +64,7 @@ class _Splitting:
         if not products.is_known:
             return False
         updates = [one for one in products.updates() if self._pays(one.product, one.element)]
-        sums = [paid for one in products.sums() if (paid := self._paid(one)) is not None]
+        sums = self._sums(products)
         made = [one.product for one in updates] + [p for one in sums for p in one.products]
         factors = [factor for product in made for factor in (product.left, product.right)]
         kept = {one.value for one in factors if isinstance(one, Kept)}
@@ -74,6 +74,17 @@ class _Splitting:
         if made:
             SplitNest(self.loop, Parts(sums, updates, clears), self.buffers).run()
         return bool(made)
+
+    def _sums(self, products: Products) -> list[Sum]:
+        """The sums that pay; those of inner loops that are parts of others go with these."""
+        found: list[Sum] = []
+        parts: set[ir.Value] = set()
+        for one in products.sums():  # outer loops first
+            paid = None if one.result in parts else self._paid(one)
+            if paid is not None:
+                found.append(paid)
+                parts.update(one.parts())
+        return found
 
     def _paid(self, one: Sum) -> Sum | None:
         """A sum, made in place if it may be; None where it does not pay."""

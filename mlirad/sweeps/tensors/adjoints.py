@@ -11,10 +11,20 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import product
 
-from mlirad.analysis.integer_systems import Equation, Names, solve
-from mlirad.analysis.linear import number, unknown
+from mlirad.analysis.integer_systems import (
+    Equation,
+    Intervals,
+    Names,
+    Range,
+    Solution,
+    extent_of,
+    hulls,
+    solve,
+    widened,
+)
+from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.analysis.rules.terms import convert_float
-from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of
+from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of, reads_within
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
@@ -29,10 +39,12 @@ from mlirad.sweeps.tensors.definition import (
     extents,
     type_with,
 )
-from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
+from mlirad.sweeps.tensors.points import Environment, Name, conditions, emitted, guarded, summed
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
 from mlirad.sweeps.tensors.tangents import Tangents, product_of
+
+SHORT = 5  # values of an index whose bounds become conditions: what the passes for tiles take
 
 
 class _FreeNames(Names["ir.Value | New"]):
@@ -199,19 +211,65 @@ class _Part:
             rest = whole.plus(unknown(name), -divisor)
             constraints += [rest, rest.times(-1).plus(number(divisor - 1))]
         indices = [*box.indices, *(name for name, _, _ in quotients)]
-        solution = solve(equations, indices, constraints, _FreeNames(forms))
+        known = self._known(list(environment))
+        solution = solve(equations, indices, constraints, _FreeNames(forms), known)
         holding = conditions(solution, environment)
         holds = b.all_of(holding) if holding else None
         flags = [*((c, True) for c in box.conditions), *(c for p in case for c in p.conditions)]
         type_ = self._frame_element()
+        ranges, beyond = self._ranges(solution, known, forms, flags)
 
         def point() -> ir.Value:
             points: dict[ir.Value, ir.Value] = {
                 index: emitted(solution.point[index], environment) for index in box.indices
             }
-            return self._at(points, flags, prefix)
+            zero = b.index(0)
+            inside = [b.compare(b.SGE, emitted(one, environment), zero) for one in beyond]
+            return self._at(points, flags, prefix, b.all_of(inside) if inside else None)
 
-        return summed(solution.free, environment, holds, lambda: b.number(0.0, type_), point)
+        return summed(ranges, environment, holds, lambda: b.number(0.0, type_), point)
+
+    def _ranges(
+        self,
+        solution: Solution[Name],
+        known: Intervals[Name],
+        forms: Forms,
+        flags: Sequence[tuple[ir.Value, bool]],
+    ) -> tuple[list[Range[Name]], list[Linear[Name]]]:
+        """The free indices. Short ranges that depend on where one is go through all that they have
+        anywhere, if nothing but the head is out of bounds there: its element then counts as 0, as
+        in a padded array, and the loops are those of register tiles."""
+        hull = hulls(solution, known)
+        is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
+        if hull is None or not is_plain or not self._stays_inside(solution, hull, forms):
+            return solution.free, []
+        return widened(solution, hull, SHORT)
+
+    def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
+        """Whether all that the definition reads beside the tensor is in bounds for all values of
+        the free indices."""
+        for op in reads_within(self.block):
+            type_ = ir.RankedTensorType(op.operands[0].type)
+            for axis, index in enumerate([] if op in self.reads else list(op.operands)[1:]):
+                pieces = forms.of(index)
+                if type_.is_dynamic_dim(axis) or pieces is None or len(pieces) != 1:
+                    return False
+                (piece,) = pieces
+                if piece.quotients or any(n not in solution.point for n in piece.form.names):
+                    return False
+                found = extent_of(piece.form.substituted(solution.point), hull)
+                if found is None or found[0] < 0 or found[1] >= type_.get_dim_size(axis):
+                    return False
+        return True
+
+    def _known(self, targets: Sequence[ir.Value | New]) -> dict[ir.Value | New, tuple[int, int]]:
+        """The range of each index of the tensor, where its type says it."""
+        type_ = ir.RankedTensorType(self.tensor.type)
+        return {
+            target: (0, type_.get_dim_size(axis) - 1)
+            for axis, target in enumerate(targets)
+            if not type_.is_dynamic_dim(axis)
+        }
 
     def _frame_element(self) -> ir.Type:
         return ir.F32Type.get() if isinstance(self.element, ir.F16Type) else self.element
@@ -221,17 +279,21 @@ class _Part:
         points: dict[ir.Value, ir.Value],
         flags: Sequence[tuple[ir.Value, bool]],
         prefix: Sequence[ir.Value],
+        inside: ir.Value | None,
     ) -> ir.Value:
-        """What the point at some indices gives, where conditions are as they are to be."""
+        """What the point at some indices gives, where conditions are as they are to be; the head
+        is read `inside` of it only."""
         at = At(points)
         type_ = self._frame_element()
         holds = [at.flag(value, wanted) for value, wanted in flags]
         condition = b.all_of(holds) if holds else None
         return guarded(
-            condition, lambda: b.number(0.0, type_), lambda: self._derivative(at, prefix)
+            condition, lambda: b.number(0.0, type_), lambda: self._derivative(at, prefix, inside)
         )
 
-    def _derivative(self, at: At, prefix: Sequence[ir.Value]) -> ir.Value:
+    def _derivative(
+        self, at: At, prefix: Sequence[ir.Value], inside: ir.Value | None = None
+    ) -> ir.Value:
         def seed(op: ir.Operation, copier: object) -> ir.Value | None:
             return b.number(1.0, op.results[0].type) if op in self.reads else None
 
@@ -249,7 +311,13 @@ class _Part:
         if slope is None:
             return b.number(0.0, type_)
         position = at.copier.values(self.definition.indices)
-        factors = [te.read(self.head, [*prefix, *position]), slope]
+        element = ir.RankedTensorType(self.head.type).element_type
+        head = guarded(
+            inside,
+            lambda: b.number(0.0, element),
+            lambda: te.read(self.head, [*prefix, *position]),
+        )
+        factors = [head, slope]
         factor = None if self.is_initial else self.share.factor(at, values)
         return convert_float(product_of([*factors, *([] if factor is None else [factor])]), type_)
 

@@ -61,19 +61,30 @@ def summed(
     """The sum over free indices, the first one outside, where a condition holds."""
     if not ranges:
         return guarded(holds, zero, point)
-    first, *inner = ranges
-    low, high = bounds(first, environment)
+    count = _together(ranges)
+    box = [bounds(one, environment) for one in ranges[:count]]
     if holds is not None:
-        high = b.make("arith.select", high.type, [holds, high, low])
+        low, high = box[0]
+        box[0] = low, b.make("arith.select", high.type, [holds, high, low])
 
     def fill(indices: list[ir.Value]) -> list[ir.Value]:
-        environment[first.name] = indices[0]
-        return [summed(inner, environment, None, zero, point)]
+        environment.update(zip([one.name for one in ranges], indices))
+        return [summed(ranges[count:], environment, None, zero, point)]
 
     def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         return [b.make("arith.addf", a[0].type, [a[0], c[0]])]
 
-    return te.reduce("sum", [(low, high)], [zero()], fill, combine)[0]
+    return te.reduce("sum", box, [zero()], fill, combine)[0]
+
+
+def _together(ranges: Sequence[Range[Name]]) -> int:
+    """How many free indices, from the first on, have bounds that do not depend on one another."""
+    names: set[Name] = set()
+    for count, one in enumerate(ranges):
+        if any(names & set(end.sum.names) for end in (*one.least, *one.most)):
+            return count
+        names.add(one.name)
+    return len(ranges)
 
 
 def guarded(
