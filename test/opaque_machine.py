@@ -9,12 +9,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import pytest
 
+from mlirad.data_classes import replace
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box

@@ -7,7 +7,6 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 import mlirad as ti
 from mlirad.analysis.rules.table import RULES
 from mlirad.bindings import ir
+from mlirad.data_classes import replace
 from mlirad.dialect import context
 from mlirad.frontend.python import functions
 from mlirad.ir.walk import operations

@@ -132,7 +132,8 @@ def test_ptx_is_for_the_newest_chip_that_the_card_runs(
 ) -> None:
     """Never for one of a single architecture, with a letter."""
     assert chip in CHIPS
-    driver = CudaDriver(Stub(capability=capability).functions())
+    stub = Stub(capability=capability)  # which has the functions
+    driver = CudaDriver(stub.functions())
     assert driver.connection.chip == chip
 
 

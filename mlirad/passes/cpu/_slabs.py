@@ -93,14 +93,17 @@ def _callee(call: ir.Operation) -> str:
 
 
 def _caller(op: ir.Operation) -> str:
-    while op.name != "llvm.func":
+    """The function that an op stands in; none of LLVM's has no name."""
+    while op.parent is not None and op.name != "llvm.func":
         op = enclosing(op)
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    return ir.StringAttr(op.attributes["sym_name"]).value if op.parent is not None else ""
 
 
 def _is_in_a_cycle(op: ir.Operation) -> bool:
     """Whether the block of an op, or one around it, may run again, in one call of its function."""
     while op.name != "llvm.func":
+        if op.parent is None:  # code that is not LLVM's yet
+            return True
         seen, pending = set[ir.Block](), list(op.block.successors)
         while pending:
             block = pending.pop()

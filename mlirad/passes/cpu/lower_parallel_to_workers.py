@@ -14,7 +14,7 @@ from mlirad.dialect.layout_rules import ELEMENT_SIZES
 from mlirad.ir import build as b
 from mlirad.ir.descriptor import memref_at, pointer_of, pointer_type
 from mlirad.ir.limits import Threads
-from mlirad.ir.requirements import KERNELS, symbol_of
+from mlirad.ir.requirements import KERNELS, refuse, symbol_of
 from mlirad.ir.signature import parameter_attributes, workers_label
 from mlirad.ir.structured import REDUCE, Parallel, is_parallel
 from mlirad.ir.walk import (
@@ -31,7 +31,22 @@ from mlirad.ir.walk import (
     owner_operation,
 )
 
-REQUIRES = KERNELS
+
+def loops_over_pieces(root: ir.Operation) -> None:
+    """Require parallel loops to go from 0 in steps of 1 along one axis, and to use numbers,
+    pointers, and memory of which no extent is given."""
+    for function in functions(root):
+        for op in [one for one in operations(function) if is_parallel(one)]:
+            loop = Parallel(op)
+            bounds = [constant_integer(value) for value in (*loop.lower, *loop.steps)]
+            if loop.rank != 1 or bounds != [0, 1]:
+                refuse(op, "a parallel loop, expected one from 0 in steps of 1 along one axis")
+            for value in captured(op):
+                if not _is_a_word(value.type):
+                    refuse(op, f"a parallel loop that uses {value.type}, which is no word")
+
+
+REQUIRES = (*KERNELS, loops_over_pieces)
 
 
 def lower_parallel_to_workers(module: ir.Operation, *, threads: Threads = 1) -> None:
@@ -121,6 +136,15 @@ def _make_piece(module: ir.Operation, loop: Parallel, name: str, passed: list[ir
 
 def _is_constant(value: ir.Value) -> bool:
     return constant_integer(value) is not None
+
+
+def _is_a_word(type_: ir.Type) -> bool:
+    if isinstance(type_, ir.MemRefType):
+        strides, offset = type_.get_strides_and_offset()
+        return type_.has_static_shape and min([*strides, offset], default=0) >= 0 == offset
+    if isinstance(type_, ir.IntegerType):
+        return type_.width <= 64
+    return isinstance(type_, ir.IndexType) or str(type_) in (*ELEMENT_SIZES, "!llvm.ptr")
 
 
 def _as_word(value: ir.Value) -> ir.Value:
