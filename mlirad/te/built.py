@@ -17,7 +17,8 @@ from mlirad.ir.walk import before, block_operations, entry_of, functions
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
-from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.array_buffer import array_buffer, write_back
+from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.runtime.program import Program, program
@@ -90,11 +91,12 @@ class Built:
         sizes = self._sizes.of(self.__name__, arrays)
         results = self._results(sizes, out)
         defined = [self._array(one, sizes, results) for one in compiled.defined]
-        passed = [*self._given(arrays), *defined]
-        buffers = [array_buffer(array, "", False) for array in passed]
+        names = [one.name for one in self.inputs] + [""] * len(defined)
+        buffers = [array_buffer(a, name, False) for a, name in zip([*arrays, *defined], names)]
+        check_writeable(compiled.variant, buffers, reverse=False)
         values = [None] * len(arrays) + list(sizes) + [None] * len(defined)
         compiled.variant.launch(PRIMAL, values, buffers)
-        self._write_back(buffers)
+        write_back(buffers, compiled.variant.notes.written_arrays)
         self._give_back(compiled, defined)
         if out is not None:
             return out
@@ -106,12 +108,6 @@ class Built:
         if compiled is None or compiled.program is not program():
             compiled = self._compile(program())
         return compiled.variant.stages.remarks(PRIMAL)
-
-    def _given(self, arrays: Sequence[Any]) -> list[Any]:
-        return [
-            np.ascontiguousarray(array) if isinstance(array, np.ndarray) else array
-            for array in arrays
-        ]
 
     def _results(self, sizes: Sequence[int], out: Any) -> list[Any]:
         given = [None] * len(self.outputs) if out is None else out
@@ -140,11 +136,6 @@ class Built:
         for one, array in zip(compiled.defined, defined):
             if one.output is None:
                 self._spare.setdefault((array.shape, one.dtype.name), []).append(array)
-
-    def _write_back(self, buffers: Sequence[ArrayBuffer]) -> None:
-        for buffer in buffers:
-            if buffer.back is not None:
-                buffer.back()
 
     @in_turn
     def _compile(self, current: Program) -> Compiled:

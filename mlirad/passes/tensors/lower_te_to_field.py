@@ -71,8 +71,7 @@ class _Lowering:
             raise MLIRError(f"'{op.name}' within a function", source_location(op.location))
         elif op.name == "tensor.dim":
             tensor, axis = op.operands
-            extent = field.dim(self.arrays[tensor], constant_integer(axis) or 0)
-            self.copier[op.results[0]] = extent
+            self.copier[op.results[0]] = field.dim(self.arrays[tensor], _known(axis, op))
         else:
             self.copier.op(op)
 
@@ -227,6 +226,13 @@ class _Lowering:
             return [*chosen, b.add(count, b.number(1, i32))]
 
         return _nest(bounds, start, point)[1]
+
+
+def _known(axis: ir.Value, op: ir.Operation) -> int:
+    number = constant_integer(axis)
+    if number is None:
+        raise MLIRError("an axis that is not known", source_location(op.location))
+    return number
 
 
 def _nest(

@@ -120,9 +120,6 @@ def _initial(definition: Definition) -> list[tuple[ir.Block, bool]]:
     return [(te.body_of(definition.op), True)] if definition.reductions else []
 
 
-Pieces = tuple[tuple[Piece, ...], ...]  # for each axis what its index is, in one case
-
-
 def _groups(
     definition: Definition, block: ir.Block, tensor: ir.Value, is_initial: bool
 ) -> list[tuple[tuple[Forms, Box, list[tuple[Piece, ...]]] | None, list[ir.Operation]]]:
@@ -332,7 +329,6 @@ class _Part:
             prefix, points = indices[: self.prefix], dict(zip(own, indices[self.prefix :]))
             at = At(points)
             holds = at.reached(read)
-            at = At(points)
             condition = b.number(1, b.integer_type(1)) if holds is None else holds
             value = guarded(
                 holds,

@@ -7,7 +7,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_integer
-from mlirad.sweeps.tensors.definition import Definition, extents, type_with
+from mlirad.sweeps.tensors.definition import Definition, copied_before, extents, type_with
 
 
 def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
@@ -21,21 +21,13 @@ def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:
     count = _points(reduction)
     label = te.ComputeOp(definition.op).label.value
 
-    def outer(indices: list[ir.Value]) -> Copier:
-        copier = Copier(dict(zip(definition.indices, indices)))
-        for op in block_operations(te.body_of(definition.op)):
-            if op == reduction:
-                break
-            copier.op(op)
-        return copier
-
     def first(indices: list[ir.Value]) -> list[ir.Value]:
-        return outer(indices).values(te.initial_of(reduction))
+        return copied_before(definition, indices).values(te.initial_of(reduction))
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
         number, *rest = arguments
         indices, before = rest[: len(shape)], rest[len(shape) :]
-        copier = outer(indices)
+        copier = copied_before(definition, indices)
         for argument, index in zip(body.arguments, _point(reduction, copier, number)):
             copier[argument] = index
         return copier.combined(combiner, before, copier.block(body))

@@ -11,6 +11,7 @@ from mlirad.analysis.te_accesses import Box, Form, Forms, least_of, most_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_integer, defining_op
 
 
@@ -93,6 +94,25 @@ def _bounds(
     return [name.times(divisor).plus(form, -1) for form, divisor in least] + [
         form.plus(name, -divisor).plus(number(-divisor)) for form, divisor in most
     ]
+
+
+def copied_before(definition: Definition, indices: Sequence[ir.Value]) -> Copier:
+    """What stands in front of a definition's only reduction, copied to the insertion point for some
+    indices."""
+    (reduction,) = definition.reductions
+    copier = Copier(dict(zip(definition.indices, indices)))
+    ops = block_operations(te.body_of(definition.op))
+    for op in ops[: ops.index(reduction)]:
+        copier.op(op)
+    return copier
+
+
+def is_of_sizes(value: ir.Value) -> bool:
+    """Whether an integer is made of numbers that are known and of sizes alone."""
+    op = defining_op(value)
+    if op is None or len(op.regions) or te.is_read(op):
+        return False
+    return all(map(is_of_sizes, op.operands))
 
 
 def extents(value: ir.Value) -> list[ir.Value]:

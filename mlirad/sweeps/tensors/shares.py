@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
-from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations, constant_float
+from mlirad.ir.walk import constant_float, constant_integer
 from mlirad.sweeps.tensors.copies import At
-from mlirad.sweeps.tensors.definition import Definition, extents, type_with
+from mlirad.sweeps.tensors.definition import (
+    Definition,
+    copied_before,
+    extents,
+    is_of_sizes,
+    type_with,
+)
 
 
 def share_of(definition: Definition) -> Share:
@@ -39,7 +45,13 @@ class Share:
         found = extents(self.definition.op.results[0])
         for op in [] if is_initial else self.definition.reductions:
             for low, high in te.bounds_of(op):
-                found.append(b.sub(high, low))
+                if constant_integer(low) != 0 or not is_of_sizes(high):
+                    raise TaichiDerivativeError(
+                        "an index from data, under a sum whose bounds depend on where it is taken, "
+                        "has no derivative: of second derivatives, take te.jvp of the first",
+                        source_location(op.location),
+                    )
+                found.append(At({}).value(high))
         return found
 
     def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
@@ -59,26 +71,11 @@ class _OfOne(Share):
         _refuse_initial(definition)
         (reduction,) = definition.reductions
         kind = {"max": "argmax", "min": "argmin"}[te.ReduceOp(reduction).kind.value]
-        shape = extents(definition.op.results[0])
-        type_, sizes = type_with(shape, b.integer_type(32))
-        body = te.body_of(reduction)
 
-        def fill(indices: list[ir.Value]) -> ir.Value:
-            copier = Copier(dict(zip(definition.indices, indices)))
-            _copy_before(definition, copier)
-            bounds = [
-                (copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)
-            ]
+        def over(points: Points) -> ir.Value:
+            return te.reduce(kind, points.bounds, [], points.values, None)[0]
 
-            def values(points: list[ir.Value]) -> list[ir.Value]:
-                for argument, index in zip(body.arguments, points):
-                    copier[argument] = index
-                return copier.block(body)
-
-            return te.reduce(kind, bounds, [], values, None)[0]
-
-        label = te.ComputeOp(definition.op).label.value
-        self.places = te.compute(f"{label}.{kind}", type_, sizes, fill)
+        self.places = _over_points(definition, kind, b.integer_type(32), over)
 
     def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
         (reduction,), (value,) = self.definition.reductions, values
@@ -105,24 +102,12 @@ class _OfProduct(Share):
 
     def _reduced(self, label: str, *, is_count: bool) -> ir.Value:
         """How many factors are 0, or the product of the others."""
-        (reduction,) = self.definition.reductions
-        shape = extents(self.definition.op.results[0])
         element = ir.RankedTensorType(self.definition.op.results[0].type).element_type
-        type_, sizes = type_with(shape, element)
-        body = te.body_of(reduction)
-        name = "arith.addf" if is_count else "arith.mulf"
+        name, kind, start = ("arith.addf", "sum", 0.0) if is_count else ("arith.mulf", "prod", 1.0)
 
-        def fill(indices: list[ir.Value]) -> ir.Value:
-            copier = Copier(dict(zip(self.definition.indices, indices)))
-            _copy_before(self.definition, copier)
-            bounds = [
-                (copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)
-            ]
-
-            def values(points: list[ir.Value]) -> list[ir.Value]:
-                for argument, index in zip(body.arguments, points):
-                    copier[argument] = index
-                (value,) = copier.block(body)
+        def over(points: Points) -> ir.Value:
+            def values(indices: list[ir.Value]) -> list[ir.Value]:
+                (value,) = points.values(indices)
                 zero, one = b.number(0.0, element), b.number(1.0, element)
                 chosen = [one, zero] if is_count else [one, value]
                 return [b.make("arith.select", element, [_is_zero(value), *chosen])]
@@ -130,11 +115,10 @@ class _OfProduct(Share):
             def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
                 return [b.make(name, element, [a[0], c[0]])]
 
-            kind, start = ("sum", 0.0) if is_count else ("prod", 1.0)
-            return te.reduce(kind, bounds, [b.number(start, element)], values, combine)[0]
+            initial = [b.number(start, element)]
+            return te.reduce(kind, points.bounds, initial, values, combine)[0]
 
-        own = te.ComputeOp(self.definition.op).label.value
-        return te.compute(f"{own}.{label}", type_, sizes, fill)
+        return _over_points(self.definition, label, element, over)
 
     def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
         (value,) = values
@@ -168,13 +152,34 @@ def _is_zero(value: ir.Value) -> ir.Value:
     return b.make("arith.cmpf", b.integer_type(1), [value, zero], predicate=b.predicate(b.OEQ))
 
 
-def _copy_before(definition: Definition, copier: Copier) -> None:
-    """What stands in front of a definition's only reduction."""
+class Points(NamedTuple):
+    """The points of a reduction within another definition: their bounds, and the values at one."""
+
+    bounds: list[tuple[ir.Value, ir.Value]]
+    values: Callable[[list[ir.Value]], list[ir.Value]]
+
+
+def _over_points(
+    definition: Definition, label: str, element: ir.Type, over: Callable[[Points], ir.Value]
+) -> ir.Value:
+    """A definition of the same shape, each element made of the points of the only reduction."""
     (reduction,) = definition.reductions
-    for op in block_operations(te.body_of(definition.op)):
-        if op == reduction:
-            return
-        copier.op(op)
+    type_, sizes = type_with(extents(definition.op.results[0]), element)
+    body = te.body_of(reduction)
+
+    def fill(indices: list[ir.Value]) -> ir.Value:
+        copier = copied_before(definition, indices)
+
+        def values(points: list[ir.Value]) -> list[ir.Value]:
+            for argument, index in zip(body.arguments, points):
+                copier[argument] = index
+            return copier.block(body)
+
+        bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
+        return over(Points(bounds, values))
+
+    own = te.ComputeOp(definition.op).label.value
+    return te.compute(f"{own}.{label}", type_, sizes, fill)
 
 
 def _refuse_initial(definition: Definition) -> None:
