@@ -17,7 +17,8 @@ from mlirad.ir.walk import before, block_operations, entry_of, functions
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import KernelModule
-from mlirad.lang.arguments.array_buffer import array_buffer, write_back
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer, write_back
+from mlirad.lang.arguments.overlaps import overlap
 from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.runner import run_pipeline
@@ -57,8 +58,8 @@ class Built:
 
     `function(*arrays, out=None)`: arrays of NumPy or torch, or `ti.ndarray`, with the shapes and
     types of the inputs. It gives NumPy arrays, a list where `te.build` was given one, or writes to
-    the arrays of `out`. Raises TaichiRuntimeTypeError where an array does not fit,
-    TaichiRuntimeError within a tape, which does not record it yet.
+    the arrays of `out`, which lie apart from all others in memory. Raises TaichiRuntimeTypeError
+    where an array does not fit, TaichiRuntimeError within a tape, which does not record it yet.
     """
 
     def __init__(
@@ -94,6 +95,8 @@ class Built:
         names = [one.name for one in self.inputs] + [""] * len(defined)
         buffers = [array_buffer(a, name, False) for a, name in zip([*arrays, *defined], names)]
         check_writeable(compiled.variant, buffers, reverse=False)
+        if out is not None:
+            self._check_apart(buffers)
         values = [None] * len(arrays) + list(sizes) + [None] * len(defined)
         compiled.variant.launch(PRIMAL, values, buffers)
         write_back(buffers, compiled.variant.notes.written_arrays)
@@ -108,6 +111,16 @@ class Built:
         if compiled is None or compiled.program is not program():
             compiled = self._compile(program())
         return compiled.variant.stages.remarks(PRIMAL)
+
+    def _check_apart(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """Raise TaichiRuntimeTypeError where an array that is written shares memory with another:
+        an element may then be read when it is another one's already."""
+        for number, one in enumerate(buffers[len(self.inputs) :], len(self.inputs)):
+            if any(overlap(one, other) for other in buffers[:number]):
+                raise TaichiRuntimeTypeError(
+                    f"{self.__name__}: an array of out= shares memory with another array: pass one "
+                    "of its own"
+                )
 
     def _results(self, sizes: Sequence[int], out: Any) -> list[Any]:
         given = [None] * len(self.outputs) if out is None else out

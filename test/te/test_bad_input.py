@@ -160,6 +160,31 @@ def test_arrays_that_do_not_fit() -> None:
     np.testing.assert_array_equal(f(full, np.ones(4, np.float32)), 1)
 
 
+def test_arrays_that_are_written() -> None:
+    x = te.placeholder((4,), ti.f32, "x")
+    f = te.build(te.compute((4,), lambda i: x[3 - i]), [x])
+    values, frozen = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(TaichiRuntimeTypeError, match="shares memory with another array"):
+        f(values, out=values)
+    with pytest.raises(TaichiRuntimeTypeError, match="is a read-only array"):
+        f(values, out=frozen)
+    np.testing.assert_array_equal(values, np.arange(4))
+    wide = np.arange(8, dtype=np.float32)[::2]  # not contiguous, and only read
+    wide.flags.writeable = False
+    np.testing.assert_array_equal(f(wide), [6, 4, 2, 0])
+
+
+def test_second_derivatives_through_data_are_refused_under_bounds_of_their_own() -> None:
+    x, v, head, above = given(10), given(5, name="v"), given(8), given(10)
+    rows, k = te.placeholder((8,), ti.i32, "rows"), te.reduce_axis(3)
+    y = te.compute((8,), lambda i: te.sum(x[i + k] * v[rows[i]] ** 2, axis=k))
+    (slope,) = te.differentiate(y, [x], head)
+    with pytest.raises(ti.TaichiCompilationError, match="take te\\.jvp of the first") as caught:
+        te.differentiate(slope, [v], above)
+    assert __file__ in str(caught.value)
+
+
 def test_a_tape_does_not_pass_over_it() -> None:
     loss = ti.field(ti.f32, (), needs_grad=True)
     x = te.placeholder((4,), ti.f32, "x")
