@@ -24,7 +24,7 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
         for other, first, last, owner in earlier:
             if start < last and first < end:
                 if not _is_same(buffer, owner):
-                    if not (buffer.is_ours or owner.is_ours or overlap(buffer, owner)):
+                    if not _have_common_elements(buffer, owner):
                         continue
                     raise TaichiRuntimeTypeError(
                         f"Arguments {other} and {name} overlap in memory and are not the same "
@@ -89,9 +89,15 @@ def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
 
 
 def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:
-    """Whether two arrays that are not ours have an element in common, or may have: that can be too
-    hard to find out; of those on a device, whose elements lie side by side, they have."""
-    if left.host is None or right.host is None:
+    """Whether two arrays have an element in common, or may have."""
+    (start, end), (first, last) = extent(left), extent(right)
+    return start < last and first < end and _have_common_elements(left, right)
+
+
+def _have_common_elements(left: ArrayBuffer, right: ArrayBuffer) -> bool:
+    """The same for two whose extents overlap: it can be too hard to find out; of ours, and of those
+    on a device, whose elements lie side by side, they have."""
+    if left.is_ours or right.is_ours or left.host is None or right.host is None:
         return True
     try:
         return np.shares_memory(left.theirs(), right.theirs(), max_work=10_000)  # type: ignore[arg-type]
