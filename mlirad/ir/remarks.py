@@ -1,7 +1,7 @@
 """Remarks of passes: kept on the op they speak of, as `grad.remarks`, until `mlirad-opt` reports
 them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mlirad.bindings import ir
 from mlirad.ir.location import source_location
@@ -14,6 +14,13 @@ def remark(op: ir.Operation, text: str) -> None:
     """Say something about an op."""
     earlier = list(ir.ArrayAttr(op.attributes[REMARKS])) if REMARKS in op.attributes else []
     op.attributes[REMARKS] = ir.ArrayAttr.get([*earlier, ir.StringAttr.get(text)])
+
+
+def copy_remarks(op: ir.Operation, others: Iterable[ir.Operation]) -> None:
+    """Say of others too what was said of an op that goes."""
+    for text in ir.ArrayAttr(op.attributes[REMARKS]) if REMARKS in op.attributes else []:
+        for other in others:
+            remark(other, ir.StringAttr(text).value)
 
 
 def take_remarks(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
+from mlirad.dialect import te
 from mlirad.dialect.field import is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.location import nearest_location
-from mlirad.ir.structured import REDUCE, STRUCTURED, is_parallel
+from mlirad.ir.structured import REDUCE, STRUCTURED, is_branch, is_parallel
 from mlirad.ir.walk import block_operations, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
@@ -158,6 +159,25 @@ def launches_of_outlined_kernels(root: ir.Operation) -> None:
             )
 
 
+def definitions(root: ir.Operation) -> None:
+    """Require functions of one block, in which definitions of tensors alone hold operations: those
+    that read, combine, choose, and compute with numbers."""
+    for function in functions(root):
+        _require_one_block(function)
+        for op in block_operations(function.regions[0].blocks[0]):
+            if len(op.regions) and not te.defines_tensor(op):
+                refuse(op, f"'{op.name}' beside definitions of tensors")
+            if te.defines_tensor(op) and not isinstance(op.attributes["label"], ir.StringAttr):
+                refuse(op, f"the label of '{op.name}' is no text")
+            for inner in _inside(op):
+                if len(inner.regions) and not (te.is_reduce(inner) or is_branch(inner)):
+                    refuse(inner, f"'{inner.name}' within the definition of a tensor")
+
+
+def _inside(op: ir.Operation) -> list[ir.Operation]:
+    return list(operations(op)) if len(op.regions) else []
+
+
 def symbol_of(op: ir.Operation) -> str:
     """The name of a symbol."""
     return ir.StringAttr(op.attributes["sym_name"]).value
@@ -183,4 +203,5 @@ def refuse(op: ir.Operation, message: str) -> None:
     raise TaichiCompilationError(message, nearest_location(op))
 
 
+TENSORS: tuple[Requirement, ...] = (definitions,)
 KERNELS: tuple[Requirement, ...] = (structured, known_arrays, well_marked)

@@ -29,7 +29,7 @@ from mlirad.te.sizes import Sizes, evaluator
 from mlirad.te.tensor import Tensor
 from mlirad.types import DataType
 
-SIMPLIFY = "canonicalize,cse"
+SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse"
 LOWER = "lower-te-to-field,canonicalize,cse"
 
 

@@ -1,6 +1,7 @@
 """Tensor expressions: tensors defined element by element, on upstream's `tensor` types."""
 
 from mlirad.dialect.te.definitions import (
+    LABEL,
     ComputeOp,
     PlaceholderOp,
     PutOp,
@@ -13,6 +14,7 @@ from mlirad.dialect.te.definitions import (
     compute,
     defines_tensor,
     extents_of,
+    label_of,
     placeholder,
     scan,
     scatter,
@@ -33,6 +35,7 @@ from mlirad.dialect.te.elements import (
 )
 
 __all__ = [
+    "LABEL",
     "POSITIONS",
     "Combine",
     "ComputeOp",
@@ -53,6 +56,7 @@ __all__ = [
     "initial_of",
     "is_read",
     "is_reduce",
+    "label_of",
     "placeholder",
     "read",
     "reduce",

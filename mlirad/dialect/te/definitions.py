@@ -125,6 +125,7 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
         return _told(self.operation, _problem_of_scan(self.operation))
 
 
+LABEL = "label"
 _COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME
 _PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
 
@@ -132,6 +133,11 @@ _PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
 def defines_tensor(op: Named) -> bool:
     """Whether an op gives a tensor."""
     return op.name in (_COMPUTE, _SCATTER, _SCAN, _PLACEHOLDER)
+
+
+def label_of(op: ir.Operation) -> str:
+    """The name of the tensor that an op defines."""
+    return ir.StringAttr(op.attributes[LABEL]).value
 
 
 def body_of(op: ir.Operation) -> ir.Block:
@@ -150,13 +156,13 @@ def extents_of(op: ir.Operation, constant: Callable[[int], ir.Value]) -> list[ir
 
 def size(name: str) -> ir.Value:
     """`te.size`."""
-    attributes = {"label": ir.StringAttr.get(name)}
+    attributes = {LABEL: ir.StringAttr.get(name)}
     return ir.Operation.create("te.size", [ir.IndexType.get()], [], attributes).result
 
 
 def placeholder(name: str, type_: ir.Type, sizes: Sequence[ir.Value] = ()) -> ir.Value:
     """`te.placeholder`."""
-    attributes = {"label": ir.StringAttr.get(name)}
+    attributes = {LABEL: ir.StringAttr.get(name)}
     return ir.Operation.create(_PLACEHOLDER, [type_], list(sizes), attributes).result
 
 
@@ -167,7 +173,7 @@ def compute(
     fill: Callable[[list[ir.Value]], ir.Value],
 ) -> ir.Value:
     """`te.compute`; `fill` makes an element for its indices."""
-    attributes = {"label": ir.StringAttr.get(name)}
+    attributes = {LABEL: ir.StringAttr.get(name)}
     op = ir.Operation.create(_COMPUTE, [type_], list(sizes), attributes, regions=1)
     index = ir.IndexType.get()
     rank = ir.RankedTensorType(type_).rank
@@ -185,7 +191,7 @@ def scatter(
     fill: Callable[[list[ir.Value]], list[ir.Value]],
 ) -> ir.Value:
     """`te.scatter`; `fill` gives, for a point of the box, whether to add, what and where."""
-    attributes = {"label": ir.StringAttr.get(name)}
+    attributes = {LABEL: ir.StringAttr.get(name)}
     op = ir.Operation.create(_SCATTER, [type_], [*sizes, *box], attributes, regions=1)
     index = ir.IndexType.get()
     block = ir.Block.create_at_start(op.regions[0], [index] * len(box), [op.location] * len(box))
@@ -203,7 +209,7 @@ def scan(
     """`te.scan`; `first` gives the states for some indices of the box, `step` the next ones for a
     number, indices and states."""
     attributes = {
-        "label": ir.StringAttr.get(name),
+        LABEL: ir.StringAttr.get(name),
         "states": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), states),
     }
     op = ir.Operation.create(_SCAN, [type_], list(sizes), attributes, regions=2)

@@ -9,10 +9,12 @@ from mlirad.dialect import field, te
 from mlirad.errors import MLIRError
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
+from mlirad.ir.requirements import TENSORS
 from mlirad.ir.signature import argument_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 
+REQUIRES = TENSORS
 _ATOMIC = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 

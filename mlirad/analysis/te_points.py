@@ -1,0 +1,83 @@
+"""How often something in the region of a definition is evaluated, and how many elements a
+definition has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir.structured import is_branch
+from mlirad.ir.walk import enclosing
+
+Extent = Linear[ir.Value]
+
+
+@dataclass
+class Count:
+    """A product of a number and of extents that a call decides."""
+
+    known: int = 1
+    factors: Counter[Extent] = field(default_factory=Counter)
+
+    def times(self, extent: Extent) -> None:
+        """Multiply it."""
+        if extent.terms:
+            self.factors[extent] += 1
+        else:
+            self.known *= max(extent.constant, 0)
+
+    def is_at_most(self, other: Count) -> bool:
+        """Whether it is known not to be greater, where no extent is 0."""
+        return self.known <= other.known and self.factors <= other.factors
+
+
+def elements_of(op: ir.Operation) -> Count:
+    """How many elements the tensor has that an op defines."""
+    count = Count()
+    for extent in _extents(op):
+        count.times(extent)
+    return count
+
+
+def points_of(inner: ir.Operation) -> Count | None:
+    """How often an op in the region of a definition is evaluated, if branches are taken; None
+    where that is not known."""
+    count, op = Count(), inner
+    while True:
+        outer = enclosing(op)
+        if te.is_reduce(outer):
+            if op.block == te.body_of(outer):
+                for low, high in te.bounds_of(outer):
+                    count.times(linear_form(high).plus(linear_form(low), -1))
+        elif te.defines_tensor(outer):
+            for extent in _evaluations(outer, op):
+                count.times(extent)
+            return count
+        elif not is_branch(outer):
+            return None
+        op = outer
+
+
+def _evaluations(definition: ir.Operation, inner: ir.Operation) -> list[Extent]:
+    """How often a region of a definition is evaluated, which holds an op."""
+    if te.ScatterOp.holds(definition):
+        box = len(te.body_of(definition).arguments)
+        return [linear_form(value) for value in list(definition.operands)[-box:]] if box else []
+    extents = _extents(definition)
+    if not te.ScanOp.holds(definition):
+        return extents
+    several = te.ScanOp(definition).states.value > 1
+    length, *box_ = extents[: len(extents) - several]
+    is_step = inner.block == definition.regions[1].blocks[0]
+    return [*([length.plus(number(-1))] if is_step else []), *box_]
+
+
+def _extents(op: ir.Operation) -> list[Extent]:
+    type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)
+    return [
+        linear_form(next(sizes)) if type_.is_dynamic_dim(axis) else number(type_.get_dim_size(axis))
+        for axis in range(type_.rank)
+    ]

@@ -1,0 +1,42 @@
+"""Definitions that say the same become one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir.remarks import REMARKS, remark
+from mlirad.ir.walk import attributes_of, block_operations
+
+
+def merge_common_definitions(entry: ir.Block) -> None:
+    """Let what reads the second of two equal definitions read the first; the second goes."""
+    known: dict[Hashable, ir.Operation] = {}
+    for op in block_operations(entry):
+        if not te.defines_tensor(op) or te.PlaceholderOp.holds(op):
+            continue
+        first = known.setdefault(_key(op, {}), op)
+        if first != op:
+            remark(first, f"merged with '{te.label_of(op)}', which is the same")
+            op.results[0].replace_all_uses_with(first.results[0])
+            op.erase()
+
+
+def _key(op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
+    """What an op says: values that its regions make are numbered."""
+    operands = tuple(inside.get(value, value) for value in op.operands)
+    attributes = tuple(
+        (name, str(attribute))
+        for name, attribute in sorted(attributes_of(op).items())
+        if name not in (te.LABEL, REMARKS)
+    )
+    types = tuple(str(result.type) for result in op.results)
+    regions = []
+    for region in op.regions:
+        for block in region.blocks:
+            inside.update((value, len(inside) + k) for k, value in enumerate(block.arguments))
+            taken = tuple(str(value.type) for value in block.arguments)
+            regions.append((taken, tuple(_key(inner, inside) for inner in block_operations(block))))
+    inside.update((value, len(inside) + k) for k, value in enumerate(op.results))
+    return op.name, operands, attributes, types, tuple(regions)

@@ -1,0 +1,134 @@
+"""Definitions of tensors written into what reads them, so that they need no array.
+
+Assumes that regions are pure. A definition goes where that evaluates it no more often than it has
+elements: into its only reader, also a reduction whose result an expression goes on with. What is
+cheap goes into all its readers: a constant, and an element of another tensor, or 0, whose indices
+are sums. Others may be read by several expressions, where they are a few operations on one element.
+What a function gives stays. Definitions that say the same are one. Afterwards reductions stand
+within expressions, which derivatives do not take (`sweeps/tensors/definition.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.analysis.linear import linear_form
+from mlirad.analysis.te_points import elements_of, points_of
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.remarks import copy_remarks, remark
+from mlirad.ir.requirements import TENSORS
+from mlirad.ir.structured import YIELD, is_branch
+from mlirad.ir.te_regions import Copier, erase_unused
+from mlirad.ir.walk import (
+    before,
+    block_operations,
+    constant_float,
+    enclosing,
+    entry_of,
+    functions,
+    has_uses,
+    is_defined_in,
+    operations,
+)
+from mlirad.passes.tensors._common_definitions import merge_common_definitions
+
+REQUIRES = TENSORS
+_DEAR = ("arith.divf", "arith.remf")
+FEW = 4  # operations that are as soon done again as their result is read
+
+
+def merge_te_computes(root: ir.Operation) -> None:
+    """Write definitions of tensors into what reads them, where that makes no more work."""
+    for function in functions(root):
+        entry = entry_of(function)
+        merge_common_definitions(entry)
+        for op in block_operations(entry):
+            if te.ComputeOp.holds(op):
+                _merge(op)
+
+
+def _merge(op: ir.Operation) -> None:
+    erase_unused(op)
+    readers = [use.owner.operation for use in op.results[0].uses]
+    if readers and all(map(te.is_read, readers)) and _may_be_merged(op, readers):
+        consumers = dict.fromkeys(map(_definition_around, readers))
+        copy_remarks(op, consumers)
+        for consumer in consumers:
+            remark(consumer, f"'{te.label_of(op)}' is merged into '{te.label_of(consumer)}'")
+        for read in readers:
+            _write_into(op, read)
+    if not has_uses(op.results[0]):
+        op.erase()
+
+
+def _write_into(op: ir.Operation, read: ir.Operation) -> None:
+    body = te.body_of(op)
+    copier = Copier(dict(zip(body.arguments, list(read.operands)[1:])))
+    with before(read):
+        (value,) = copier.block(body)
+    read.results[0].replace_all_uses_with(value)
+    read.erase()
+
+
+def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
+    inner = [one for one in operations(op) if not te.YieldOp.holds(one)]
+    if _is_number(op) or _is_view(op, inner):
+        return True
+    if any(te.ScanOp.holds(_definition_around(read)) for read in reads):
+        return False
+    is_reduced = any(map(te.is_reduce, inner))
+    if len(reads) > 1:
+        return _is_little(inner) and not any(map(_is_in_reduction, reads))
+    (read,) = reads
+    if is_reduced and (is_branch(enclosing(read)) or not len(te.body_of(op).arguments)):
+        return False
+    points = points_of(read)
+    return points is not None and points.is_at_most(elements_of(op))
+
+
+def _is_number(op: ir.Operation) -> bool:
+    """Whether all elements are one number, that is known."""
+    return constant_float(block_operations(te.body_of(op))[-1].operands[0]) is not None
+
+
+def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
+    """Whether a definition gives an element of another tensor, at indices that are sums; where a
+    condition on indices does not hold, a number."""
+    reads = [one for one in inner if te.is_read(one)]
+    if len(reads) != 1 or not all(_is_sum(index, op) for index in list(reads[0].operands)[1:]):
+        return False
+    return all(_is_of_indices(one) for one in inner if one not in reads)
+
+
+def _is_of_indices(op: ir.Operation) -> bool:
+    if is_branch(op) or op.name == YIELD or not len(op.operands):
+        return True
+    return not any(b.is_float(value.type) for value in (*op.operands, *op.results))
+
+
+def _is_sum(index: ir.Value, op: ir.Operation) -> bool:
+    """Whether an index is a sum of the indices of a definition, and of what is outside of it."""
+    own = set(te.body_of(op).arguments)
+    return all(name in own or not is_defined_in(name, op) for name in linear_form(index).names)
+
+
+def _is_little(inner: Sequence[ir.Operation]) -> bool:
+    """Whether a definition is a few cheap operations on one element."""
+    work = [op for op in inner if any(b.is_float(value.type) for value in op.operands)]
+    is_cheap = all(op.name.startswith("arith.") and op.name not in _DEAR for op in work)
+    return is_cheap and len(work) <= FEW and sum(map(te.is_read, inner)) <= 1
+
+
+def _is_in_reduction(read: ir.Operation) -> bool:
+    outer = enclosing(read)
+    while is_branch(outer):
+        outer = enclosing(outer)
+    return te.is_reduce(outer)
+
+
+def _definition_around(op: ir.Operation) -> ir.Operation:
+    while not te.defines_tensor(op):
+        op = enclosing(op)
+    return op
