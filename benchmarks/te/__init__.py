@@ -1,0 +1,1 @@
+"""Tensor expressions beside libraries: `python -m benchmarks.te`."""
