@@ -89,6 +89,7 @@ class Built:
             )
         if compiled is None or compiled.program is not current or compiled.variant.codes.is_stale:
             compiled = self._compile(current)
+        arrays = tuple(np.asarray(a) if isinstance(a, np.generic) else a for a in arrays)
         sizes = self._sizes.of(self.__name__, arrays)
         results = self._results(sizes, out)
         defined = [self._array(one, sizes, results) for one in compiled.defined]

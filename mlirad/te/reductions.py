@@ -59,7 +59,8 @@ def largest(
 ) -> Expr:
     """The maximum; of equal numbers the first one gets the derivative. See `sum`."""
     made = _number(value)
-    return _simple("max", made, axis, where, init, _least(made.dtype))
+    found = _simple("max", made, axis, where, None, _least(made.dtype))
+    return found if init is None else arithmetic("max", found, cast(expr(init), made.dtype))
 
 
 def smallest(
@@ -67,7 +68,8 @@ def smallest(
 ) -> Expr:
     """The minimum; of equal numbers the first one gets the derivative. See `sum`."""
     made = _number(value)
-    return _simple("min", made, axis, where, init, _greatest(made.dtype))
+    found = _simple("min", made, axis, where, None, _greatest(made.dtype))
+    return found if init is None else arithmetic("min", found, cast(expr(init), made.dtype))
 
 
 def argmax(value: Operand, axis: Any, where: Operand | None = None) -> Expr:

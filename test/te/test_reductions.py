@@ -96,6 +96,39 @@ def test_where_and_init() -> None:
     np.testing.assert_allclose(found, np.triu(value**2, 1).sum(1) + first**2)
 
 
+@pytest.mark.parametrize("name", ["prod", "max", "min"])
+def test_what_products_and_extremes_begin_with(name: str) -> None:
+    x, start = given(6, 7), given(6, name="start")
+    k = te.reduce_axis(7)
+    function = {"prod": te.prod, "max": te.max, "min": te.min}[name]
+    y = te.compute((6,), lambda i: function(x[i, k], axis=k, where=k < i, init=te.sin(start[i])))
+    values = [np.random.default_rng(k).normal(size=one.shape) for k, one in enumerate((x, start))]
+    found = check(y, [x, start], values, second=True)
+    combine = {"prod": np.multiply, "max": np.maximum, "min": np.minimum}[name]
+    wanted = [combine.reduce([np.sin(values[1][i]), *values[0][i, :i]]) for i in range(6)]
+    np.testing.assert_allclose(found, wanted)
+
+
+def test_what_an_extreme_begins_with_is_the_first_of_equal_numbers() -> None:
+    x, head = given(4), given()
+    k = te.reduce_axis(4)
+    y = te.compute((), lambda: te.max(x[k], axis=k, init=x[3]))
+    (found,) = te.build(list(te.differentiate(y, [x], head)), [x, head])(np.ones(4), np.array(1.0))
+    np.testing.assert_array_equal(found, [0, 0, 0, 1])
+
+
+def test_numbers_that_exp_cannot_hold() -> None:
+    x, head = given(3, 5), given(3)
+    k, m = reduced(5, 5)
+    top = te.compute((3,), lambda i: te.max(x[i, k], axis=k))
+    y = te.compute((3,), lambda i: top[i] + te.log(te.sum(te.exp(x[i, m] - top[i]), axis=m)))
+    values = np.array([[1e3, 1e3, 0, 0, 0], [-1e3, 0, 1, 2, 1e3], [-1e3] * 5])
+    found, slope = te.build([y, *te.differentiate(y, [x], head)], [x, head])(values, np.ones(3))
+    np.testing.assert_allclose(found, [1e3 + np.log(2), 1e3, np.log(5) - 1e3])
+    wanted = [[0.5, 0.5, 0, 0, 0], [0, 0, 0, 0, 1], [0.2] * 5]
+    np.testing.assert_allclose(slope, wanted, atol=1e-12)
+
+
 def test_combiners() -> None:
     x = given(10, 4)
     k, both = te.reduce_axis(10), reduced(10, 4)

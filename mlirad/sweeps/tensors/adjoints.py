@@ -30,7 +30,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, owner_operation
-from mlirad.sweeps.tensors.combined import as_scan
+from mlirad.sweeps.tensors.combined import as_scan, goes_in_steps
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import (
     Definition,
@@ -75,7 +75,7 @@ def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Valu
     if te.ScatterOp.holds(op):
         return adjoints_of_scatter(op, tensor, head)
     definition = definition_of(op)
-    if definition.kind == "custom":
+    if goes_in_steps(definition):
         states, last = as_scan(definition)
         (whole,) = adjoints(last, states, head)
         return adjoints(states, tensor, whole)

@@ -1,4 +1,8 @@
-"""A reduction by a combiner of the user's as a recurrence, which has adjoints."""
+"""A product, or a reduction by a combiner of the user's, as a recurrence, which has adjoints.
+
+All that is combined so far is kept. A product could go without, by division, but then a factor that
+is 0 has no second derivative.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,11 @@ from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, constant_integer
 from mlirad.sweeps.tensors.definition import Definition, copied_before, extents, type_with
+
+
+def goes_in_steps(definition: Definition) -> bool:
+    """Whether what a point gets of an adjoint depends on all others."""
+    return definition.kind in ("custom", "prod")
 
 
 def as_scan(definition: Definition) -> tuple[ir.Value, ir.Value]:

@@ -9,7 +9,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, owner_operation
-from mlirad.sweeps.tensors.combined import as_scan
+from mlirad.sweeps.tensors.combined import as_scan, goes_in_steps
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import Definition, definition_of, extents, type_with
 from mlirad.sweeps.tensors.scans import tangent_of_scan
@@ -28,7 +28,7 @@ def tangent(output: ir.Value, tangents: Mapping[ir.Value, ir.Value]) -> ir.Value
     if te.ScanOp.holds(op):
         return tangent_of_scan(op, tangents)
     definition = definition_of(op)
-    if definition.kind == "custom":
+    if goes_in_steps(definition):
         states, last = as_scan(definition)
         return tangent(last, {states: tangent(states, tangents)})
     forward = _Forward(definition, share_of(definition), tangents)

@@ -90,66 +90,7 @@ class _OfOne(Share):
         return b.make("arith.select", value.type, [b.compare(b.EQ, here, place), one, zero])
 
 
-class _OfProduct(Share):
-    """The product of the others: by division, where no factor is 0; where one is, it has the
-    product of the others, which is not 0, and these have nothing."""
-
-    def __init__(self, definition: Definition) -> None:
-        super().__init__(definition)
-        _refuse_initial(definition)
-        self.zeros = self._reduced("zeros", is_count=True)
-        self.rest = self._reduced("rest", is_count=False)
-
-    def _reduced(self, label: str, *, is_count: bool) -> ir.Value:
-        """How many factors are 0, or the product of the others."""
-        element = ir.RankedTensorType(self.definition.op.results[0].type).element_type
-        name, kind, start = ("arith.addf", "sum", 0.0) if is_count else ("arith.mulf", "prod", 1.0)
-
-        def over(points: Points) -> ir.Value:
-            def values(indices: list[ir.Value]) -> list[ir.Value]:
-                (value,) = points.values(indices)
-                zero, one = b.number(0.0, element), b.number(1.0, element)
-                chosen = [one, zero] if is_count else [one, value]
-                return [b.make("arith.select", element, [_is_zero(value), *chosen])]
-
-            def combine(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
-                return [b.make(name, element, [a[0], c[0]])]
-
-            initial = [b.number(start, element)]
-            return te.reduce(kind, points.bounds, initial, values, combine)[0]
-
-        return _over_points(self.definition, label, element, over)
-
-    def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
-        (value,) = values
-        type_, position = value.type, self._position(at)
-        zeros, rest = te.read(self.zeros, position), te.read(self.rest, position)
-        none, one, zero = (b.number(x, type_) for x in (0.0, 1.0, 0.0))
-
-        def is_(number: ir.Value, wanted: ir.Value) -> ir.Value:
-            return b.make(
-                "arith.cmpf", b.integer_type(1), [number, wanted], predicate=b.predicate(b.OEQ)
-            )
-
-        def choose(test: ir.Value, then: ir.Value, otherwise: ir.Value) -> ir.Value:
-            return b.make("arith.select", type_, [test, then, otherwise])
-
-        here = _is_zero(value)
-        divisor = choose(here, one, value)
-        others = b.make("arith.divf", type_, [rest, divisor])
-        alone, all_others = (
-            choose(is_(zeros, one), rest, zero),
-            choose(is_(zeros, none), others, zero),
-        )
-        return choose(here, alone, all_others)
-
-
-_SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne, "prod": _OfProduct}
-
-
-def _is_zero(value: ir.Value) -> ir.Value:
-    zero = b.number(0.0, value.type)
-    return b.make("arith.cmpf", b.integer_type(1), [value, zero], predicate=b.predicate(b.OEQ))
+_SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne}
 
 
 class Points(NamedTuple):
@@ -183,8 +124,8 @@ def _over_points(
 
 
 def _refuse_initial(definition: Definition) -> None:
-    """Raise TaichiDerivativeError for a product, maximum or minimum that begins with something."""
-    neutral = {"prod": 1.0, "max": float("-inf"), "min": float("inf")}
+    """Raise TaichiDerivativeError for a maximum or minimum that begins with something."""
+    neutral = {"max": float("-inf"), "min": float("inf")}
     for op in definition.reductions:
         kind = te.ReduceOp(op).kind.value
         (initial,) = te.initial_of(op)
