@@ -160,15 +160,16 @@ def launches_of_outlined_kernels(root: ir.Operation) -> None:
 
 
 def definitions(root: ir.Operation) -> None:
-    """Require functions of one block, in which definitions of tensors alone hold operations: those
-    that read, combine, choose, and compute with numbers."""
+    """Require functions that define tensors to do nothing else; definitions hold operations that
+    read, combine, choose, and compute with numbers."""
     for function in functions(root):
         _require_one_block(function)
-        for op in block_operations(function.regions[0].blocks[0]):
+        ops = block_operations(function.regions[0].blocks[0])
+        if not any(map(te.defines_tensor, ops)):
+            continue
+        for op in ops:
             if len(op.regions) and not te.defines_tensor(op):
                 refuse(op, f"'{op.name}' beside definitions of tensors")
-            if te.defines_tensor(op) and not isinstance(op.attributes["label"], ir.StringAttr):
-                refuse(op, f"the label of '{op.name}' is no text")
             for inner in _inside(op):
                 if len(inner.regions) and not (te.is_reduce(inner) or is_branch(inner)):
                     refuse(inner, f"'{inner.name}' within the definition of a tensor")
