@@ -8,6 +8,7 @@ y = te.compute((32, 8), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k))
 step = te.build([y], [x, w])
 """
 
+from mlirad.te import nn
 from mlirad.te.axes import reduce_axis, var
 from mlirad.te.build import build
 from mlirad.te.compute import compute, placeholder
@@ -86,6 +87,7 @@ __all__ = [
     "maximum",
     "min",
     "minimum",
+    "nn",
     "normal_density",
     "operator",
     "placeholder",

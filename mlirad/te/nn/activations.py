@@ -1,0 +1,99 @@
+"""Functions of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, select
+from mlirad.te.functions import abs as abs_of
+from mlirad.te.functions import clip
+from mlirad.te.functions import exp as exp_of
+from mlirad.te.functions import gelu as gelu_of
+from mlirad.te.functions import log as log_of
+from mlirad.te.functions import relu as relu_of
+from mlirad.te.functions import sigmoid as sigmoid_of
+from mlirad.te.functions import tanh as tanh_of
+from mlirad.te.nn.axes import check_extents, check_rank
+from mlirad.te.operators import Operator, operator
+from mlirad.te.tensor import Tensor
+
+
+def _of_elements(name: str, function: Callable[[Expr], Expr], what: str) -> Operator:
+    def made(x: Tensor) -> Tensor:
+        return compute(x.shape, lambda *i: function(x[i]), name)
+
+    made.__name__ = name
+    made.__doc__ = f"{what} The result has the shape and the type of x, f32 for integers."
+    return operator(made)
+
+
+def _log_of_one_and(x: Expr) -> Expr:
+    return log_of(1.0 + exp_of(x))
+
+
+def _softplus(x: Expr) -> Expr:
+    return select(x > 0, x + _log_of_one_and(-x), _log_of_one_and(x))
+
+
+relu = _of_elements("relu", relu_of, "x where it is greater than 0, else 0.")
+relu6 = _of_elements("relu6", lambda x: clip(x, 0, 6), "x between 0 and 6.")
+sigmoid = _of_elements("sigmoid", sigmoid_of, "`1 / (1 + exp(-x))`.")
+tanh = _of_elements("tanh", tanh_of, "The hyperbolic tangent.")
+exp = _of_elements("exp", exp_of, "The exponential function.")
+gelu = _of_elements("gelu", gelu_of, "`x Φ(x)` (Hendrycks and Gimpel, 2016).")
+softplus = _of_elements("softplus", _softplus, "`log(1 + exp(x))`, without overflow.")
+softsign = _of_elements("softsign", lambda x: x / (1.0 + abs_of(x)), "`x / (1 + |x|)`.")
+silu = _of_elements("silu", lambda x: x * sigmoid_of(x), "`x / (1 + exp(-x))`.")
+mish = _of_elements("mish", lambda x: x * tanh_of(_softplus(x)), "`x tanh(softplus(x))`.")
+log_sigmoid = _of_elements(
+    "log_sigmoid", lambda x: -_softplus(-x), "`-log(1 + exp(-x))`, without overflow."
+)
+hard_sigmoid = _of_elements(
+    "hard_sigmoid", lambda x: clip(x / 6 + 0.5, 0.0, 1.0), "`x / 6 + 1/2` between 0 and 1."
+)
+hard_swish = _of_elements(
+    "hard_swish", lambda x: x * clip(x / 6 + 0.5, 0.0, 1.0), "`x hard_sigmoid(x)`."
+)
+
+
+@operator
+def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
+    """x where it is greater than 0, else x times a number."""
+    return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope), "leaky_relu")
+
+
+@operator
+def prelu(x: Tensor, slope: Tensor) -> Tensor:
+    """x (batch, channels, ...) where it is greater than 0, else x times the slope (channels,) of
+    its channel (He et al., 2015). Raises TaichiTypeError for another number of slopes."""
+    check_rank("prelu", slope, 1, "a slope for each channel")
+    check_extents("prelu", slope, x.shape[1:2], "the slope")
+    return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope[i[1]]), "prelu")
+
+
+@operator
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """x where it is greater than 0, else `alpha (exp(x) - 1)` (Clevert et al., 2016)."""
+    return compute(x.shape, lambda *i: select(x[i] > 0, x[i], (exp_of(x[i]) - 1.0) * alpha), "elu")
+
+
+@operator
+def selu(x: Tensor) -> Tensor:
+    """`elu` by the numbers of Klambauer et al., 2017."""
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+    return compute(
+        x.shape,
+        lambda *i: select(x[i] > 0, x[i] * scale, (exp_of(x[i]) - 1.0) * (alpha * scale)),
+        "selu",
+    )
+
+
+@operator
+def dropout(x: Tensor, mask: Tensor, rate: float) -> Tensor:
+    """x where a mask of its shape is not 0, divided by `1 - rate`, else 0 (Srivastava et al.,
+    2014). Raises TaichiTypeError for a mask of another shape."""
+    check_extents("dropout", mask, x.shape, "the mask")
+    return compute(
+        x.shape, lambda *i: select(mask[i] != 0, x[i] * (1.0 / (1.0 - rate)), 0.0), "dropout"
+    )

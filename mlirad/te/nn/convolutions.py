@@ -1,0 +1,174 @@
+"""Convolutions, along one axis to three."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, Extent
+from mlirad.te.nn.axes import check_extents, check_rank, check_same, known
+from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
+from mlirad.te.operators import operator
+from mlirad.te.places import place
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+SPACE = {1: "W", 2: "HW", 3: "DHW"}
+
+
+@operator
+def conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+    layout: str = "NCW",
+    mode: str = "zeros",
+) -> Tensor:
+    """A convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC"."""
+    return _convolution("conv1d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+
+
+@operator
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+    layout: str = "NCHW",
+    mode: str = "zeros",
+) -> Tensor:
+    """A convolution (a correlation: the window is not turned) of images with windows.
+
+    x is (batch, channels, height, width), weight (outputs, channels / groups, kernel height,
+    kernel width), bias (outputs,), the result (batch, outputs, height, width). With
+    `layout="NHWC"` x and the result have channels last, and weight is (kernel height, kernel width,
+    channels / groups, outputs). Outputs of a group see the channels of that group; as many groups
+    as channels are a depthwise convolution. `padding`: see `windows`; `mode` says what stands
+    there, "zeros", or with "circular" what stands at the other end, whose extents are numbers.
+    Results have the type of x and weight. Raises TaichiTypeError where channels, groups and shapes
+    do not fit, and where no window does.
+
+    Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
+    """
+    return _convolution("conv2d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+
+
+@operator
+def conv3d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: PerAxis = 1,
+    padding: Padding = 0,
+    dilation: PerAxis = 1,
+    groups: int = 1,
+    layout: str = "NCDHW",
+    mode: str = "zeros",
+) -> Tensor:
+    """A convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC"."""
+    return _convolution("conv3d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+
+
+def _convolution(
+    what: str,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: PerAxis,
+    padding: Padding,
+    dilation: PerAxis,
+    groups: int,
+    layout: str,
+    mode: str,
+) -> Tensor:
+    rank = int(what[4])
+    is_last = has_channels_last(what, layout, rank)
+    check_rank(what, x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    check_rank(what, weight, rank + 2, f"weights of {rank + 2} axes")
+    batch, channels, space = taken_apart(x.shape, is_last)
+    kernel, (each, outputs) = (
+        (weight.shape[:rank], weight.shape[rank:])
+        if is_last
+        else (weight.shape[2:], weight.shape[1::-1])
+    )
+    check_groups(what, channels, outputs, each, groups)
+    if bias is not None:
+        check_extents(what, bias, (outputs,), "the bias")
+    sizes = [known(what, extent, "as kernels are") for extent in kernel]
+    slid = windows(space, sizes, stride, dilation, padding)
+    read = _reader(what, x, slid, mode, is_last)
+    c, taps = reduce_axis(each, "c"), slid.axes()
+    per_group = outputs if groups == 1 else outputs // groups
+
+    def element(*indices: Expr) -> Expr:
+        n, k, window = taken_apart(indices, is_last)
+        channel = c if groups == 1 else k // per_group * each + c
+        w = weight[(*taps, c, k)] if is_last else weight[(k, c, *taps)]
+        value = read(n, channel, slid.at(window, taps)) * w
+        return sum_over(value, axis=(c, *taps), init=None if bias is None else bias[k])
+
+    return compute(put_together(batch, outputs, slid.shape, is_last), element, what)
+
+
+def _reader(what: str, x: Tensor, slid: Windows, mode: str, is_last: bool) -> Any:
+    """What reads an element, also in the padding."""
+    if mode not in ("zeros", "circular"):
+        raise TaichiTypeError(f"{what}: mode={mode!r} is neither 'zeros' nor 'circular'", place())
+    if mode == "circular":
+        for extent in slid.extents:
+            known(what, extent, "where padding is circular")
+    padded = slid.around if mode == "circular" else slid.padded
+
+    def read(n: Expr, channel: Expr, at: Sequence[Expr]) -> Expr:
+        return padded(at, lambda p: x[put_together(n, channel, p, is_last)])
+
+    return read
+
+
+def has_channels_last(what: str, layout: str, rank: int) -> bool:
+    """Whether a layout has them. Raises TaichiTypeError for what is none."""
+    layouts = {f"NC{SPACE[rank]}": False, f"N{SPACE[rank]}C": True}
+    if layout not in layouts:
+        raise TaichiTypeError(
+            f"{what}: layout={layout!r} is neither {' nor '.join(map(repr, layouts))}", place()
+        )
+    return layouts[layout]
+
+
+def taken_apart(given: Sequence[Any], is_last: bool) -> tuple[Any, Any, tuple[Any, ...]]:
+    """Of the batch, of channels, of space."""
+    channel = -1 if is_last else 1
+    space = given[1:-1] if is_last else given[2:]
+    return given[0], given[channel], tuple(space)
+
+
+def put_together(batch: Any, channel: Any, space: Sequence[Any], is_last: bool) -> tuple[Any, ...]:
+    """The other way round."""
+    return (batch, *space, channel) if is_last else (batch, channel, *space)
+
+
+def check_groups(what: str, channels: Extent, outputs: Extent, each: Extent, groups: int) -> None:
+    """Raise TaichiTypeError where groups do not divide channels and outputs, or weights have
+    another number of channels."""
+    is_number = isinstance(groups, int) and not isinstance(groups, bool) and groups > 0
+    if not is_number:
+        raise TaichiTypeError(f"{what}: groups={groups!r} is no number of groups", place())
+    if groups == 1:
+        check_same(what, channels, each, "the channels of images and of weights")
+        return
+    for extent, named in ((channels, "channels"), (outputs, "outputs")):
+        if known(what, extent, "where there are groups") % groups:
+            raise TaichiTypeError(
+                f"{what}: {groups} groups do not divide {extent} {named}", place()
+            )
+    check_same(what, channels // groups, each, "the channels of a group and of weights")

@@ -1,0 +1,65 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr
+from mlirad.te.nn.axes import check_extents, check_rank, check_same
+from mlirad.te.operators import operator
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+
+@operator
+def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x @ weight.T + bias`: x is (..., inputs), weight (outputs, inputs), bias (outputs,), the
+    result (..., outputs). Raises TaichiTypeError where these do not fit."""
+    check_rank("dense", weight, 2, "weights (outputs, inputs)")
+    check_same("dense", x.shape[-1], weight.shape[1], "inputs of x and of weight")
+    if bias is not None:
+        check_extents("dense", bias, weight.shape[:1], "the bias")
+    k = reduce_axis(weight.shape[1])
+
+    def element(*indices: Expr) -> Expr:
+        *front, j = indices
+        start = None if bias is None else bias[j]
+        return sum_over(x[(*front, k)] * weight[j, k], axis=k, init=start)
+
+    return compute((*x.shape[:-1], weight.shape[0]), element, "dense")
+
+
+@operator
+def matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False) -> Tensor:
+    """`a @ b` of (n, k) and (k, m); a is (k, n) and b (m, k) where they are transposed. Raises
+    TaichiTypeError where these do not fit."""
+    return _product("matmul", a, b, transpose_a, transpose_b, 0)
+
+
+@operator
+def batch_matmul(
+    a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool = False
+) -> Tensor:
+    """`matmul` of each of a batch, the first axis."""
+    return _product("batch_matmul", a, b, transpose_a, transpose_b, 1)
+
+
+def _product(
+    what: str, a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool, front: int
+) -> Tensor:
+    for one in (a, b):
+        check_rank(what, one, 2 + front, "batches of matrices" if front else "matrices")
+    for left, right in zip(a.shape[:front], b.shape[:front]):
+        check_same(what, left, right, "batches")
+    rows, summed = (a.shape[-1], a.shape[-2]) if transpose_a else a.shape[-2:]
+    other, columns = (b.shape[-1], b.shape[-2]) if transpose_b else b.shape[-2:]
+    check_same(what, summed, other, "the extents that are summed over")
+    k = reduce_axis(summed)
+
+    def element(*indices: Expr) -> Expr:
+        *batch, i, j = indices
+        left = a[(*batch, k, i)] if transpose_a else a[(*batch, i, k)]
+        right = b[(*batch, j, k)] if transpose_b else b[(*batch, k, j)]
+        return sum_over(left * right, axis=k)
+
+    return compute((*a.shape[:front], rows, columns), element, what)

@@ -1,0 +1,154 @@
+"""Pools: what windows that slide over images come down to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Axis, Expr, cast
+from mlirad.te.functions import maximum, minimum, sqrt
+from mlirad.te.nn.axes import check_rank
+from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
+from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
+from mlirad.te.operators import Operator, operator
+from mlirad.te.places import place
+from mlirad.te.reductions import largest
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+# of an element of a window, whether it is no padding, the indices of the window
+Combine = Callable[[Expr, Expr | None, Sequence[Expr]], Expr]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Windows over the images of a tensor."""
+
+    name: str
+    x: Tensor
+    slid: Windows
+    is_last: bool
+    axes: tuple[Axis, ...]
+
+    def of(self, combine: Combine) -> Tensor:
+        """What each window comes down to."""
+        batch, channels, _ = taken_apart(self.x.shape, self.is_last)
+
+        def element(*indices: Expr) -> Expr:
+            n, c, window = taken_apart(indices, self.is_last)
+            at = self.slid.at(window, self.axes)
+            value = self.x[put_together(n, c, at, self.is_last)]
+            return combine(value, self.slid.inside(at), window)
+
+        shape = put_together(batch, channels, self.slid.shape, self.is_last)
+        return compute(shape, element, self.name)
+
+
+def _pool(
+    name: str,
+    x: Tensor,
+    kernel: PerAxis,
+    stride: PerAxis | None,
+    padding: Padding,
+    dilation: PerAxis,
+    layout: str,
+) -> Pool:
+    rank = int(name[-2])
+    is_last = has_channels_last(name, layout, rank)
+    check_rank(name, x, rank + 2, f"images of {rank + 2} axes ({layout})")
+    _, _, space = taken_apart(x.shape, is_last)
+    slid = windows(space, kernel, kernel if stride is None else stride, dilation, padding)
+    for size, gap, *ends in zip(slid.kernel, slid.dilation, slid.before, slid.behind):
+        if max(ends) > (size - 1) * gap:
+            raise TaichiTypeError(
+                f"{name}: padding={padding!r} has windows of padding alone, of kernel={kernel!r}",
+                place(),
+            )
+    return Pool(name, x, slid, is_last, tuple(slid.axes()))
+
+
+def _named(function: Callable[..., Tensor], name: str, what: str) -> Operator:
+    rank = int(name[-2])
+    function.__name__ = name
+    function.__doc__ = (
+        f"{what} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with channels "
+        f"last by `layout='N{SPACE[rank]}C'`. `stride=None` is the kernel: windows side by side. "
+        "`padding`: see `windows`. Raises TaichiTypeError where no window fits, or one is padding "
+        "alone."
+    )
+    return operator(function)
+
+
+def _max_pool(rank: int) -> Operator:
+    name = f"max_pool{rank}d"
+
+    def made(
+        x: Tensor,
+        kernel: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
+        dilation: PerAxis = 1,
+        layout: str = f"NC{SPACE[rank]}",
+    ) -> Tensor:
+        pool = _pool(name, x, kernel, stride, padding, dilation, layout)
+        return pool.of(lambda value, inside, _: largest(value, pool.axes, inside))
+
+    return _named(made, name, "The maxima, of which the first one gets the derivative,")
+
+
+def _avg_pool(rank: int) -> Operator:
+    name = f"avg_pool{rank}d"
+
+    def made(
+        x: Tensor,
+        kernel: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
+        layout: str = f"NC{SPACE[rank]}",
+        count_padding: bool = True,
+    ) -> Tensor:
+        pool = _pool(name, x, kernel, stride, padding, 1, layout)
+
+        def mean(value: Expr, inside: Expr | None, window: Sequence[Expr]) -> Expr:
+            weight = 1.0 / _count(pool.slid, window, value, count_padding)
+            return sum_over(value * weight, pool.axes, inside)
+
+        return pool.of(mean)
+
+    return _named(made, name, "The means, in which padding counts as zeros, or not at all,")
+
+
+def _count(slid: Windows, window: Sequence[Expr], like: Expr, count_padding: bool) -> Expr | int:
+    """How many points of a window count."""
+    if count_padding or not slid.is_padded:
+        return reduce(lambda left, right: left * right, slid.kernel)
+    starts = [i * step - first for i, step, first in zip(window, slid.stride, slid.before)]
+    counts = [
+        minimum(start + size, extent) - maximum(start, 0)
+        for start, size, extent in zip(starts, slid.kernel, slid.extents)
+    ]
+    return cast(reduce(lambda left, right: left * right, counts), like.dtype)
+
+
+def _l2_pool(rank: int) -> Operator:
+    name = f"l2_pool{rank}d"
+
+    def made(
+        x: Tensor,
+        kernel: PerAxis,
+        stride: PerAxis | None = None,
+        padding: Padding = 0,
+        layout: str = f"NC{SPACE[rank]}",
+    ) -> Tensor:
+        pool = _pool(name, x, kernel, stride, padding, 1, layout)
+        return pool.of(lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside)))
+
+    return _named(made, name, "The Euclidean norms, whose derivatives at 0 are NaN,")
+
+
+max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))
+avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, (1, 2, 3))
+l2_pool1d, l2_pool2d, l2_pool3d = map(_l2_pool, (1, 2, 3))

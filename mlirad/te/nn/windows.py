@@ -1,0 +1,152 @@
+"""Windows that slide over the axes of a tensor: of convolutions, of pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.axes import reduce_axis
+from mlirad.te.expressions import Axis, Expr, Extent, Operand, expr, select
+from mlirad.te.functions import all as all_of
+from mlirad.te.places import place
+from mlirad.te.tensor import shown_extent
+
+PerAxis = int | Sequence[int]  # one for all axes, or one for each
+Padding = str | int | Sequence[int | Sequence[int]]  # at both ends, or before and behind
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Point r of window i lies at `i * stride + r * dilation - before`, of `extents`."""
+
+    extents: tuple[Extent, ...]
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    before: tuple[int, ...]
+    behind: tuple[int, ...]
+
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """How many windows there are along each axis."""
+        return tuple(
+            (extent + before + behind - (kernel - 1) * dilation - 1) // stride + 1
+            for extent, kernel, stride, dilation, before, behind in zip(
+                self.extents, self.kernel, self.stride, self.dilation, self.before, self.behind
+            )
+        )
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether windows stand out."""
+        return any(self.before) or any(self.behind)
+
+    def axes(self) -> list[Axis]:
+        """Reduction axes over the points of a window."""
+        return [reduce_axis(extent, f"r{k}") for k, extent in enumerate(self.kernel)]
+
+    def at(self, window: Sequence[Expr], point: Sequence[Expr]) -> list[Expr]:
+        """The indices of a point of a window."""
+        return [
+            _added(_scaled(i, stride), _scaled(r, dilation), -before)
+            for i, r, stride, dilation, before in zip(
+                window, point, self.stride, self.dilation, self.before
+            )
+        ]
+
+    def inside(self, at: Sequence[Expr]) -> Expr | None:
+        """Whether a point is no padding; None where none is."""
+        found = [one >= 0 for one, before in zip(at, self.before) if before]
+        found += [one < extent for one, extent, k in zip(at, self.extents, self.behind) if k]
+        return all_of(*found) if found else None
+
+    def padded(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
+        """What is read at a point, 0 in the padding."""
+        inside = self.inside(at)
+        return read(at) if inside is None else select(inside, read(at), 0.0)
+
+    def around(self, at: Sequence[Expr], read: Callable[[Sequence[Expr]], Expr]) -> Expr:
+        """What is read at a point, from the other end in the padding."""
+        padded = [one or other for one, other in zip(self.before, self.behind)]
+        return read([one % n if k else one for one, n, k in zip(at, self.extents, padded)])
+
+
+def _scaled(index: Expr, factor: int) -> Expr:
+    return index if factor == 1 else index * factor
+
+
+def _added(left: Expr, right: Expr, constant: int) -> Expr:
+    total = left + right
+    return total + constant if constant else total
+
+
+def windows(
+    extents: Sequence[Extent],
+    kernel: PerAxis,
+    stride: PerAxis,
+    dilation: PerAxis,
+    padding: Padding,
+) -> Windows:
+    """Windows over some axes.
+
+    `padding` is a number, one for each axis, or a pair for each, before and behind; or "valid"
+    (none), "same" (as many windows as points, at a stride of 1), or "causal" (all of it before).
+    Raises TaichiTypeError for what is none of these, and where no window fits.
+    """
+    rank = len(extents)
+    sizes = per_axis(kernel, rank, "kernel", 1)
+    steps, gaps = per_axis(stride, rank, "stride", 1), per_axis(dilation, rank, "dilation", 1)
+    reach = [(size - 1) * gap for size, gap in zip(sizes, gaps)]
+    before, behind = _paddings(padding, reach)
+    for extent, first, last, far in zip(extents, before, behind, reach):
+        if isinstance(extent, int) and extent + first + last <= far:
+            raise TaichiTypeError(
+                f"a window that reaches over {far + 1} elements does not fit into "
+                f"{shown_extent(extent)}" + f", padded by {first} and {last}" * bool(first + last),
+                place(),
+            )
+    return Windows(tuple(extents), sizes, steps, gaps, before, behind)
+
+
+def per_axis(given: Any, rank: int, what: str, least: int) -> tuple[int, ...]:
+    """A number for each axis. Raises TaichiTypeError for other ones."""
+    found = tuple(given) if isinstance(given, tuple | list) else (given,) * rank
+    if len(found) != rank or not all(_is_integer(one) and one >= least for one in found):
+        raise TaichiTypeError(
+            f"{what}={given!r}: give an integer, or one for each of {rank} axes, of at least "
+            f"{least}",
+            place(),
+        )
+    return found
+
+
+def _paddings(padding: Any, reach: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    named: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+        "valid": (tuple(0 for _ in reach), tuple(0 for _ in reach)),
+        "same": (tuple(far // 2 for far in reach), tuple(far - far // 2 for far in reach)),
+        "causal": (tuple(reach), tuple(0 for _ in reach)),
+    }
+    if isinstance(padding, str) and padding in named:
+        return named[padding]
+    each = list(padding) if isinstance(padding, tuple | list) else [padding] * len(reach)
+    pairs = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in each]
+    if len(pairs) != len(reach) or not all(
+        len(pair) == 2 and all(_is_integer(one) and one >= 0 for one in pair) for pair in pairs
+    ):
+        raise TaichiTypeError(
+            f"padding={padding!r}: give an integer, an integer or a pair for each of {len(reach)} "
+            "axes, of at least 0, or 'valid', 'same' or 'causal'",
+            place(),
+        )
+    return tuple(pair[0] for pair in pairs), tuple(pair[1] for pair in pairs)
+
+
+def _is_integer(one: Any) -> bool:
+    return isinstance(one, int) and not isinstance(one, bool)
+
+
+def joined(condition: Expr | None, other: Operand) -> Expr:
+    """Both of two conditions, of which the first one may be none."""
+    return expr(other) if condition is None else all_of(condition, other)

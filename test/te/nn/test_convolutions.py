@@ -1,0 +1,90 @@
+"""Convolutions and their derivatives, held against sums by NumPy and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from te.derivatives import given
+from te.together import Array, Program, check_all
+
+from mlirad.te import nn
+
+
+def correlated(
+    x: Array,
+    w: Array,
+    stride: Any = 1,
+    dilation: Any = 1,
+    padding: Any = 0,
+    groups: int = 1,
+    mode: str = "constant",
+) -> Array:
+    """A convolution of (batch, channels, ...), one point of the window after the other."""
+    rank = x.ndim - 2
+    steps, gaps = (np.broadcast_to(one, rank) for one in (stride, dilation))
+    ends = padding if isinstance(padding, list) else [(padding, padding)] * rank
+    padded: Array = np.pad(x, [(0, 0), (0, 0), *ends], mode=mode)  # type: ignore[call-overload]
+    shape = (np.array(padded.shape[2:]) - (np.array(w.shape[2:]) - 1) * gaps - 1) // steps + 1
+    outputs, each = w.shape[:2]
+    y = np.zeros((len(x), outputs, *shape))
+    for point in np.ndindex(*w.shape[2:]):
+        first = point * gaps
+        cut = [slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(first, shape, steps)]
+        seen = padded[(slice(None), slice(None), *cut)]
+        for k in range(outputs):
+            start = k // (outputs // groups) * each
+            weight = w[(k, slice(None), *point)]
+            y[:, k] += np.einsum("nc...,c->n...", seen[:, start : start + each], weight)
+    return y
+
+
+# shapes of x and of the weight, options
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "one axis": ((2, 3, 17), (4, 3, 3), {}),
+    "causal": ((2, 3, 17), (4, 3, 3), {"padding": [(4, 0)], "dilation": 2}),
+    "circular": ((2, 3, 17), (4, 3, 4), {"padding": [(2, 1)], "mode": "wrap"}),
+    "strided": ((2, 4, 9, 11), (3, 4, 3, 3), {"stride": (2, 3)}),
+    "dilated": ((2, 4, 9, 11), (3, 4, 3, 2), {"dilation": (3, 2)}),
+    "both": ((2, 4, 9, 11), (3, 4, 2, 3), {"stride": (2, 3), "dilation": (3, 2)}),
+    "padded": ((2, 4, 9, 11), (3, 4, 3, 3), {"padding": 1}),
+    "padded on one side": (
+        (2, 4, 9, 11),
+        (3, 4, 3, 3),
+        {"padding": [(2, 0), (0, 1)], "stride": 2},
+    ),
+    "groups": ((2, 4, 9, 11), (6, 2, 3, 3), {"groups": 2, "padding": 1}),
+    "depthwise": ((2, 4, 9, 11), (8, 1, 3, 3), {"groups": 4}),
+    "one by one": ((2, 4, 9, 11), (3, 4, 1, 1), {}),
+    "around both axes": ((1, 2, 5, 6), (3, 2, 3, 3), {"padding": 1, "mode": "wrap"}),
+    "three axes": ((1, 2, 5, 6, 7), (2, 2, 2, 3, 2), {}),
+    "three axes, padded": (
+        (1, 2, 5, 6, 7),
+        (2, 2, 3, 3, 3),
+        {"stride": (2, 1, 2), "padding": 1},
+    ),
+}
+FULL = ("causal", "both", "padded on one side", "groups", "around both axes")
+
+
+def _program(name: str) -> Program:
+    shape, kernel, options = CASES[name]
+    rank = len(shape) - 2
+    x, w, bias = given(*shape), given(*kernel, name="w"), given(kernel[0], name="bias")
+    named = dict(options)
+    if named.get("mode") == "wrap":
+        named["mode"] = "circular"
+    if name == "causal":
+        named["padding"] = "causal"
+    y = (nn.conv1d, nn.conv2d, nn.conv3d)[rank - 1](x, w, bias, **named)
+
+    def expected(image: Array, weight: Array, start: Array) -> Array:
+        return correlated(image, weight, **options) + start.reshape(-1, *[1] * rank)
+
+    return Program(y, [x, w, bias], expected, is_full=name in FULL)
+
+
+@pytest.mark.parametrize("names", [list(CASES)[k::3] for k in range(3)], ids=" / ".join)
+def test_convolutions(names: list[str]) -> None:
+    check_all({name: _program(name) for name in names})
