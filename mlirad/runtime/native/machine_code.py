@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.executor.executor import Lowered
+from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
 from mlirad.runtime.native.object_file import UnreadableObjectError
 
 _PACKED = "_mlir__mlir_ciface_{}"  # what the engine adds: the C interface, its arguments packed
+_LARGEST_OBJECT = 64 << 20
 
 
 class MachineCode(NamedTuple):
@@ -24,26 +26,47 @@ def machine_code(
     lowered: Lowered, *, opt_level: int = 3, libraries: Sequence[str] = ()
 ) -> MachineCode:
     """Code of a kernel, which is kept for later processes."""
-    loaded = _loaded(lowered.code, lowered.name, libraries)
-    if loaded is not None:
-        return loaded
+    loaded = _loaded(lowered.code.found, lowered.name, libraries)
+    return loaded or _compiled(lowered, opt_level, libraries)
+
+
+def _compiled(lowered: Lowered, opt_level: int, libraries: Sequence[str]) -> MachineCode:
+    """What LLVM makes of it.
+
+    Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
+    for a module, 0.8 MB a kernel.
+    """
     from mlirad.bindings import ExecutionEngine  # takes a while to load
 
-    engine = ExecutionEngine(lowered.module, opt_level=opt_level, shared_libs=[*libraries])
-    made = MachineCode(engine.lookup(lowered.name), engine)
-    if lowered.code.keep is not None and can_load_objects():
-        lowered.code.keep(_object_of(engine))
-    return made
+    module = lowered.module
+    give_back_compiler_pages()
+    engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[*libraries])
+    function = engine.lookup(lowered.name)
+    code = _object_of(engine) if can_load_objects() and _may_write_files() else None
+    if code is not None and lowered.code.keep is not None:
+        lowered.code.keep(code)
+    loaded = _loaded(code, lowered.name, libraries)
+    give_back_compiler_pages()
+    return loaded or MachineCode(function, engine)
 
 
-def _loaded(code: KeptCode, name: str, libraries: Sequence[str]) -> MachineCode | None:
-    if code.found is None:
+def _loaded(code: bytes | None, name: str, libraries: Sequence[str]) -> MachineCode | None:
+    if code is None:
         return None
     try:
-        loaded = LoadedObject(code.found, libraries)
+        loaded = LoadedObject(code, libraries)
         return MachineCode(loaded.function(_PACKED.format(name)), loaded)
     except (UnreadableObjectError, OSError):  # a library that is not here
         return None
+
+
+def _may_write_files() -> bool:
+    """Whether files of this process, in memory too, may be as large as objects are: where one may
+    not, LLVM ends the process."""
+    import resource  # not on every system
+
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    return limit == resource.RLIM_INFINITY or limit >= _LARGEST_OBJECT
 
 
 def _object_of(engine: Any) -> bytes:
