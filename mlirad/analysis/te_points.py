@@ -10,7 +10,7 @@ from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir.structured import is_branch
-from mlirad.ir.walk import enclosing
+from mlirad.ir.walk import defining_op, enclosing
 
 Extent = Linear[ir.Value]
 
@@ -34,10 +34,10 @@ class Count:
         return self.known <= other.known and self.factors <= other.factors
 
 
-def elements_of(op: ir.Operation) -> Count:
-    """How many elements the tensor has that an op defines."""
+def elements_of(tensor: ir.Value) -> Count:
+    """How many elements a tensor has."""
     count = Count()
-    for extent in _extents(op):
+    for extent in _extents(tensor):
         count.times(extent)
     return count
 
@@ -66,7 +66,7 @@ def _evaluations(definition: ir.Operation, inner: ir.Operation) -> list[Extent]:
     if te.ScatterOp.holds(definition):
         box = len(te.body_of(definition).arguments)
         return [linear_form(value) for value in list(definition.operands)[-box:]] if box else []
-    extents = _extents(definition)
+    extents = _extents(definition.results[0])
     if not te.ScanOp.holds(definition):
         return extents
     several = te.ScanOp(definition).states.value > 1
@@ -75,9 +75,12 @@ def _evaluations(definition: ir.Operation, inner: ir.Operation) -> list[Extent]:
     return [*([length.plus(number(-1))] if is_step else []), *box_]
 
 
-def _extents(op: ir.Operation) -> list[Extent]:
-    type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)
+def _extents(tensor: ir.Value) -> list[Extent]:
+    type_, op = ir.RankedTensorType(tensor.type), defining_op(tensor)
+    sizes = iter([] if op is None else op.operands)
     return [
-        linear_form(next(sizes)) if type_.is_dynamic_dim(axis) else number(type_.get_dim_size(axis))
+        linear_form(next(sizes, tensor))
+        if type_.is_dynamic_dim(axis)
+        else number(type_.get_dim_size(axis))
         for axis in range(type_.rank)
     ]

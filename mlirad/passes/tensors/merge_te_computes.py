@@ -85,7 +85,7 @@ def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
     if is_reduced and (is_branch(enclosing(read)) or not len(te.body_of(op).arguments)):
         return False
     points = points_of(read)
-    return points is not None and points.is_at_most(elements_of(op))
+    return points is not None and points.is_at_most(elements_of(op.results[0]))
 
 
 def _is_number(op: ir.Operation) -> bool:

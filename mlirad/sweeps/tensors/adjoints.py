@@ -22,9 +22,10 @@ from mlirad.analysis.integer_systems import (
     solve,
     widened,
 )
-from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.analysis.linear import Linear, linear_form, number, unknown
 from mlirad.analysis.rules.terms import convert_float
 from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of, reads_within
+from mlirad.analysis.te_points import elements_of, points_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
@@ -240,7 +241,22 @@ class _Part:
         is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
         if hull is None or not is_plain or not self._stays_inside(solution, hull, forms):
             return solution.free, []
-        return widened(solution, hull, SHORT)
+        ranges, beyond = widened(solution, hull, SHORT)
+        return (ranges, beyond) if self._is_worth(ranges, hull) else (solution.free, [])
+
+    def _is_worth(self, ranges: Sequence[Range[Name]], hull: Intervals[Name]) -> bool:
+        """Whether all parts that go through more points than there are take together no more of
+        them than the definition has once more."""
+        found = elements_of(self.tensor)
+        for one in ranges:
+            low, high = hull[one.name]
+            found.times(number(high - low + 1))
+        windows = sum(map(_has_window, reads_within(self.block)))
+        allowed = points_of(next(iter(self.reads)))
+        if allowed is None:
+            return False
+        allowed.known += allowed.known // max(windows, 1)
+        return found.is_at_most(allowed)
 
     def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
         """Whether all that the definition reads beside the tensor is in bounds for all values of
@@ -339,6 +355,11 @@ class _Part:
             return [condition, value, *prefix, *target]
 
         return te.scatter(self.label, type_, sizes, box, fill)
+
+
+def _has_window(read: ir.Operation) -> bool:
+    """Whether an index of a read is a sum of several."""
+    return any(len(linear_form(index).terms) > 1 for index in list(read.operands)[1:])
 
 
 def added(left: ir.Value, right: ir.Value) -> ir.Value:

@@ -1,0 +1,104 @@
+"""What gradients cost: iterations of their loops, memory, and no Jacobian."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+from te.contractions import (
+    CONVOLUTIONS,
+    Program,
+    conv2d,
+    dense,
+    embedding,
+    matmul,
+    max_pool,
+    mean_pool,
+)
+from te.lowered import bytes_between, bytes_given, iterations, simplified
+
+import mlirad as ti
+from mlirad import te
+from mlirad.bindings import ir
+from mlirad.dialect.te import is_read
+from mlirad.ir.walk import operations, owner_operation
+
+GRID = {
+    f"conv2d-{kernel}-{stride}-{dilation}": (
+        lambda k=kernel, s=stride, d=dilation: conv2d((s, s), (d, d), (k, k), shape=(1, 2, 10, 10))
+    )
+    for kernel, stride, dilation in product((1, 2, 3), repeat=3)
+}
+POOLS = {
+    f"pool-{kernel}-{stride}": (lambda k=kernel, s=stride: max_pool(k, s))
+    for kernel, stride in product((1, 2, 3), repeat=2)
+}
+PROGRAMS: dict[str, Program] = {
+    **{f"matmul {turned}": (lambda t=turned: matmul(t)) for turned in ("", "a", "c", "ac")},
+    "dense": lambda: dense(32, 40, 30),
+    "mean pool": mean_pool,
+    "embedding": embedding,
+    **GRID,
+    **POOLS,
+    **CONVOLUTIONS,
+}
+
+
+@pytest.fixture(autouse=True)
+def _program() -> None:
+    ti.init()
+
+
+def _gradient(output: te.Tensor, inputs: list[te.Tensor]) -> te.Built:
+    """The adjoints of all floats."""
+    head = te.placeholder(output.shape, name="head")
+    floats = [one for one in inputs if one.dtype.is_float]
+    return te.build(list(te.differentiate(output, floats, head=head)), [*inputs, head])
+
+
+def _reads(output: te.Tensor) -> int:
+    return sum(map(is_read, operations(owner_operation(output.value))))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_take_as_many_iterations_as_reads_say(name: str) -> None:
+    output, inputs = PROGRAMS[name]()
+    forward = iterations(te.build(output, inputs))
+    results = sum(prod(map(int, one.shape)) for one in inputs if one.dtype.is_float)
+    found = iterations(_gradient(output, inputs))
+    assert found <= (_reads(output) + 1) * forward + results, (found, forward, results)
+
+
+def test_iterations_are_counted() -> None:
+    output, inputs = matmul()
+    assert iterations(te.build(output, inputs)) == 17 * 33 * 9
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_gradients_of_convolutions_need_no_memory_of_their_own(name: str) -> None:
+    output, inputs = CONVOLUTIONS[name]()
+    head = te.placeholder(output.shape, name="head")
+    both = te.build([output, *te.differentiate(output, inputs, head=head)], [*inputs, head])
+    assert bytes_between(both) <= 0.1 * bytes_given(both)
+
+
+def test_gradients_of_a_large_layer_need_no_memory_of_their_own() -> None:
+    output, inputs = dense(32, 10000, 3000)
+    head = te.placeholder(output.shape, name="head")
+    both = te.build([output, *te.differentiate(output, inputs, head=head)], [*inputs, head])
+    assert bytes_between(both) == 0
+    assert bytes_given(both) == 4 * 2 * (32 * 10000 + 3000 * 10000 + 32 * 3000)
+
+
+@pytest.mark.parametrize("name", ["dense", "2-D", "both", "pool-3-2", "mean pool"])
+def test_gradients_hold_no_jacobian(name: str) -> None:
+    output, inputs = PROGRAMS[name]()
+    module = simplified(_gradient(output, inputs))
+    ranks = [
+        ir.RankedTensorType(result.type).rank
+        for op in operations(module.operation)
+        for result in op.results
+        if isinstance(result.type, ir.RankedTensorType)
+    ]
+    assert ranks and max(ranks) <= max(one.ndim for one in (output, *inputs))
