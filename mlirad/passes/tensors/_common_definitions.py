@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -35,8 +35,13 @@ def _key(op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
     regions = []
     for region in op.regions:
         for block in region.blocks:
-            inside.update((value, len(inside) + k) for k, value in enumerate(block.arguments))
+            _number(block.arguments, inside)
             taken = tuple(str(value.type) for value in block.arguments)
             regions.append((taken, tuple(_key(inner, inside) for inner in block_operations(block))))
-    inside.update((value, len(inside) + k) for k, value in enumerate(op.results))
+    _number(op.results, inside)
     return op.name, operands, attributes, types, tuple(regions)
+
+
+def _number(values: Iterable[ir.Value], inside: dict[ir.Value, int]) -> None:
+    for value in values:
+        inside[value] = len(inside)

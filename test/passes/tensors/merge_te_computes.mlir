@@ -140,3 +140,23 @@ func.func @same(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   }) {label = "b"} : () -> tensor<4xf32>
   return %a, %b : tensor<4xf32>, tensor<4xf32>
 }
+
+// Definitions that read the same elements in another order are two.
+// CHECK-LABEL: func.func @turned
+// CHECK: {label = "a"}
+// CHECK: {label = "b"}
+func.func @turned(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
+  %a = "te.compute"() ({
+  ^bb0(%i: index, %j: index):
+    %v = "te.read"(%x, %i, %j) : (tensor<4x4xf32>, index, index) -> f32
+    %t = math.exp %v : f32
+    "te.yield"(%t) : (f32) -> ()
+  }) {label = "a"} : () -> tensor<4x4xf32>
+  %b = "te.compute"() ({
+  ^bb0(%i: index, %j: index):
+    %v = "te.read"(%x, %j, %i) : (tensor<4x4xf32>, index, index) -> f32
+    %t = math.exp %v : f32
+    "te.yield"(%t) : (f32) -> ()
+  }) {label = "b"} : () -> tensor<4x4xf32>
+  return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
+}
