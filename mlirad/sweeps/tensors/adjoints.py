@@ -13,19 +13,12 @@ from itertools import product
 
 from mlirad.analysis.integer_systems import (
     Equation,
-    Intervals,
     Names,
-    Range,
-    Solution,
-    extent_of,
-    hulls,
     solve,
-    widened,
 )
-from mlirad.analysis.linear import Linear, linear_form, number, unknown
+from mlirad.analysis.linear import number, unknown
 from mlirad.analysis.rules.terms import convert_float
-from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of, reads_within
-from mlirad.analysis.te_points import elements_of, points_of
+from mlirad.analysis.te_accesses import Box, Forms, New, Piece, reads_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
@@ -40,12 +33,11 @@ from mlirad.sweeps.tensors.definition import (
     extents,
     type_with,
 )
-from mlirad.sweeps.tensors.points import Environment, Name, conditions, emitted, guarded, summed
+from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
 from mlirad.sweeps.tensors.tangents import Tangents, product_of
-
-SHORT = 5  # values of an index whose bounds become conditions: what the passes for tiles take
+from mlirad.sweeps.tensors.windows import Windows
 
 
 class _FreeNames(Names["ir.Value | New"]):
@@ -215,7 +207,9 @@ class _Part:
         holds = b.all_of(holding) if holding else None
         flags = [*((c, True) for c in box.conditions), *(c for p in case for c in p.conditions)]
         type_ = self._frame_element()
-        ranges, beyond = self._ranges(solution, known, forms, flags)
+        windows = Windows(self.definition, self.block, self.tensor, self.reads)
+        is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
+        ranges, beyond = windows.ranges(solution, known, forms) if is_plain else (solution.free, [])
 
         def point() -> ir.Value:
             points: dict[ir.Value, ir.Value] = {
@@ -226,54 +220,6 @@ class _Part:
             return self._at(points, flags, prefix, b.all_of(inside) if inside else None)
 
         return summed(ranges, environment, holds, lambda: b.number(0.0, type_), point)
-
-    def _ranges(
-        self,
-        solution: Solution[Name],
-        known: Intervals[Name],
-        forms: Forms,
-        flags: Sequence[tuple[ir.Value, bool]],
-    ) -> tuple[list[Range[Name]], list[Linear[Name]]]:
-        """The free indices. Short ranges that depend on where one is go through all that they have
-        anywhere, if nothing but the head is out of bounds there: its element then counts as 0, as
-        in a padded array, and the loops are those of register tiles."""
-        hull = hulls(solution, known)
-        is_plain = self.definition.kind in (None, "sum") and not flags and not self.is_initial
-        if hull is None or not is_plain or not self._stays_inside(solution, hull, forms):
-            return solution.free, []
-        ranges, beyond = widened(solution, hull, SHORT)
-        return (ranges, beyond) if self._is_worth(ranges, hull) else (solution.free, [])
-
-    def _is_worth(self, ranges: Sequence[Range[Name]], hull: Intervals[Name]) -> bool:
-        """Whether all parts that go through more points than there are take together no more of
-        them than the definition has once more."""
-        found = elements_of(self.tensor)
-        for one in ranges:
-            low, high = hull[one.name]
-            found.times(number(high - low + 1))
-        windows = sum(map(_has_window, reads_within(self.block)))
-        allowed = points_of(next(iter(self.reads)))
-        if allowed is None:
-            return False
-        allowed.known += allowed.known // max(windows, 1)
-        return found.is_at_most(allowed)
-
-    def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
-        """Whether all that the definition reads beside the tensor is in bounds for all values of
-        the free indices."""
-        for op in reads_within(self.block):
-            type_ = ir.RankedTensorType(op.operands[0].type)
-            for axis, index in enumerate([] if op in self.reads else list(op.operands)[1:]):
-                pieces = forms.of(index)
-                if type_.is_dynamic_dim(axis) or pieces is None or len(pieces) != 1:
-                    return False
-                (piece,) = pieces
-                if piece.quotients or any(n not in solution.point for n in piece.form.names):
-                    return False
-                found = extent_of(piece.form.substituted(solution.point), hull)
-                if found is None or found[0] < 0 or found[1] >= type_.get_dim_size(axis):
-                    return False
-        return True
 
     def _known(self, targets: Sequence[ir.Value | New]) -> dict[ir.Value | New, tuple[int, int]]:
         """The range of each index of the tensor, where its type says it."""
@@ -355,11 +301,6 @@ class _Part:
             return [condition, value, *prefix, *target]
 
         return te.scatter(self.label, type_, sizes, box, fill)
-
-
-def _has_window(read: ir.Operation) -> bool:
-    """Whether an index of a read is a sum of several."""
-    return any(len(linear_form(index).terms) > 1 for index in list(read.operands)[1:])
 
 
 def added(left: ir.Value, right: ir.Value) -> ir.Value:

@@ -1,0 +1,85 @@
+"""Short loops whose bounds depend on where one is, as loops over all that they ever go through.
+
+If nothing but the head is out of bounds at the points that are then too many, its element counts as
+0 there, as in a padded array, and the loops are those of register tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from mlirad.analysis.integer_systems import (
+    Intervals,
+    Range,
+    Solution,
+    extent_of,
+    hulls,
+    widened,
+)
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.te_accesses import Forms, reads_within
+from mlirad.analysis.te_points import elements_of, points_of
+from mlirad.bindings import ir
+from mlirad.sweeps.tensors.definition import Definition
+from mlirad.sweeps.tensors.points import Name
+
+SHORT = 5  # values of an index whose bounds become conditions: what the passes for tiles take
+
+
+class Windows:
+    """The loops over points at which a definition reads an element of a tensor."""
+
+    def __init__(
+        self,
+        definition: Definition,
+        block: ir.Block,
+        tensor: ir.Value,
+        reads: Collection[ir.Operation],
+    ) -> None:
+        self.definition, self.block, self.tensor, self.reads = definition, block, tensor, reads
+
+    def ranges(
+        self, solution: Solution[Name], known: Intervals[Name], forms: Forms
+    ) -> tuple[list[Range[Name]], list[Linear[Name]]]:
+        """The free indices; sums that are negative at points that are none."""
+        hull = hulls(solution, known)
+        if hull is None or not self._stays_inside(solution, hull, forms):
+            return solution.free, []
+        ranges, beyond = widened(solution, hull, SHORT)
+        return (ranges, beyond) if self._is_worth(ranges, hull) else (solution.free, [])
+
+    def _is_worth(self, ranges: Collection[Range[Name]], hull: Intervals[Name]) -> bool:
+        """Whether all adjoints that go through more points than there are take together no more of
+        them than the definition has once more."""
+        found = elements_of(self.tensor)
+        for one in ranges:
+            low, high = hull[one.name]
+            found.times(number(high - low + 1))
+        windows = sum(map(_has_window, reads_within(self.block)))
+        allowed = points_of(next(iter(self.reads)))
+        if allowed is None:
+            return False
+        allowed.known += allowed.known // max(windows, 1)
+        return found.is_at_most(allowed)
+
+    def _stays_inside(self, solution: Solution[Name], hull: Intervals[Name], forms: Forms) -> bool:
+        """Whether all that the definition reads beside the tensor is in bounds for all values of
+        the free indices."""
+        for op in reads_within(self.block):
+            type_ = ir.RankedTensorType(op.operands[0].type)
+            for axis, index in enumerate([] if op in self.reads else list(op.operands)[1:]):
+                pieces = forms.of(index)
+                if type_.is_dynamic_dim(axis) or pieces is None or len(pieces) != 1:
+                    return False
+                (piece,) = pieces
+                if piece.quotients or any(n not in solution.point for n in piece.form.names):
+                    return False
+                found = extent_of(piece.form.substituted(solution.point), hull)
+                if found is None or found[0] < 0 or found[1] >= type_.get_dim_size(axis):
+                    return False
+        return True
+
+
+def _has_window(read: ir.Operation) -> bool:
+    """Whether an index of a read is a sum of several."""
+    return any(len(linear_form(index).terms) > 1 for index in list(read.operands)[1:])
