@@ -1,0 +1,64 @@
+"""Launches that would be run again together, as their results are kept no more: the neighbourhoods
+of dynamic tensor rematerialisation, kept as disjoint sets (Kirisame et al., Dynamic Tensor
+Rematerialization, ICLR 2021, appendix C.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from mlirad.ad.budget.graph import ROOT, Content, Graph
+
+
+class Components:
+    """The sets, each with what its launches cost."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.front = 0  # launches from here on are not run again
+        self._node: dict[int, int] = {}  # of a launch, since it ran last
+        self._parent: list[int] = []
+        self._cost: list[float] = []
+
+    def _of(self, step: int) -> int:
+        found = self._node.get(step)
+        if found is None:
+            found = self._node[step] = len(self._parent)
+            self._parent.append(found)
+            self._cost.append(self.graph.steps[step].cost)
+        return self._find(found)
+
+    def _find(self, node: int) -> int:
+        parent = self._parent
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    def forget(self, content: Content) -> None:
+        """A content is kept no more: who made it runs again with who reads it."""
+        sets = self._around(content)
+        first = next(iter(sets), None)
+        for other in sets:
+            if first is not None and other != first:
+                self._parent[other] = first
+                self._cost[first] += self._cost[other]
+
+    def renew(self, steps: Iterable[int]) -> None:
+        """Launches run again: what they made is there."""
+        for step in steps:
+            if step in self._node:
+                self._cost[self._of(step)] -= self.graph.steps[step].cost
+                del self._node[step]
+
+    def cost(self, content: Content) -> float:
+        """What would run again, at most, for want of a content."""
+        return sum(self._cost[one] for one in self._around(content))
+
+    def _around(self, content: Content) -> dict[int, None]:
+        maker = content[1]
+        found = dict.fromkeys([] if maker == ROOT else [self._of(maker)])
+        for reader in self.graph.readers.get(content, ()):
+            if reader >= self.front:
+                break
+            found[self._of(reader)] = None
+        return found

@@ -1,0 +1,192 @@
+"""A recorded program as plain data: which launch reads and writes which units of memory.
+
+A unit is a set of elements that launches touch together; no two units share an element. What a unit
+holds from one write to the next is a content: the unit, and the launch that made it (-1: what was
+there before anything was recorded).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+
+from mlirad.data_classes import data_class
+
+ROOT = -1
+
+Content = tuple[int, int]  # a unit, and the launch that made it
+
+
+@data_class(frozen=True)
+class Step:
+    """What one launch does to units, and what its reverse needs of them.
+
+    `reads`: what its results are made of. `writes`: what it changes; of `blends`, which are among
+    these, perhaps not all, and to `adds` it adds: the content before is part of the one behind.
+    `needs`: what its reverse reads as the launch left it; `before`: as the launch found it.
+    """
+
+    reads: tuple[int, ...] = ()
+    writes: tuple[int, ...] = ()
+    blends: frozenset[int] = frozenset()
+    adds: frozenset[int] = frozenset()
+    needs: tuple[int, ...] = ()
+    before: tuple[int, ...] = ()
+    cost: float = 1.0
+    is_repeatable: bool = True
+
+    def keeps(self, unit: int) -> bool:
+        """Whether something of what a unit held is still in it afterwards."""
+        return unit in self.blends or unit in self.adds
+
+    def is_stable(self, unit: int) -> bool:
+        """Whether the launch leaves in a unit what it left there when it ran last."""
+        return unit not in self.adds and unit not in self.reads
+
+
+class Graph:
+    """The units and the steps recorded so far."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []  # bytes, by unit
+        self.steps: list[Step] = []
+        self.writers: list[list[int]] = []  # by unit, in order
+        # the first launch, or reverse, that uses a content
+        self.first_use: dict[Content, int] = {}
+        # the launches that read a content
+        self.readers: dict[Content, list[int]] = {}
+
+    def unit(self, size: int) -> int:
+        """A new unit, which nothing has used."""
+        self.sizes.append(size)
+        self.writers.append([])
+        return len(self.sizes) - 1
+
+    def add(self, step: Step) -> int:
+        """A new step, behind all others; its number."""
+        number = len(self.steps)
+        self.steps.append(step)
+        read = [(unit, self.maker(unit, number)) for unit in step.reads]
+        if step.is_repeatable:
+            for content in read:
+                self.first_use.setdefault(content, number)
+                self.readers.setdefault(content, []).append(number)
+        for unit in step.writes:
+            self.writers[unit].append(number)
+        for content in self.needed(number):
+            self.first_use.setdefault(content, number)
+        return number
+
+    def maker(self, unit: int, time: int) -> int:
+        """Which launch made what a unit holds when a launch begins."""
+        writers = self.writers[unit]
+        if not writers or writers[-1] < time:
+            return writers[-1] if writers else ROOT
+        position = bisect_left(writers, time)
+        return writers[position - 1] if position else ROOT
+
+    def last(self, unit: int) -> int:
+        """Which launch made what a unit holds at the end."""
+        writers = self.writers[unit]
+        return writers[-1] if writers else ROOT
+
+    def needed(self, number: int) -> list[Content]:
+        """The contents that the reverse of a launch finds in memory."""
+        step = self.steps[number]
+        before = set(step.before)
+        return [
+            *((unit, self.maker(unit, number)) for unit in step.before),
+            *((u, self.maker(u, number + 1)) for u in step.needs if u not in before),
+        ]
+
+    def inputs(self, number: int, made: Iterable[int]) -> list[Content]:
+        """What a launch finds in memory when it makes the contents of some units again."""
+        step = self.steps[number]
+        units = [*step.reads, *(u for u in made if step.keeps(u) and u not in step.reads)]
+        return [(unit, self.maker(unit, number)) for unit in units]
+
+    def is_source(self, content: Content) -> bool:
+        """Whether a content cannot be made again."""
+        maker = content[1]
+        return maker == ROOT or not self.steps[maker].is_repeatable
+
+    def sources(self) -> list[Content]:
+        """The contents that are overwritten, may be used, and cannot be made again."""
+        found = []
+        for unit, writers in enumerate(self.writers):
+            for maker, writer in zip((ROOT, *writers), writers):
+                content = unit, maker
+                if self.is_source(content) and self.is_wanted(content, writer):
+                    found.append(content)
+        return found
+
+    def is_wanted(self, content: Content, writer: int) -> bool:
+        """Whether a content that a launch overwrites may be used again."""
+        return content in self.first_use or self.steps[writer].keeps(content[0])
+
+    def movable(self) -> list[Content]:
+        """What the program leaves in units that hold something else on the way back."""
+        first = {unit for unit, maker in self.sources() if maker == ROOT}
+        return [
+            (unit, writers[-1])
+            for unit, writers in enumerate(self.writers)
+            if len(writers) > 1 or unit in first
+        ]
+
+    def lent(self, number: int) -> list[Content]:
+        """What the reverse of a launch needs of before the launch, and the launch overwrites where
+        it has to run again for the same reverse."""
+        step = self.steps[number]
+        if not any(maker == number for _, maker in self.needed(number)):
+            return []
+        units = [unit for unit in step.before if unit in step.writes]
+        return [(unit, self.maker(unit, number)) for unit in units]
+
+    def reserve(self) -> int:
+        """The bytes that a sweep back may have to keep, besides what cannot be made again: for what
+        the program leaves, and for one launch."""
+        lent = [sum(self.bytes_of(self.lent(number))) for number in range(len(self.steps))]
+        return sum(self.bytes_of(self.movable())) + max(lent, default=0)
+
+    def bytes_of(self, contents: Iterable[Content]) -> list[int]:
+        """Of each content."""
+        return [self.sizes[unit] for unit, _ in contents]
+
+    def least(self) -> int:
+        """The least bytes that do."""
+        return sum(self.bytes_of(self.sources())) + self.reserve()
+
+    def split(self, unit: int, sizes: Sequence[int]) -> list[int]:
+        """Take a unit apart: new units, which have its past; the old one is used no more."""
+        parts = [self.unit(size) for size in sizes]
+        for number, step in enumerate(self.steps):
+            self.steps[number] = _renamed(step, unit, parts)
+        for part in parts:
+            self.writers[part] = list(self.writers[unit])
+        for content in [one for one in self.first_use if one[0] == unit]:
+            use, readers = self.first_use.pop(content), self.readers.pop(content, None)
+            for part in parts:
+                self.first_use[part, content[1]] = use
+                if readers is not None:
+                    self.readers[part, content[1]] = list(readers)
+        self.writers[unit] = []
+        return parts
+
+
+def _renamed(step: Step, unit: int, parts: Sequence[int]) -> Step:
+    if not any(unit in units for units in (step.reads, step.writes, step.needs, step.before)):
+        return step
+
+    def renamed(units: Iterable[int]) -> tuple[int, ...]:
+        return tuple([one for u in units for one in (parts if u == unit else (u,))])
+
+    return Step(
+        renamed(step.reads),
+        renamed(step.writes),
+        frozenset(renamed(step.blends)),
+        frozenset(renamed(step.adds)),
+        renamed(step.needs),
+        renamed(step.before),
+        step.cost,
+        step.is_repeatable,
+    )

@@ -1,0 +1,268 @@
+"""Any program within a budget of memory: what is given up, and made again when a reverse needs it.
+
+Dynamic tensor rematerialisation (Kirisame et al., ICLR 2021) for programs that overwrite memory.
+Contents are copied where a launch overwrites them, and given up where there is no room. A reverse
+that needs one that was given up has the launches run again that it is made of, in their order, on
+the program's memory, from what is kept. What a reverse displaces of what the program left is kept
+till its end.
+
+What cannot be made again is kept: what was in memory at first, and what launches made that cannot
+be repeated. With room for that, and for what the program left, there is always a way: everything
+from the beginning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+
+from mlirad.ad.budget.graph import ROOT, Content, Graph, Step
+from mlirad.ad.budget.heuristics import Heuristic, balanced
+from mlirad.ad.budget.room import Machine, NoRoomError, Room
+from mlirad.data_classes import data_class
+
+UNKNOWN = -2  # what a unit holds after a launch that had not found what it reads
+
+
+@data_class
+class Episode:
+    """What has to be done for contents to be in memory: launches in order; `taken`: contents of
+    copies; `standing`: those in memory already."""
+
+    steps: list[int]
+    taken: set[Content]
+    standing: set[Content]
+    wanted: dict[int, list[Content]]  # by the launch that makes them
+
+
+class Planner:
+    """Keeps, gives up and makes again contents of a program's memory."""
+
+    def __init__(
+        self,
+        machine: Machine,
+        budget: Callable[[], int],
+        heuristic: Heuristic = balanced,
+        graph: Graph | None = None,
+    ) -> None:
+        self.graph = Graph() if graph is None else graph
+        self.machine = machine
+        self.room = Room(self.graph, machine, budget, heuristic)
+        self.repeated: dict[int, int] = {}  # how often each launch ran again
+        self.is_over = False  # nothing is kept: what has to be did not fit
+
+    # While the program runs.
+
+    def record(self, step: Step) -> int:
+        """A launch is about to run; its number. Keeps what it overwrites."""
+        number = self.graph.add(step)
+        self.follow(number)
+        return number
+
+    def follow(self, number: int) -> None:
+        """Keep what a launch of the graph is about to overwrite."""
+        self.room.come_to(number + 1)
+        if self.is_over:
+            return
+        try:
+            for unit in self.graph.steps[number].writes:
+                self._overwrite(unit, number)
+        except NoRoomError:
+            self.is_over = True
+            self.room.clear()
+
+    def _overwrite(self, unit: int, number: int) -> None:
+        content = unit, self.graph.maker(unit, number)
+        if content in self.room:
+            return
+        if self.graph.is_source(content):
+            if self.graph.is_wanted(content, number):
+                self.room.fix(content)
+        elif content in self.graph.first_use:
+            self.room.wanted += 1
+            self.room.offer(content)
+        else:
+            self.room.forget(content)
+
+    # In reverse.
+
+    def reverse(self) -> None:
+        """Run all reverses, last first; memory is afterwards what the program left.
+
+        Raises NoRoomError, before the first one runs, where what has to be kept does not fit.
+        """
+        if self.is_over:
+            raise NoRoomError
+        steps = len(self.graph.steps)
+        self.room.reserve(self.graph.reserve())
+        sweep = Sweep(self)
+        try:
+            for number in reversed(range(steps)):
+                sweep.bring(self.graph.needed(number), number + 1)
+                self.machine.reverse(number)
+                self.room.come_to(number)
+        finally:
+            sweep.end()
+            self.room.come_to(steps)
+            self.room.reserved = 0
+
+
+class Sweep:
+    """Memory on its way back: what each unit holds, and what the program left in it."""
+
+    def __init__(self, planner: Planner) -> None:
+        self.planner, self.graph, self.room = planner, planner.graph, planner.room
+        self.machine = planner.machine
+        self._moved: dict[int, int] = {}  # units that hold something else than at the end, and what
+        self._left: list[Content] = []
+        self._lent: list[Content] = []  # kept for the present reverse
+
+    def holds(self, unit: int) -> int:
+        """The launch that made what a unit holds."""
+        found = self._moved.get(unit)
+        return self.graph.last(unit) if found is None else found
+
+    def end(self) -> None:
+        """Let memory hold what it held at first."""
+        for content in self._left:
+            if self.holds(content[0]) != content[1]:
+                self.machine.put(content)
+            self.room.release(content)
+        self._moved, self._left = {}, []
+
+    def bring(self, wanted: Sequence[Content], time: int) -> None:
+        """Let memory hold contents that it held at a time."""
+        if all(self.holds(unit) == maker for unit, maker in wanted):
+            return
+        episode = self._find(wanted)
+        self.room.locked = episode.taken
+        self.room.components.renew(episode.steps)
+        for number in episode.steps:
+            self._run(number, episode.wanted[number], time)
+        for content in wanted:
+            self._place(content, time)
+        self.room.locked = set()
+        for content in self._lent:
+            self.room.release(content)
+            self.room.reserved += self.graph.sizes[content[0]]
+        self._lent = []
+
+    def _find(self, wanted: Sequence[Content]) -> Episode:
+        """How to bring contents; those in memory that are in the way are kept, where there is room,
+        or made again."""
+        moved: set[Content] = set()
+        while True:
+            episode = self._closure(wanted, moved)
+            late = self._in_the_way(episode)
+            if not late:
+                return episode
+            for content in late:
+                if content[1] == self.graph.last(content[0]):
+                    self._keep_left(content)
+                else:
+                    moved.add(content)
+
+    def _closure(self, wanted: Sequence[Content], moved: set[Content]) -> Episode:
+        """The launches that contents are made of, as far as these are neither kept nor in
+        memory."""
+        found = Episode([], set(), set(), {})
+        queue = [(-maker, unit) for unit, maker in wanted]
+        heapify(queue)
+        seen: set[Content] = set(wanted)
+        while queue:
+            before, unit = heappop(queue)
+            content = unit, -before
+            if content in self.room:
+                found.taken.add(content)
+            elif self.holds(unit) == content[1] and content not in moved:
+                found.standing.add(content)
+            else:
+                maker = content[1]
+                assert not self.graph.is_source(content), f"content {content} was not kept"
+                if maker not in found.wanted:
+                    found.steps.append(maker)
+                found.wanted.setdefault(maker, []).append(content)
+                for one in self.graph.inputs(maker, [unit]):
+                    if one not in seen:
+                        seen.add(one)
+                        heappush(queue, (-one[1], one[0]))
+        found.steps.reverse()
+        return found
+
+    def _in_the_way(self, episode: Episode) -> list[Content]:
+        """The contents in memory that something else displaces, before they are used."""
+        if not episode.standing:
+            return []
+        first: dict[int, int] = {}  # by unit, the launch that first displaces what it holds
+        for number in reversed(episode.steps):
+            for unit in self.graph.steps[number].writes:
+                if number != self.holds(unit) or not self.graph.steps[number].is_stable(unit):
+                    first[unit] = number
+        units = {unit for unit, _ in episode.taken}
+        return [
+            content
+            for content in sorted(episode.standing)
+            if (content[0] in units or first.get(content[0], content[1] + 1) <= content[1])
+        ]
+
+    def _run(self, number: int, made: Sequence[Content], time: int) -> None:
+        """Launch again, with memory as it was."""
+        step = self.graph.steps[number]
+        units = {unit for unit, _ in made}
+        for content in self.graph.inputs(number, units):
+            self._place(content, time)
+        if number == time - 1:
+            self._keep_before(number, time)
+        moved = {
+            unit: number if self._is_right(unit, number, units) else UNKNOWN
+            for unit in step.writes
+            if not (self.holds(unit) == number and step.is_stable(unit))
+        }
+        for unit in moved:
+            self._displace(unit, time)
+        self.planner.repeated[number] = self.planner.repeated.get(number, 0) + 1
+        self.machine.run(number)
+        self._moved.update(moved)
+
+    def _keep_before(self, number: int, time: int) -> None:
+        """The launch whose reverse is about to run runs before it: keep what the reverse needs of
+        before."""
+        for content in self.graph.lent(number):
+            self._place(content, time)
+            if content in self.room:
+                self.room.locked.add(content)
+            else:
+                self._lent.append(content)
+                self.room.reserved -= self.graph.sizes[content[0]]
+                self.room.fix(content)
+
+    def _is_right(self, unit: int, number: int, made: set[int]) -> bool:
+        """Whether a launch makes all of what it made in a unit when it ran first."""
+        if unit in made or not self.graph.steps[number].keeps(unit):
+            return True
+        return self.holds(unit) == self.graph.maker(unit, number)
+
+    def _place(self, content: Content, time: int) -> None:
+        unit, maker = content
+        if self.holds(unit) == maker:
+            return
+        self._displace(unit, time)
+        self.machine.put(content)
+        self._moved[unit] = maker
+
+    def _displace(self, unit: int, time: int) -> None:
+        """Something else is about to be in a unit."""
+        content = unit, self.holds(unit)
+        if content[1] == UNKNOWN or content in self.room:
+            return
+        if content[1] == self.graph.last(unit):
+            self._keep_left(content)
+        elif self.graph.first_use.get(content, time) < time and content[1] != ROOT:
+            self.room.offer(content)
+        else:
+            self.room.forget(content)
+
+    def _keep_left(self, content: Content) -> None:
+        self._left.append(content)
+        self.room.reserved -= self.graph.sizes[content[0]]
+        self.room.fix(content)
