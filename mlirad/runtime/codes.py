@@ -58,6 +58,7 @@ class Codes:
         self._may_collide: dict[Mode, bool] = {}
         self._derivatives: dict[Mode, Derivative] = {}
         self._lowered: dict[Mode, LoweredMode] = {}
+        self._reached: dict[Mode, frozenset[str]] = {}
         self._unfinished = WeakSet[Derivative]()
         self._symbols: set[str] = set()
         self._poles_version = -1
@@ -74,12 +75,26 @@ class Codes:
         if found is None and mode == PRIMAL and self._primal is not None:
             found = self.compiled[mode] = self._primal.code(mode)
         if found is None:
-            lowered = self._lowered.pop(mode, None) or self.stages.lower(mode)
+            lowered = self._lowered.pop(mode, None) or self._lower(mode)
             with context():
                 found = self.program.executor.compile(lowered.kernel, self, self.program.config)
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
+
+    def _lower(self, mode: Mode) -> LoweredMode:
+        lowered = self.stages.lower(mode)
+        self._reached[mode] = frozenset(lowered.kernel.fields)
+        return lowered
+
+    @in_turn
+    def reached(self, mode: Mode) -> frozenset[str]:
+        """The fields that the code of a mode reads or writes."""
+        if mode.is_reverse:
+            self.look_at_poles()
+        if mode not in self._reached:
+            self._lowered[mode] = self._lower(mode)
+        return self._reached[mode]
 
     def derivative(self, mode: Mode) -> Derivative:
         """The reverse, which a later `refresh` leaves as it is. Raises TaichiCompilationError
@@ -103,7 +118,7 @@ class Codes:
     @in_turn
     def _find_derivative(self, mode: Mode) -> Derivative:
         if mode not in self.compiled and mode not in self._may_collide:  # of which it was known
-            self._lowered[mode] = self.stages.lower(mode)
+            self._lowered[mode] = self._lower(mode)
             self._may_collide[mode] = self._lowered[mode].may_collide
         found = self._derivatives.get(mode)
         if found is None:
@@ -163,12 +178,13 @@ class Codes:
 
     def discard(self) -> None:
         """Drop compiled code: it is not run again."""
-        self.compiled, self._derivatives, self._lowered, self.is_stale = {}, {}, {}, True
+        self.compiled, self._derivatives, self._lowered, self._reached = {}, {}, {}, {}
+        self.is_stale = True
         for note in self.when_stale:
             note()
 
     def forget_modes(self, are_wrong: Callable[[Mode], bool]) -> None:
         """Drop code of some modes: it is made anew."""
-        for made in (self.compiled, self._derivatives, self._lowered):
+        for made in (self.compiled, self._derivatives, self._lowered, self._reached):
             for mode in [mode for mode in made if are_wrong(mode)]:
                 del made[mode]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.field import FieldMemory
@@ -26,6 +26,9 @@ class Derivatives:
         self.give: dict[str, Callable[[DerivativeKind], None]] = {}
         self.hidden: set[str] = set()  # fields that a tape gave a gradient
         self.warned: set[str] = set()  # fields whose hidden gradient was spoken of
+        # of variants of kernels that were launched in a second derivative: whether the tangents of
+        # what they write were read
+        self.read_tangents: WeakKeyDictionary[Any, bool] = WeakKeyDictionary()
         # ndarrays, whose derivatives are cleared with those of fields
         self.arrays: WeakSet[Any] = WeakSet()
         # whose recorder used a gradient or dual last, by name, or address of the array

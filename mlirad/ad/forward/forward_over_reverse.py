@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward.overwritten import Overwritten
+from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import activities_of, box_of, touched_box
@@ -18,7 +19,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
-from mlirad.pipeline.mode import Mode, with_tangents
+from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
@@ -44,6 +45,7 @@ class ForwardOverReverse(Order):
         self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
         self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
         self.overwritten = Overwritten(program)
+        self.unread = UnreadTangents(program, self.reverse_mode)
 
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
@@ -52,8 +54,11 @@ class ForwardOverReverse(Order):
             for field in self.fields
         ]
 
-    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
-        """With tangents, which are 0 inside a function that has no derivative."""
+    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
+        """With tangents, which are 0 inside a function that has no derivative, unless nobody reads
+        them."""
+        if not is_replacing and self.unread.may_miss(variant):
+            return PRIMAL
         return with_tangents(self.count, is_constant=is_replacing)
 
     @property
@@ -158,6 +163,7 @@ class ForwardOverReverse(Order):
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Copy tangents too."""
+        self.unread.copy(target.symbol, source.symbol)
         duals = self.program.derivatives.duals
         if source.symbol in duals and target.symbol in duals:
             for kind in self.tangents:

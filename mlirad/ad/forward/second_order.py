@@ -81,17 +81,38 @@ def _products(
     directions: Sequence[Array],
 ) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
-    current = program()
-    with current.threads.alone:
-        order = ForwardOverReverse(current, fields, directions)
-        tape = Tape(loss)
-        tape.order = order
+    with program().threads.alone:
+        while (found := _run(computation, loss, fields, directions)) is None:
+            pass  # kernels that lacked tangents are launched with them from now on
+        return found
+
+
+def _run(
+    computation: Callable[[], Any],
+    loss: Field,
+    fields: Sequence[Field],
+    directions: Sequence[Array],
+) -> list[Array] | None:
+    """H v; None where tangents are read that were not computed."""
+    order = ForwardOverReverse(program(), fields, directions)
+    tape = Tape(loss)
+    tape.order = order
+    try:
         with tape:
             computation()
-        value = loss.to_numpy()
+            if not order.unread.settle():
+                raise _Unread
+    except _Unread:
         order.overwritten.restore()
-        loss.from_numpy(value)
-        return order.products()
+        return None
+    value = loss.to_numpy()
+    order.overwritten.restore()
+    loss.from_numpy(value)
+    return order.products()
+
+
+class _Unread(Exception):
+    """A run ends without its reverse."""
 
 
 def _fields(wrt: Field | Sequence[Field]) -> tuple[list[Field], bool]:

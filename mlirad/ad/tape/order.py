@@ -34,8 +34,8 @@ class Order(ABC):
     copied: Sequence[DerivativeKind]  # what goes back with what is copied from field to field
 
     @abstractmethod
-    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
-        """How launches run; `is_replacing` inside a function with a gradient of its own."""
+    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
+        """How a launch runs; `is_replacing` inside a function with a gradient of its own."""
 
     @property
     @abstractmethod
@@ -95,7 +95,7 @@ class FirstOrder(Order):
     repeats_steps = True
     copied = (ADJOINT,)
 
-    def primal_mode(self, *, is_replacing: bool, validates: bool) -> Mode:
+    def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
         """Functions with a gradient of their own are not checked."""
         if is_replacing:
             return PRIMAL

@@ -158,7 +158,7 @@ class Recording(RecordedCalls):
     def run(self, piece: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Any:
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         is_aside = self.is_replacing or self.is_cut
-        mode = self.order.primal_mode(is_replacing=is_aside, validates=self.validates)
+        mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=self.validates)
         self.order.before_run(piece, values, is_replacing=is_aside)
         found = piece.launch(mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)

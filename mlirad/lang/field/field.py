@@ -59,9 +59,13 @@ class Field(FieldAccess):
         take_memory(self, node, [None, *sorted(self.wanted)])
         self.placed_in = node
 
-    @in_turn
     def want(self, kind: DerivativeKind) -> None:
         """Ask for a derivative, which is placed where the field is."""
+        if not self.has(kind):
+            self._want(kind)
+
+    @in_turn
+    def _want(self, kind: DerivativeKind) -> None:
         if self.dtype.is_float and self.primal is None:
             if self.placed_in is not None:
                 take_memory(self, self.placed_in, [kind])

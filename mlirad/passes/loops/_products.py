@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, element_of, memory_of
@@ -37,6 +37,7 @@ class Kept:
 
 
 Factor = Element | Kept
+Term = tuple[ir.Value, ir.Operation, bool]  # what is added, where, and whether it is taken away
 
 
 @data_class(frozen=True, eq=False)
@@ -50,14 +51,22 @@ class Product:
     is_negative: bool
     location: ir.Location
 
+    @property
+    def sources(self) -> frozenset[Hashable]:
+        """What the factors are elements of: products of the same go into one nest."""
+        return frozenset(
+            memory_of(one.memref) if isinstance(one, Element) else one.value
+            for one in (self.left, self.right)
+        )
+
 
 @data_class(frozen=True, eq=False)
 class Update:
-    """`element += product` in memory."""
+    """`element += products` in memory."""
 
     store: ir.Operation
     element: Element
-    product: Product
+    products: list[Product]
 
 
 @data_class(frozen=True, eq=False)
@@ -149,11 +158,11 @@ class Products:
     def _update(
         self, store: ir.Operation, _: ir.Operation, value: ir.Value, is_negative: bool
     ) -> Update | None:
-        product = self._product(value, store, is_negative)
+        products = self._all_products(_addends_of(value, store, is_negative))
         element = element_of(store.operands[1], list(store.operands)[2:])
-        if product is None or not self._is_sum_of(element, product.loops):
+        if not products or not self._is_sum_of(element, products[0].loops):
             return None
-        return Update(store, element, product)
+        return Update(store, element, products)
 
     def sums(self) -> Iterator[Sum]:
         """The results of loops that are sums of products."""
@@ -209,10 +218,15 @@ class Products:
         terms = _addends(loop, position)
         if not terms or not b.is_float(loop.results[position].type):
             return []
+        products = self._all_products(terms)
+        kept = any(isinstance(f, Kept) for one in products for f in (one.left, one.right))
+        return [] if kept else products
+
+    def _all_products(self, terms: Sequence[Term]) -> list[Product]:
+        """The products that terms are; none where one is anything else."""
         found = [self._product(value, op, negative) for value, op, negative in terms]
         products = [one for one in found if one is not None]
-        kept = any(isinstance(f, Kept) for one in products for f in (one.left, one.right))
-        return products if len(products) == len(terms) and not kept else []
+        return products if len(products) == len(terms) else []
 
     def _product(self, value: ir.Value, at: ir.Operation, is_negative: bool) -> Product | None:
         op, path = defining_op(value), self._path(at)
@@ -304,9 +318,6 @@ def _step(store: ir.Operation) -> tuple[ir.Operation, ir.Value, bool] | None:
     return None
 
 
-Term = tuple[ir.Value, ir.Operation, bool]
-
-
 def _addends(loop: ir.Operation, position: int) -> list[Term] | None:
     """What a loop adds to what it carries at a position, with where; None where it does anything
     else with it."""
@@ -333,13 +344,27 @@ def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] |
         for mine, other in sides:
             earlier = _steps(mine, carried, op)
             if earlier is not None:
-                return [*earlier, (other, op, op.name == "arith.subf")]
+                return [*earlier, *_addends_of(other, op, op.name == "arith.subf")]
         return None
     if is_for(op):
         position = ir.OpResult(value).result_number
         earlier, inner = _steps(op.operands[3 + position], carried, op), _addends(op, position)
         return None if earlier is None or inner is None else [*earlier, *inner]
     return None
+
+
+def _addends_of(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Term]:
+    """What a value that an op adds, or takes away, is a sum of: itself, where it is none."""
+    op = defining_op(value)
+    if op is None or is_bound(op) or len(list(value.uses)) != 1:
+        return [(value, at, is_negative)]
+    if op.name == "arith.negf":
+        return _addends_of(op.operands[0], at, not is_negative)
+    if op.name not in ("arith.addf", "arith.subf"):
+        return [(value, at, is_negative)]
+    flips = is_negative != (op.name == "arith.subf")
+    left, right = op.operands
+    return [*_addends_of(left, at, is_negative), *_addends_of(right, at, flips)]
 
 
 def erase_unused(root: ir.Operation) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 
 from mlirad.analysis.elements import Element
@@ -53,12 +53,12 @@ class SplitNest:
         for one in self.taken.sums:
             self._use_sum(one)
         updates = self.taken.updates
-        kept = {f.value: f for u in updates for f in _factors(u.product)}
+        kept = {f.value: f for u in updates for p in u.products for f in _factors(p)}
         for value in kept:
             self._keep(value)
         with before(following(self.root)):
             for update in updates:
-                self._add_up([update.product], update.element)
+                self._add_all(update.products, update.element)
             for clear in self.taken.clears:
                 _fill(clear.loops, clear.element, clear.store.operands[0])
         for store in [*(u.store for u in updates), *(c.store for c in self.taken.clears)]:
@@ -115,11 +115,15 @@ class SplitNest:
         else:
             output, first = one.target.element, one.loop.operands[3 + one.position]
         _fill(one.outer, output, first)
-        together: dict[tuple[ir.Operation, ...], list[Product]] = {}
-        for product in one.products:
-            together.setdefault(product.loops, []).append(product)
-        for products in together.values():
-            self._add_up(products, output)
+        self._add_all(one.products, output)
+
+    def _add_all(self, products: Sequence[Product], output: Element) -> None:
+        """Add products to elements, those in the same loops and of the same arrays together."""
+        together: dict[Hashable, list[Product]] = {}
+        for product in products:
+            together.setdefault((product.loops, product.sources), []).append(product)
+        for some in together.values():
+            self._add_up(some, output)
 
     def _use_sum(self, one: Sum) -> None:
         """Read a sum where it was made."""

@@ -63,9 +63,15 @@ class _Splitting:
         products = Products(self.loop)
         if not products.is_known:
             return False
-        updates = [one for one in products.updates() if self._pays(one.product, one.element)]
+        updates = [
+            one
+            for one in products.updates()
+            if all(self._pays(product, one.element) for product in one.products)
+        ]
         sums = self._sums(products)
-        made = [one.product for one in updates] + [p for one in sums for p in one.products]
+        made = [p for one in updates for p in one.products] + [
+            p for one in sums for p in one.products
+        ]
         factors = [factor for product in made for factor in (product.left, product.right)]
         kept = {one.value for one in factors if isinstance(one, Kept)}
         read = {memory_of(one.memref) for one in factors if isinstance(one, Element)}

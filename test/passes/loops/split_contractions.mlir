@@ -198,3 +198,54 @@ func.func @window(%w: memref<7x9x2xf32> {llvm.noalias}, %x: memref<9x8xf32> {llv
   }
   return
 }
+
+// Tangents are sums of products, added at once: each is a nest of its own, in the loops where it is added, with its sign.
+// CHECK-LABEL: func.func @several(
+// CHECK: memref.store %cst, %arg3
+// CHECK-COUNT-3: scf.for
+// CHECK: memref.load %arg0
+// CHECK: memref.load %arg1
+// CHECK: %[[ONE:.*]] = arith.mulf
+// CHECK: arith.addf %{{.*}}, %[[ONE]]
+// CHECK-COUNT-3: scf.for
+// CHECK: memref.load %arg1
+// CHECK: memref.load %arg2
+// CHECK: %[[TWO:.*]] = arith.mulf
+// CHECK: arith.subf %{{.*}}, %[[TWO]]
+// CHECK-COUNT-3: scf.for
+// CHECK: arith.addf %{{.*}}
+// CHECK-COUNT-3: scf.for
+// CHECK: arith.addf %{{.*}}
+func.func @several(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm.noalias}, %c: memref<9x9xf32> {llvm.noalias}, %d: memref<9x9xf32> {llvm.noalias}, %e: memref<9x9xf32> {llvm.noalias}, %f: memref<9x9xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c9 step %c1 {
+    scf.for %j = %c0 to %c9 step %c1 {
+      %u = memref.load %f[%i, %j] : memref<9x9xf32>
+      %sum = scf.for %k = %c0 to %c9 step %c1 iter_args(%s = %zero) -> f32 {
+        %x = memref.load %a[%i, %k] : memref<9x9xf32>
+        %y = memref.load %b[%k, %j] : memref<9x9xf32>
+        %z = memref.load %c[%i, %k] : memref<9x9xf32>
+        %p = arith.mulf %x, %y : f32
+        %q = arith.mulf %y, %z : f32
+        %r = arith.subf %p, %q : f32
+        %t = arith.addf %s, %r : f32
+        scf.yield %t : f32
+      }
+      memref.store %sum, %d[%i, %j] : memref<9x9xf32>
+      scf.for %k = %c0 to %c9 step %c1 {
+        %x = memref.load %a[%j, %k] : memref<9x9xf32>
+        %y = memref.load %b[%j, %k] : memref<9x9xf32>
+        %p = arith.mulf %u, %x : f32
+        %q = arith.mulf %u, %y : f32
+        %r = arith.addf %p, %q : f32
+        %o = memref.load %e[%i, %k] : memref<9x9xf32>
+        %t = arith.addf %o, %r : f32
+        memref.store %t, %e[%i, %k] : memref<9x9xf32>
+      }
+    }
+  }
+  return
+}

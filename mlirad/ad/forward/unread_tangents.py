@@ -1,0 +1,102 @@
+"""Tangents that nobody reads: of a loss, and of what enters it linearly.
+
+Second derivatives need the tangents of what launches write only where a later launch passes them
+on, or a reverse reads them. That is known when a program has run; then such launches are remembered
+by their kernels, and run without tangents the next time. Where they were wanted after all, the
+program has to be run once more.
+"""
+
+from __future__ import annotations
+
+from mlirad.data_classes import data_class
+from mlirad.pipeline.mode import Mode
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+
+@data_class(frozen=True)
+class Passing:
+    """One thing that passes tangents on: fields whose tangents its reverse reads, those that it
+    reads, and those that it sets."""
+
+    needed: frozenset[str]
+    sources: frozenset[str]
+    written: frozenset[str]
+    variant: Variant | None = None  # that was launched
+
+
+class UnreadTangents:
+    """What one run of a program does with tangents."""
+
+    def __init__(self, program: Program, reverse_mode: Mode) -> None:
+        self._program, self._reverse_mode = program, reverse_mode
+        self._run: list[Variant | Passing] = []
+        self._without: set[Variant] = set()  # launched without tangents
+
+    def may_miss(self, variant: Variant) -> bool:
+        """Whether a launch, which is noted, may do without tangents."""
+        self._run.append(variant)
+        if self._program.derivatives.read_tangents.get(variant, True) or variant.array_positions:
+            return False
+        self._without.add(variant)
+        return True
+
+    def copy(self, target: str, source: str) -> None:
+        """A field is copied to another with its tangents."""
+        nothing = frozenset[str]()
+        self._run.append(Passing(nothing, frozenset([source]), frozenset([target])))
+
+    def settle(self) -> bool:
+        """The program has run: whether all tangents that are read were computed. Remember who can
+        do without."""
+        known = {one: self._passing(one) for one in self._run if isinstance(one, Variant)}
+        run = [known[one] if isinstance(one, Variant) else one for one in self._run]
+        holds = self._holds(run)
+        read = self._program.derivatives.read_tangents
+        if not holds:
+            read.update(dict.fromkeys(self._without, True))
+        else:
+            wanted = _wanted(run)
+            for variant in known:
+                read[variant] = read.get(variant, False) or variant in wanted
+        return holds
+
+    def _holds(self, run: list[Passing]) -> bool:
+        missing: set[str] = set()
+        for one in run:
+            is_without = one.variant in self._without
+            if is_without or not missing.isdisjoint(one.sources):
+                missing |= one.written
+            if not is_without and not missing.isdisjoint(one.sources) and one.variant is not None:
+                return False
+            if not missing.isdisjoint(one.needed):
+                return False
+        return True
+
+    def _passing(self, variant: Variant) -> Passing:
+        duals = self._program.derivatives.duals
+        reached = variant.codes.reached(self._reverse_mode)
+        footprints = variant.notes.footprints()
+        return Passing(
+            frozenset(
+                symbol
+                for symbol in variant.kernel.fields
+                if not reached.isdisjoint(duals.get(symbol, ()))
+            ),
+            frozenset(s for flow in footprints.flows.between for s in flow.sources if s in duals),
+            frozenset(one.array for one in footprints.written if one.array in duals),
+            variant,
+        )
+
+
+def _wanted(run: list[Passing]) -> set[Variant]:
+    """The launches of which a later one reads tangents, or a reverse."""
+    wanted: set[Variant] = set()
+    live: set[str] = set()
+    for one in reversed(run):
+        live |= one.needed
+        if not live.isdisjoint(one.written):
+            live |= one.sources
+            if one.variant is not None:
+                wanted.add(one.variant)
+    return wanted
