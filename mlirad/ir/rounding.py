@@ -5,7 +5,9 @@ uses it adds it. `field.lanes`, beside exact: a step of a sum over a loop, the t
 16 partial sums in turn (`split-sums`). `field.loose`: a step of a sum over a loop, or what only
 such sums are made of: in any order, by estimates. Elementary functions are those of
 one library in all modes (`lower-vector-math`). `field.decision`: what it gives jumps where an
-operand passes some value. An op without any of the first three is a derivative's.
+operand passes some value. An op without any of the first three is a derivative's. `field.settled`,
+of a function: what it leaves in memory is not made again by another mode, so decisions made of it
+there are the same however it was rounded.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from mlirad.ir.walk import block_operations, operations
 
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
 DECISION = "field.decision"
+SETTLED = "field.settled"
 _KEPT = frozenset(
     {"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"}
 )

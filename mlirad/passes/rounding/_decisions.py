@@ -29,10 +29,10 @@ _CHOOSE = frozenset(
 
 class Decisions:
     """`values` are the floats that decisions are made of, `arrays` those that they are loaded
-    from."""
+    from, unless memory is settled."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, *, is_settled: bool = False) -> None:
+        self.graph, self.is_settled = graph, is_settled
         self.values: set[int] = set()
         self.arrays: set[Array] = set()
         self._find()
@@ -73,7 +73,8 @@ class Decisions:
                     self._decide([source])
         elif any(v in self.values for v in node.results):
             if node.is_access:
-                self.arrays.add(self.array(node))
+                if not self.is_settled:
+                    self.arrays.add(self.array(node))
             else:
                 self._decide(node.operands)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from mlirad.analysis.trips import spans
 from mlirad.dialect.field import is_atomic
 from mlirad.ir.graph import Graph, Node
@@ -31,7 +33,7 @@ class Sums:
                 for _, argument, last, _ in loop.flow.carried:
                     if self.graph.floats[argument] and argument not in self.decisions.values:
                         steps = self._chain(loop, argument, last)
-                        if not self._is_short(loop, _SHORT // max(1, len(steps))):
+                        if not self._are_few(loop, steps):
                             found |= steps
         for node in reversed(list(self.graph.nodes())):
             if rounds(node.op) and node.results[0] not in self.decisions.values:
@@ -77,6 +79,18 @@ class Sums:
         own = {v for loop in loops for v in loop.induction}
         inner = [owner for owner in node.owners if is_serial_loop(owner)]
         return bool(inner) or not own.issubset(node.indices)
+
+    def _are_few(self, loop: Node, steps: set[Node]) -> bool:
+        """Whether a sum of a loop, and of the loops in it, has so few terms that it gains nothing
+        from another order."""
+        count = 0
+        for step in steps:
+            trips = [spans(own.op)[0].trips for own in step.owners_within(loop) if is_for(own)]
+            known = [one for one in (*trips, spans(loop.op)[0].trips) if one is not None]
+            if len(known) <= len(trips):
+                return False
+            count += prod(known)
+        return count <= _SHORT
 
     def _is_short(self, loop: Node, trips: int) -> bool:
         """Whether a loop has so few trips that its sums gain nothing from another order."""

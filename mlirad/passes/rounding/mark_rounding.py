@@ -3,7 +3,8 @@
 Assumes that locals are values, and that nothing is differentiated yet. A decision (a comparison, a
 cast to an integer, a choice of min or max, floor and its kin) comes out the same in the primal, its
 reverse and its tangents only if what it is made of is the same to the last bit. So what feeds
-decisions is exact, through memory that the function writes too. Elsewhere a product with what a
+decisions is exact, through memory that the function writes too, unless the function says that what
+it writes is settled. Elsewhere a product with what a
 loop carries is fused into the sum that alone uses it, and a sum over a loop may be taken in any
 order, of terms that are estimates. Other values, those stored in fields above all, are the same to
 the last bit in every mode. Derivatives, which come later, carry no mark: `insert-fast-math` may do
@@ -18,7 +19,17 @@ from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import PRIMAL
 from mlirad.ir.graph import BlockNode, Graph, Node
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.rounding import DECISION, EXACT, FUSED, LANES, LOOSE, is_marked, mark_exact, rounds
+from mlirad.ir.rounding import (
+    DECISION,
+    EXACT,
+    FUSED,
+    LANES,
+    LOOSE,
+    SETTLED,
+    is_marked,
+    mark_exact,
+    rounds,
+)
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import functions
 from mlirad.passes.rounding._decisions import Decisions
@@ -34,13 +45,13 @@ def mark_rounding(module: ir.Operation) -> None:
     these is exact."""
     for function in functions(module):
         if not is_private(function):
-            _Marking(Graph(function)).run()
+            _Marking(Graph(function), is_settled=SETTLED in function.attributes).run()
 
 
 class _Marking:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, *, is_settled: bool) -> None:
         self.graph = graph
-        self.decisions = Decisions(graph)
+        self.decisions = Decisions(graph, is_settled=is_settled)
         self.sums = Sums(graph, self.decisions)
         self.lanes: set[Node] = set()
 

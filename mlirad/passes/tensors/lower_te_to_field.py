@@ -10,6 +10,7 @@ from mlirad.errors import MLIRError
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import TENSORS
+from mlirad.ir.rounding import SETTLED
 from mlirad.ir.signature import argument_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
@@ -47,6 +48,7 @@ class _Lowering:
             "sym_name": self.function.attributes["sym_name"],
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
             "arg_attrs": ir.ArrayAttr.get(labels),
+            SETTLED: ir.UnitAttr.get(),
         }
         with before(self.function), self.function.location:
             made = ir.Operation.create("func.func", [], [], attributes, regions=1)

@@ -136,3 +136,36 @@ func.func @through_memory(%n: index, %b: f32) {
   }
   return
 }
+
+// What a settled function leaves in memory is not made again to decide the same: a sum may be taken in any order, and a decision be
+// made of it there; what a decision is made of at once is exact. A sum of two short loops is as long as both.
+// CHECK-LABEL: func.func @settled
+// CHECK: arith.addf %{{.*}} {field.loose}
+// CHECK: arith.cmpf ogt, %{{.*}} {field.decision}
+// CHECK: arith.mulf %{{.*}} {field.exact}
+// CHECK: arith.cmpf ogt, %{{.*}} {field.decision}
+func.func @settled(%x: !field.array<f32, [16]>, %y: !field.array<f32, [16]>) attributes {field.settled} {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %s = scf.for %i = %c0 to %c3 step %c1 iter_args(%t = %zero) -> f32 {
+    %u = scf.for %j = %c0 to %c3 step %c1 iter_args(%v = %t) -> f32 {
+      %k = arith.addi %i, %j : index
+      %a = "field.load"(%x, %k) : (!field.array<f32, [16]>, index) -> f32
+      %w = arith.addf %v, %a : f32
+      scf.yield %w : f32
+    }
+    scf.yield %u : f32
+  }
+  "field.store"(%s, %y, %c0) : (f32, !field.array<f32, [16]>, index) -> ()
+  %b = "field.load"(%y, %c0) : (!field.array<f32, [16]>, index) -> f32
+  %c = arith.cmpf ogt, %b, %zero : f32
+  %d = arith.select %c, %b, %zero : f32
+  "field.store"(%d, %y, %c1) : (f32, !field.array<f32, [16]>, index) -> ()
+  %p = arith.mulf %b, %b : f32
+  %e = arith.cmpf ogt, %p, %b : f32
+  %f = arith.select %e, %b, %zero : f32
+  "field.store"(%f, %y, %c3) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
