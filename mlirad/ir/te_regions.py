@@ -9,7 +9,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.structured import If, is_branch
-from mlirad.ir.walk import block_operations, has_uses
+from mlirad.ir.walk import before, block_operations, has_uses
 
 # the results of an op in the place that it is copied to; None to copy it as it is
 Hook = Callable[[ir.Operation, "Copier"], Sequence[ir.Value] | None]
@@ -97,7 +97,26 @@ def erase_unused(definition: ir.Operation) -> None:
         for block in region.blocks:
             *ops, _ = block_operations(block)
             for op in reversed(ops):
-                if any(has_uses(result) for result in op.results):
-                    erase_unused(op)
-                else:
+                used = [has_uses(result) for result in op.results]
+                if not any(used):
                     op.erase()
+                else:
+                    erase_unused(_narrowed(op, used) if is_branch(op) and not all(used) else op)
+
+
+def _narrowed(op: ir.Operation, used: Sequence[bool]) -> ir.Operation:
+    """A branch that gives only what is used of it, in its place."""
+    kept = [k for k, is_used in enumerate(used) if is_used]
+    with before(op), op.location:
+        made = b.if_else(op.operands[0], [op.results[k].type for k in kept])
+    for target, block in ((made.then, If(op).then), (made.otherwise, If(op).otherwise)):
+        *ops, last = block_operations(block)
+        given = list(last.operands)
+        for inner in ops:
+            target.append(inner)
+        with ir.InsertionPoint(target), last.location:
+            b.yield_([given[k] for k in kept])
+    for k, result in zip(kept, made.results):
+        op.results[k].replace_all_uses_with(result)
+    op.erase()
+    return made.op

@@ -47,6 +47,7 @@ from mlirad.te.functions import (
     tanh,
     trunc,
 )
+from mlirad.te.logsumexp import logsumexp
 from mlirad.te.operators import operator, stop_gradient
 from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
 from mlirad.te.scan import scan
@@ -83,6 +84,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "log",
+    "logsumexp",
     "max",
     "maximum",
     "min",

@@ -16,6 +16,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.te.bounds import check_reads
+from mlirad.te.dependencies import stop
 from mlirad.te.emission import Emitter, mlir_type
 from mlirad.te.expressions import (
     INDEX,
@@ -212,6 +213,8 @@ class _Split:
         shape: tuple[Extent, ...] = tuple(axis.extent for axis in axes)
         name = f"{self.name}.{one.kind}"
         inner = define(shape, indices, renamed, name, one.place)
+        if one.is_constant:
+            stop(inner)
         return Read(inner.dtype, inner, tuple(axes), place=one.place)
 
 

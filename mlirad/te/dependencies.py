@@ -31,6 +31,12 @@ def is_stopped(tensor: Tensor) -> bool:
     return STOP in owner_operation(tensor.value).attributes
 
 
+def stop(tensor: Tensor) -> None:
+    """Let no derivative pass through a definition."""
+    with graph().defining(tensor.place):
+        owner_operation(tensor.value).attributes[STOP] = ir.UnitAttr.get()
+
+
 def is_given(tensor: Tensor) -> bool:
     """Whether a call gives a tensor."""
     return te.PlaceholderOp.holds(owner_operation(tensor.value))

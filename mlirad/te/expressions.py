@@ -213,6 +213,7 @@ class Reduction(Expr):
     initial: tuple[Expr, ...]
     combiner: Any = None  # of kind `custom`: a function of two tuples of expressions
     number: int = 0
+    is_constant: bool = False  # no derivative passes through it
 
     @property
     def parts(self) -> tuple[Expr, ...]:

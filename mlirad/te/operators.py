@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import update_wrapper
 from typing import Any
 
-from mlirad.ir.walk import owner_operation
 from mlirad.te.compute import compute
-from mlirad.te.dependencies import STOP
-from mlirad.te.graph import graph
+from mlirad.te.dependencies import stop
 from mlirad.te.tensor import Tensor
 
 _gradients: dict[Tensor, tuple[Sequence[Tensor], Callable[..., Any]]] = {}
@@ -29,8 +27,7 @@ class Operator:
     def __call__(self, *args: Any, **keywords: Any) -> Tensor:
         made = self.function(*args, **keywords)
         if self.gradient is not None:
-            given = [*args, *keywords.values()]
-            _gradients[made] = ([one for one in given if isinstance(one, Tensor)], self.gradient)
+            _gradients[made] = (_tensors([*args, *keywords.values()]), self.gradient)
         return made
 
     def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
@@ -44,6 +41,12 @@ def operator(function: Callable[..., Tensor]) -> Operator:
     return Operator(function)
 
 
+def _tensors(given: Sequence[Any]) -> list[Tensor]:
+    """The tensors among some arguments, also within lists."""
+    each = [_tensors(one) if isinstance(one, tuple | list) else [one] for one in given]
+    return [one for part in each for one in part if isinstance(one, Tensor)]
+
+
 def gradient_of(tensor: Tensor) -> tuple[Sequence[Tensor], Callable[..., Any]] | None:
     """The inputs and the gradient of the operator that made a tensor, where it has one."""
     return _gradients.get(tensor)
@@ -51,9 +54,6 @@ def gradient_of(tensor: Tensor) -> tuple[Sequence[Tensor], Callable[..., Any]] |
 
 def stop_gradient(tensor: Tensor) -> Tensor:
     """The same numbers, through which no derivative passes."""
-    from mlirad.bindings import ir
-
     made = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
-    with graph().defining(made.place):
-        owner_operation(made.value).attributes[STOP] = ir.UnitAttr.get()
+    stop(made)
     return made

@@ -43,20 +43,23 @@ def squares(y: te.Tensor, head: te.Tensor) -> te.Tensor:
 
 
 class _Checked:
-    """One program among those of a function."""
+    """One program among those of a function; a tensor that several have is the same one."""
 
-    def __init__(self, name: str, program: Program, seed: int) -> None:
-        self.name, self.program = name, program
-        random = np.random.default_rng(seed)
-        own = program.arrays
-        self.values = (
-            [random.normal(size=x.shape) for x in program.inputs] if own is None else list(own)
-        )
+    def __init__(
+        self, program: Program, arrays: dict[te.Tensor, Array], along: dict[te.Tensor, Array]
+    ) -> None:
+        self.program = program
+        random = np.random.default_rng(len(arrays))
         y, wanted = program.output, program.wanted
+        for number, x in enumerate(program.inputs):
+            own = None if program.arrays is None else program.arrays[number]
+            arrays.setdefault(x, random.normal(size=x.shape) if own is None else own)
+            along.setdefault(x, random.normal(size=x.shape))
+        self.values = [arrays[x] for x in program.inputs]
+        self.along = [along[x] for x in wanted]
         self.head = given(*y.shape, name="head")
         self.directions = [given(*x.shape, name="direction") for x in wanted]
         self.above = random.normal(size=y.shape)
-        self.along = [random.normal(size=x.shape) for x in wanted]
         self.inputs = [*program.inputs, self.head, *(self.directions if program.is_full else [])]
         if program.is_full:
             total = squares(y, self.head)
@@ -99,18 +102,20 @@ class _Checked:
 def check_all(programs: dict[str, Program], threads: Sequence[int] = (2,)) -> None:
     """Hold values against NumPy's, adjoints, tangents and second derivatives against
     differences."""
-    checked = [_Checked(name, one, k) for k, (name, one) in enumerate(programs.items())]
+    arrays: dict[te.Tensor, Array] = {}
+    along: dict[te.Tensor, Array] = {}
+    checked = [_Checked(one, arrays, along) for one in programs.values()]
     tensors = [one for own in checked for one in own.inputs]
     f = te.build([one for own in checked for one in own.outputs], list(dict.fromkeys(tensors)))
     for number in threads:
         ti.init(default_fp=ti.f64, opt_level=1, cpu_max_num_threads=number)
         results = [iter(_called(f, checked, step)) for step in (0.0, STEP, -STEP)]
-        for own in checked:
+        for name, own in zip(programs, checked):
             parts = [[next(one) for _ in own.outputs] for one in results]
             try:
                 own.check(*parts)
             except AssertionError as error:
-                error.add_note(f"of '{own.name}'")
+                error.add_note(f"of '{name}'")
                 raise
 
 

@@ -1,0 +1,75 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, select
+from mlirad.te.functions import exp
+from mlirad.te.nn.axes import check_rank, check_same, known
+from mlirad.te.operators import operator, stop_gradient
+from mlirad.te.reductions import largest
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+
+@operator
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, causal: bool = False, scale: float | None = None
+) -> Tensor:
+    """`softmax(query @ key.T * scale) @ value`.
+
+    query is (batch, heads, queries, width), key (batch, heads, keys, width), value (batch, heads,
+    keys, columns), the result (batch, heads, queries, columns). `scale` is `1 / sqrt(width)` if it
+    is not given. With `causal`, query i sees keys up to i. Raises TaichiTypeError where shapes do
+    not fit.
+
+    Vaswani et al., "Attention is all you need", 2017.
+    """
+    _check(query, key, value)
+    batch, heads, rows, width = query.shape
+    keys, columns = value.shape[2:]
+    factor = known("attention", width, "or give scale=") ** -0.5 if scale is None else scale
+    d, j, m, s = (reduce_axis(extent) for extent in (width, keys, keys, keys))
+
+    scores = compute(
+        (batch, heads, rows, keys),
+        lambda b, h, i, k: sum_over(query[b, h, i, d] * key[b, h, k, d] * factor, d),
+        "attention.scores",
+    )
+    most = stop_gradient(
+        compute(
+            (batch, heads, rows),
+            lambda b, h, i: largest(scores[b, h, i, m], m, _seen(i, m, causal)),
+            "attention.max",
+        )
+    )
+
+    def part(b: Expr, h: Expr, i: Expr, k: Expr) -> Expr:
+        found = exp(scores[b, h, i, k] - most[b, h, i])
+        return select(k <= i, found, 0.0) if causal else found
+
+    parts = compute(scores.shape, part, "attention.exp")
+    total = compute(
+        (batch, heads, rows), lambda b, h, i: sum_over(parts[b, h, i, s], s), "attention.sum"
+    )
+    return compute(
+        (batch, heads, rows, columns),
+        lambda b, h, i, c: sum_over(
+            parts[b, h, i, j] / total[b, h, i] * value[b, h, j, c], j, _seen(i, j, causal)
+        ),
+        "attention",
+    )
+
+
+def _seen(query: Expr, key: Expr, causal: bool) -> Expr | None:
+    return key <= query if causal else None
+
+
+def _check(query: Tensor, key: Tensor, value: Tensor) -> None:
+    for one, named in ((query, "queries"), (key, "keys"), (value, "values")):
+        check_rank("attention", one, 4, f"{named} of 4 axes (batch, heads, rows, width)")
+    for axis, named in ((0, "batches"), (1, "heads"), (3, "widths of queries and keys")):
+        check_same("attention", query.shape[axis], key.shape[axis], named)
+    for axis, named in ((0, "batches"), (1, "heads"), (2, "numbers of keys and values")):
+        check_same("attention", key.shape[axis], value.shape[axis], named)

@@ -1,0 +1,34 @@
+"""Windows as columns of a matrix, which make a convolution a product."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr
+from mlirad.te.nn.axes import check_rank, known
+from mlirad.te.nn.windows import Padding, PerAxis, windows
+from mlirad.te.operators import operator
+from mlirad.te.tensor import Tensor
+
+
+@operator
+def im2col(
+    x: Tensor, kernel: PerAxis, stride: PerAxis = 1, padding: Padding = 0, dilation: PerAxis = 1
+) -> Tensor:
+    """The windows of images (batch, channels, height, width), whose height and width are numbers:
+    (batch, channels * points of a window, windows). See `windows`; raises TaichiTypeError where
+    none fits."""
+    check_rank("im2col", x, 4, "images (batch, channels, height, width)")
+    space = [known("im2col", extent, "as windows are counted") for extent in x.shape[2:]]
+    slid = windows(space, kernel, stride, dilation, padding)
+    _, columns = slid.shape
+    height, width = slid.kernel
+
+    def element(n: Expr, row: Expr, window: Expr) -> Expr:
+        point = row % (height * width)
+        at = slid.at((window // columns, window % columns), (point // width, point % width))
+        return slid.padded(at, lambda p: x[(n, row // (height * width), *p)])
+
+    shape = (x.shape[0], x.shape[1] * (height * width), prod(slid.shape))
+    return compute(shape, element, "im2col")

@@ -1,0 +1,166 @@
+"""Normalizations: less the mean, divided by the root of the variance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr
+from mlirad.te.functions import rsqrt
+from mlirad.te.nn.axes import check_extents, known
+from mlirad.te.nn.statistics import at_kept, averaged, over
+from mlirad.te.nn.statistics import mean as mean_over
+from mlirad.te.nn.statistics import variance as variance_over
+from mlirad.te.operators import operator
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor
+
+Moments = tuple[Tensor, Tensor]  # means and variances
+EPSILON = 1e-5
+
+
+@operator
+def batch_norm(
+    x: Tensor,
+    scale: Tensor | None = None,
+    shift: Tensor | None = None,
+    mean: Tensor | None = None,
+    variance: Tensor | None = None,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """x (batch, channels, ...) by the mean and variance of each channel, times `scale` plus `shift`
+    (channels,). Means and variances (channels,) that are given are taken instead of those of the
+    batch, as behind training. Raises TaichiTypeError for other shapes, or one without the other.
+
+    Ioffe and Szegedy, 2015.
+    """
+    for one, named in ((scale, "scale"), (shift, "shift"), (mean, "mean"), (variance, "variance")):
+        if one is not None:
+            check_extents("batch_norm", one, x.shape[1:2], named)
+    if (mean is None) != (variance is None):
+        raise TaichiTypeError("batch_norm takes a mean and a variance, or none of them", place())
+    rest = [k for k in range(x.ndim) if k != 1]
+    middle = mean_over(x, rest) if mean is None else mean
+    spread = variance_over(x, rest) if variance is None else variance
+
+    def element(*i: Expr) -> Expr:
+        value = (x[i] - middle[i[1]]) * rsqrt(spread[i[1]] + epsilon)
+        return _scaled(value, scale, shift, (i[1],))
+
+    return compute(x.shape, element, "batch_norm")
+
+
+@operator
+def layer_norm(
+    x: Tensor,
+    scale: Tensor | None = None,
+    shift: Tensor | None = None,
+    axes: int = 1,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """x by the mean and variance over its last axes, times `scale` plus `shift`, which have these
+    axes. Raises TaichiTypeError for other shapes.
+
+    Ba, Kiros and Hinton, 2016.
+    """
+    last = _last("layer_norm", x, axes, scale, shift)
+    middle, spread = mean_over(x, last, True), variance_over(x, last, True)
+
+    def element(*i: Expr) -> Expr:
+        at = at_kept(i, last)
+        value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
+        return _scaled(value, scale, shift, i[last[0] :])
+
+    return compute(x.shape, element, "layer_norm")
+
+
+@operator
+def rms_norm(
+    x: Tensor, scale: Tensor | None = None, axes: int = 1, epsilon: float = EPSILON
+) -> Tensor:
+    """x by the root of the mean of its squares over its last axes, times `scale`, which has these
+    axes. Raises TaichiTypeError for another shape.
+
+    Zhang and Sennrich, 2019.
+    """
+    last = _last("rms_norm", x, axes, scale, None)
+    spread = over("rms", x, last, True, lambda value, k: averaged(value * value, k))
+
+    def element(*i: Expr) -> Expr:
+        value = x[i] * rsqrt(spread[at_kept(i, last)] + epsilon)
+        return _scaled(value, scale, None, i[last[0] :])
+
+    return compute(x.shape, element, "rms_norm")
+
+
+@operator
+def group_norm(
+    x: Tensor,
+    groups: int,
+    scale: Tensor | None = None,
+    shift: Tensor | None = None,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """x (batch, channels, ...) by the mean and variance of each group of channels, times `scale`
+    plus `shift` (channels,). Raises TaichiTypeError where groups do not divide channels.
+
+    Wu and He, 2018.
+    """
+    channels = known("group_norm", x.shape[1], "as groups divide it")
+    if not isinstance(groups, int) or groups < 1 or channels % groups:
+        raise TaichiTypeError(
+            f"group_norm: {groups} groups do not divide {channels} channels", place()
+        )
+    for one, named in ((scale, "scale"), (shift, "shift")):
+        if one is not None:
+            check_extents("group_norm", one, x.shape[1:2], named)
+    each = channels // groups
+    middle = _of_groups(x, groups, lambda value, n, g: value)
+    spread = _of_groups(x, groups, lambda value, n, g: (value - middle[n, g]) ** 2)
+
+    def element(*i: Expr) -> Expr:
+        at = (i[0], i[1] // each if each > 1 else i[1])
+        value = (x[i] - middle[at]) * rsqrt(spread[at] + epsilon)
+        return _scaled(value, scale, shift, (i[1],))
+
+    return compute(x.shape, element, "group_norm")
+
+
+@operator
+def instance_norm(
+    x: Tensor,
+    scale: Tensor | None = None,
+    shift: Tensor | None = None,
+    epsilon: float = EPSILON,
+) -> Tensor:
+    """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
+    channels = known("instance_norm", x.shape[1], "as channels are groups")
+    return group_norm.function(x, channels, scale, shift, epsilon)
+
+
+def _of_groups(x: Tensor, groups: int, first: Callable[..., Expr]) -> Tensor:
+    """Means over the channels of a group and all that is behind them."""
+    each = x.shape[1] // groups
+    c, *rest = (reduce_axis(extent) for extent in (each, *x.shape[2:]))
+
+    def element(n: Expr, g: Expr) -> Expr:
+        return averaged(first(x[(n, g * each + c, *rest)], n, g), (c, *rest))
+
+    return compute((x.shape[0], groups), element, "groups")
+
+
+def _last(what: str, x: Tensor, axes: int, scale: Tensor | None, shift: Tensor | None) -> list[int]:
+    if not isinstance(axes, int) or not 0 < axes <= x.ndim:
+        raise TaichiTypeError(f"{what}: axes={axes!r} is no number of axes of {x.ndim}", place())
+    for one, named in ((scale, "scale"), (shift, "shift")):
+        if one is not None:
+            check_extents(what, one, x.shape[-axes:], named)
+    return list(range(x.ndim - axes, x.ndim))
+
+
+def _scaled(value: Expr, scale: Tensor | None, shift: Tensor | None, at: Sequence[Any]) -> Expr:
+    made = value if scale is None else value * scale[tuple(at)]
+    return made if shift is None else made + shift[tuple(at)]

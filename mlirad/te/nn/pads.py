@@ -1,0 +1,69 @@
+"""Tensors with something around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, Extent, select
+from mlirad.te.functions import all as all_of
+from mlirad.te.functions import maximum, minimum
+from mlirad.te.nn.axes import known
+from mlirad.te.operators import operator
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor
+
+# of an index that may lie outside, and the extent
+Inside = Callable[[Expr, Extent], Expr]
+
+
+def _reflected(index: Expr, extent: Extent) -> Expr:
+    inner = select(index < 0, 0 - index, index)
+    return select(index >= extent, (extent - 1) * 2 - index, inner)
+
+
+MODES: dict[str, Inside] = {
+    "edge": lambda index, extent: minimum(maximum(index, 0), extent - 1),
+    "reflect": _reflected,
+    "wrap": lambda index, extent: index % extent,
+}
+
+
+@operator
+def pad(
+    x: Tensor, widths: Sequence[int | Sequence[int]], mode: str = "constant", value: float = 0.0
+) -> Tensor:
+    """x with elements before and behind it: a pair of numbers for each axis, or one for both.
+
+    `mode` says what they are: "constant" (a value), "edge" (the nearest element), "reflect" (as in
+    a mirror in which the last element lies; at most `extent - 1` of them), or "wrap" (from the
+    other end; extents are numbers). Raises TaichiTypeError for others.
+    """
+    ends = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in widths]
+    if len(ends) != x.ndim or not all(len(one) == 2 and min(one) >= 0 for one in ends):
+        raise TaichiTypeError(
+            f"pad: widths={widths!r} has no pair for each of {x.ndim} axes", place()
+        )
+    if mode != "constant" and mode not in MODES:
+        names = ", ".join(map(repr, ("constant", *MODES)))
+        raise TaichiTypeError(f"pad: mode={mode!r} is none of {names}", place())
+    for extent, one in zip(x.shape, ends):
+        if max(one) and mode == "wrap":
+            known("pad", extent, "where it wraps")
+        if mode == "reflect" and isinstance(extent, int) and max(one) >= max(extent, 1):
+            raise TaichiTypeError(f"pad: a mirror of {extent} elements has no {max(one)}", place())
+
+    def element(*indices: Expr) -> Expr:
+        moved = [i - before if before else i for i, (before, _) in zip(indices, ends)]
+        if mode != "constant":
+            inside = [
+                MODES[mode](i, n) if max(one) else i for i, n, one in zip(moved, x.shape, ends)
+            ]
+            return x[tuple(inside)]
+        conditions = [i >= 0 for i, (before, _) in zip(moved, ends) if before]
+        conditions += [i < n for i, n, (_, behind) in zip(moved, x.shape, ends) if behind]
+        return select(all_of(*conditions), x[tuple(moved)], value) if conditions else x[indices]
+
+    shape = tuple(n + sum(one) for n, one in zip(x.shape, ends))
+    return compute(shape, element, "pad")

@@ -1,0 +1,116 @@
+"""Images of other sizes."""
+
+from __future__ import annotations
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr, cast
+from mlirad.te.functions import maximum, minimum
+from mlirad.te.nn.axes import check_rank, known
+from mlirad.te.nn.windows import PerAxis, per_axis
+from mlirad.te.operators import operator
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor
+from mlirad.types import DataType
+
+IMAGES = "images (batch, channels, height, width)"
+
+
+@operator
+def resize_nearest(x: Tensor, size: PerAxis) -> Tensor:
+    """Images (batch, channels, height, width) of another size: element i is the one at `i * extent
+    // size`. Height and width are numbers. Raises TaichiTypeError for others."""
+    extents, sizes = _sizes("resize_nearest", x, size)
+
+    def element(n: Expr, c: Expr, *at: Expr) -> Expr:
+        return x[(n, c, *(i * e // s for i, e, s in zip(at, extents, sizes)))]
+
+    return compute((*x.shape[:2], *sizes), element, "resize_nearest")
+
+
+@operator
+def resize_bilinear(x: Tensor, size: PerAxis, align_corners: bool = False) -> Tensor:
+    """Images of another size, between four elements each: at `(i + 1/2) extent / size - 1/2`, or,
+    where corners are aligned, at `i (extent - 1) / (size - 1)`. See `resize_nearest`."""
+    extents, sizes = _sizes("resize_bilinear", x, size)
+
+    def element(n: Expr, c: Expr, *at: Expr) -> Expr:
+        both = [_between(*one, align_corners, x.dtype) for one in zip(at, extents, sizes)]
+        total: Expr | None = None
+        for first in both[0]:
+            for second in both[1]:
+                value = x[n, c, first[0], second[0]] * (first[1] * second[1])
+                total = value if total is None else total + value
+        assert total is not None
+        return total
+
+    return compute((*x.shape[:2], *sizes), element, "resize_bilinear")
+
+
+def _between(
+    index: Expr, extent: int, size: int, align_corners: bool, dtype: DataType
+) -> list[tuple[Expr, Expr]]:
+    """The two elements beside a place, and how much each counts: places are fractions."""
+    above, below = index * (extent - 1), max(size - 1, 1)
+    if not align_corners:
+        above, below = index * (2 * extent) + (extent - size), 2 * size
+    low = above // below
+    share = cast(above - low * below, dtype) * (1.0 / below)
+    return [
+        (maximum(low, 0), 1.0 - share),
+        (minimum(low + 1, extent - 1), share),
+    ]
+
+
+@operator
+def upsample(x: Tensor, factor: int, method: str = "nearest") -> Tensor:
+    """Images (batch, channels, height, width) several times as large, by `method="nearest"` or
+    "bilinear"; see `resize_bilinear`. Raises TaichiTypeError for others."""
+    methods = {"nearest": resize_nearest, "bilinear": resize_bilinear}
+    if method not in methods:
+        raise TaichiTypeError(f"upsample: method={method!r} is none of {list(methods)}", place())
+    check_rank("upsample", x, 4, IMAGES)
+    sizes = [known("upsample", extent, "as it grows") * factor for extent in x.shape[2:]]
+    return methods[method].function(x, sizes)
+
+
+@operator
+def pixel_shuffle(x: Tensor, factor: int) -> Tensor:
+    """(batch, channels * factor², height, width) as (batch, channels, height * factor, width *
+    factor) (Shi et al., 2016). Raises TaichiTypeError where channels are no such multiple."""
+    check_rank("pixel_shuffle", x, 4, IMAGES)
+    batch, channels, height, width = x.shape
+    count = known("pixel_shuffle", channels, "as it is split")
+    if factor < 1 or count % factor**2:
+        raise TaichiTypeError(f"pixel_shuffle: {factor}² does not divide {count} channels", place())
+
+    def element(n: Expr, c: Expr, i: Expr, j: Expr) -> Expr:
+        within = i % factor * factor + j % factor
+        return x[n, c * factor**2 + within, i // factor, j // factor]
+
+    shape = (batch, count // factor**2, height * factor, width * factor)
+    return compute(shape, element, "pixel_shuffle")
+
+
+@operator
+def pixel_unshuffle(x: Tensor, factor: int) -> Tensor:
+    """The other way round of `pixel_shuffle`. Raises TaichiTypeError where the factor does not
+    divide height and width."""
+    check_rank("pixel_unshuffle", x, 4, IMAGES)
+    batch, channels, *space = x.shape
+    sizes = [known("pixel_unshuffle", extent, "as it is split") for extent in space]
+    if factor < 1 or any(extent % factor for extent in sizes):
+        raise TaichiTypeError(f"pixel_unshuffle: {factor} does not divide {sizes}", place())
+
+    def element(n: Expr, c: Expr, i: Expr, j: Expr) -> Expr:
+        row, column = c % factor**2 // factor, c % factor
+        return x[n, c // factor**2, i * factor + row, j * factor + column]
+
+    height, width = (extent // factor for extent in sizes)
+    return compute((batch, channels * factor**2, height, width), element, "pixel_unshuffle")
+
+
+def _sizes(what: str, x: Tensor, size: PerAxis) -> tuple[list[int], tuple[int, ...]]:
+    check_rank(what, x, 4, IMAGES)
+    extents = [known(what, extent, "as images of another size are made") for extent in x.shape[2:]]
+    return extents, per_axis(size, 2, "size", 1)

@@ -1,0 +1,49 @@
+"""Softmax and its relatives: exponentials that do not overflow, as the greatest one is taken out
+first; no result depends on it, so no derivative passes through it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Expr
+from mlirad.te.functions import exp, log
+from mlirad.te.logsumexp import logsumexp as logsumexp_over
+from mlirad.te.nn.axes import axis_of
+from mlirad.te.nn.statistics import at_kept, over
+from mlirad.te.operators import operator, stop_gradient
+from mlirad.te.reductions import largest
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+
+@operator
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """`exp(x) / sum(exp(x))` along an axis. Raises TaichiTypeError for what is none."""
+    chosen = [axis_of("softmax", axis, x.ndim)]
+    most = stop_gradient(over("softmax.max", x, chosen, True, largest))
+    parts = compute(x.shape, lambda *i: exp(x[i] - most[at_kept(i, chosen)]), "softmax.exp")
+    total = over("softmax.sum", parts, chosen, True, sum_over)
+    return compute(x.shape, lambda *i: parts[i] / total[at_kept(i, chosen)], "softmax")
+
+
+@operator
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """`x - log(sum(exp(x)))` along an axis. Raises TaichiTypeError for what is none."""
+    chosen = [axis_of("log_softmax", axis, x.ndim)]
+    most = stop_gradient(over("log_softmax.max", x, chosen, True, largest))
+    shifted = compute(x.shape, lambda *i: x[i] - most[at_kept(i, chosen)], "log_softmax.shifted")
+    total = over(
+        "log_softmax.sum", shifted, chosen, True, lambda value, k: log(sum_over(exp(value), k))
+    )
+    return compute(x.shape, lambda *i: shifted[i] - total[at_kept(i, chosen)], "log_softmax")
+
+
+@operator
+def logsumexp(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """`log(sum(exp(x)))`; see `te.nn.sum`."""
+
+    def function(value: Expr, axes: Any) -> Expr:
+        return logsumexp_over(value, axes)
+
+    return over("logsumexp", x, axis, keepdims, function)

@@ -1,0 +1,115 @@
+"""Sums, means, variances and norms over axes of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Axis, Expr, Extent, as_float, cast, expr
+from mlirad.te.functions import sqrt
+from mlirad.te.nn.axes import axes_of
+from mlirad.te.operators import operator
+from mlirad.te.reductions import largest, smallest
+from mlirad.te.reductions import prod as product_over
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+# of an element, and the axes to reduce; what comes before it takes where the element lies, too
+Reduce = Callable[[Expr, tuple[Axis, ...]], Expr]
+
+
+def over(
+    what: str, x: Tensor, axis: Any, keepdims: bool, function: Reduce, first: Any = None
+) -> Tensor:
+    """A tensor reduced over some axes, or all; `first(element, indices)` is what is reduced."""
+    chosen = axes_of(what, axis, x.ndim)
+    axes = {k: reduce_axis(x.shape[k], f"r{k}") for k in chosen}
+    kept = [k for k in range(x.ndim) if k not in axes]
+    shape = [1 if k in axes else x.shape[k] for k in range(x.ndim) if keepdims or k not in axes]
+
+    def element(*indices: Expr) -> Expr:
+        own = dict(zip(range(x.ndim) if keepdims else kept, indices)) | dict(axes)
+        at = tuple(own[k] for k in range(x.ndim))
+        value = x[at] if first is None else first(x[at], at)
+        return function(value, tuple(axes.values())) if axes else value
+
+    return compute(tuple(shape), element, what)
+
+
+def count_of(extents: Sequence[Extent], like: Expr) -> Expr | int:
+    """How many elements there are."""
+    total = reduce(lambda left, right: left * right, extents, 1)
+    return total if isinstance(total, int) else cast(total, like.dtype)
+
+
+def averaged(value: Expr, axes: tuple[Axis, ...]) -> Expr:
+    """A mean, as one sum."""
+    made = expr(as_float(value))
+    return sum_over(made * (1.0 / count_of([axis.extent for axis in axes], made)), axes)
+
+
+def at_kept(indices: Sequence[Expr], axes: Sequence[int]) -> tuple[Any, ...]:
+    """Where an element lies in what was reduced over some axes that are kept."""
+    return tuple(0 if k in axes else index for k, index in enumerate(indices))
+
+
+@operator
+def sum(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The sum over an axis, some, or all (None), which are left out, or kept with an extent of 1.
+    Raises TaichiTypeError for what is no axis."""
+    return over("sum", x, axis, keepdims, sum_over)
+
+
+@operator
+def prod(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The product; see `sum`."""
+    return over("prod", x, axis, keepdims, product_over)
+
+
+@operator
+def max(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The maximum, of which the first one gets the derivative; see `sum`."""
+    return over("max", x, axis, keepdims, largest)
+
+
+@operator
+def min(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The minimum, of which the first one gets the derivative; see `sum`."""
+    return over("min", x, axis, keepdims, smallest)
+
+
+@operator
+def mean(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The mean; see `sum`. Integers are converted to f32."""
+    return over("mean", x, axis, keepdims, averaged)
+
+
+@operator
+def variance(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The mean of squared distances from the mean, which is taken first; see `sum`."""
+    chosen = axes_of("variance", axis, x.ndim)
+    middle = over("mean", x, axis, True, averaged)
+
+    def squared(value: Expr, at: Sequence[Expr]) -> Expr:
+        return (value - middle[at_kept(at, chosen)]) ** 2
+
+    return over("variance", x, axis, keepdims, averaged, squared)
+
+
+@operator
+def norm(x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """The Euclidean norm, whose derivative at 0 is NaN; see `sum`."""
+    return over("norm", x, axis, keepdims, lambda value, axes: sqrt(sum_over(value * value, axes)))
+
+
+@operator
+def l2_normalize(x: Tensor, axis: Any = None, epsilon: float = 1e-12) -> Tensor:
+    """x divided by the root of its sum of squares over some axes plus a number."""
+    chosen = axes_of("l2_normalize", axis, x.ndim)
+    total = over("squares", x, axis, True, lambda value, axes: sum_over(value * value, axes))
+    return compute(
+        x.shape, lambda *i: x[i] / sqrt(total[at_kept(i, chosen)] + epsilon), "l2_normalize"
+    )

@@ -1,0 +1,103 @@
+"""Pools of which the size of the result is given: adaptive ones, and of whole images."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from mlirad.te.axes import reduce_axis
+from mlirad.te.compute import compute
+from mlirad.te.expressions import Axis, Expr, cast, expr
+from mlirad.te.nn.axes import known
+from mlirad.te.nn.statistics import averaged, over
+from mlirad.te.nn.windows import PerAxis, joined, per_axis
+from mlirad.te.operators import operator
+from mlirad.te.reductions import largest
+from mlirad.te.reductions import sum as sum_over
+from mlirad.te.tensor import Tensor
+
+
+@operator
+def global_avg_pool(x: Tensor) -> Tensor:
+    """The mean of each channel of x (batch, channels, ...): (batch, channels)."""
+    return over("global_avg_pool", x, list(range(2, x.ndim)), False, averaged)
+
+
+@operator
+def global_max_pool(x: Tensor) -> Tensor:
+    """The maximum of each channel of x (batch, channels, ...), of which the first one gets the
+    derivative: (batch, channels)."""
+    return over("global_max_pool", x, list(range(2, x.ndim)), False, largest)
+
+
+@operator
+def adaptive_avg_pool(x: Tensor, size: PerAxis) -> Tensor:
+    """Means over windows of x (batch, channels, ...), so many along each axis behind channels:
+    window i of n goes from `i * extent // n` up to `(i + 1) * extent / n`, rounded up. Extents are
+    numbers. Raises TaichiTypeError for others."""
+
+    def combine(
+        value: Expr, axes: tuple[Axis, ...], inside: Expr | None, counts: list[Expr]
+    ) -> Expr:
+        count = cast(reduce(lambda left, right: left * right, counts), value.dtype)
+        return sum_over(value * (1.0 / count), axes, inside)
+
+    return _adaptive("adaptive_avg_pool", x, size, combine)
+
+
+@operator
+def adaptive_max_pool(x: Tensor, size: PerAxis) -> Tensor:
+    """Maxima over windows; see `adaptive_avg_pool`."""
+    return _adaptive(
+        "adaptive_max_pool", x, size, lambda value, axes, inside, _: largest(value, axes, inside)
+    )
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """The windows along one axis."""
+
+    extent: int
+    count: int
+
+    def start(self, i: Expr) -> Expr:
+        """Where a window begins."""
+        if self.extent % self.count == 0:
+            return i * (self.extent // self.count)
+        return i * self.extent // self.count
+
+    def length(self, i: Expr) -> Expr:
+        """How long a window is."""
+        if self.extent % self.count == 0:
+            return expr(self.extent // self.count)
+        return ((i + 1) * self.extent + (self.count - 1)) // self.count - self.start(i)
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest one."""
+        windows = ((i * self.extent, (i + 1) * self.extent) for i in range(self.count))
+        return max(-(-end // self.count) - start // self.count for start, end in windows)
+
+
+def _adaptive(what: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:
+    sizes = per_axis(size, x.ndim - 2, "size", 1)
+    each = [
+        _Axis(known(what, extent, "as it is cut"), count)
+        for extent, count in zip(x.shape[2:], sizes)
+    ]
+    axes = tuple(reduce_axis(one.longest) for one in each)
+
+    def element(n: Expr, c: Expr, *window: Expr) -> Expr:
+        inside: Expr | None = None
+        for one, i, r in zip(each, window, axes):
+            if one.extent % one.count:
+                inside = joined(inside, r < one.length(i))
+        at = [one.start(i) + r for one, i, r in zip(each, window, axes)]
+        return combine(x[(n, c, *at)], axes, inside, _lengths(each, window))
+
+    return compute((*x.shape[:2], *sizes), element, what)
+
+
+def _lengths(each: Sequence[_Axis], window: Sequence[Expr]) -> list[Expr]:
+    return [one.length(i) for one, i in zip(each, window)]
