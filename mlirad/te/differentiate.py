@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.sweeps.tensors.adjoints import added, adjoints, converted
+from mlirad.sweeps.tensors.adjoints import added, adjoint
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped
-from mlirad.te.emission import mlir_type
 from mlirad.te.expressions import Extent, Number, select
 from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
@@ -155,10 +153,7 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     prefix = head.shape[: head.ndim - output.ndim]
     shape, own = (*prefix, *tensor.shape), graph()
     with own.defining(output.place):
-        parts = adjoints(output.value, tensor.value, head.value)
-        total = reduce(added, parts) if parts else None
-        if total is not None:
-            total = converted(total, mlir_type(tensor.dtype))
+        total = adjoint(output.value, tensor.value, head.value)
     if total is None:
         return zeros(shape, tensor)
     name = f"{tensor.name}.adjoint"

@@ -51,6 +51,14 @@ class _FreeNames(Names["ir.Value | New"]):
         return self._forms.new()
 
 
+def adjoint(output: ir.Value, tensor: ir.Value, head: ir.Value) -> ir.Value | None:
+    """What one consumer gives to the adjoint of a tensor, of the tensor's element type; None where
+    that is nothing. Raises TaichiDerivativeError where there is no derivative."""
+    parts = adjoints(output, tensor, head)
+    element = ir.RankedTensorType(tensor.type).element_type
+    return converted(reduce(added, parts), element) if parts else None
+
+
 def adjoints(output: ir.Value, tensor: ir.Value, head: ir.Value) -> list[ir.Value]:
     """What the adjoint of a tensor is made of, at the insertion point: the parts that one consumer
     gives, each a tensor.

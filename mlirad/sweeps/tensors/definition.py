@@ -10,9 +10,12 @@ from mlirad.analysis.linear import number, unknown
 from mlirad.analysis.te_accesses import Box, Form, Forms, least_of, most_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.errors import MLIRError
 from mlirad.ir import build as b
+from mlirad.ir.location import source_location
+from mlirad.ir.structured import is_branch
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations, constant_integer, defining_op
+from mlirad.ir.walk import block_operations, constant_integer, defining_op, operations
 
 
 @dataclass
@@ -41,11 +44,25 @@ def definition_of(op: ir.Operation) -> Definition:
     indices = list(block.arguments)
     reductions: list[ir.Operation] = []
     while True:
-        last = defining_op(block_operations(block)[-1].operands[0])
+        *ops, end = block_operations(block)
+        last = defining_op(end.operands[0])
         if last is None or not te.is_reduce(last) or last.block != block:
+            _refuse_reductions(ops)
             return Definition(op, reductions, block, indices)
+        _refuse_reductions([op for op in ops if op != last])
         reductions.append(last)
         block = te.body_of(last)
+
+
+def _refuse_reductions(ops: Sequence[ir.Operation]) -> None:
+    for op in ops:
+        for one in (op, *(operations(op) if is_branch(op) else ())):
+            if te.is_reduce(one):
+                raise MLIRError(
+                    "a reduction within an expression: derivatives are taken before definitions "
+                    "are merged",
+                    source_location(one.location),
+                )
 
 
 def box_of(definition: Definition, forms: Forms) -> Box | None:
@@ -118,8 +135,15 @@ def is_of_sizes(value: ir.Value) -> bool:
 def extents(value: ir.Value) -> list[ir.Value]:
     """The extents of a tensor, at the insertion point."""
     op = defining_op(value)
-    assert op is not None, "a tensor that no op defines"
-    return te.extents_of(op, b.index)
+    if op is not None:
+        return te.extents_of(op, b.index)
+    type_ = ir.RankedTensorType(value.type)
+    return [
+        b.make("tensor.dim", b.index_type(), [value, b.index(axis)])
+        if type_.is_dynamic_dim(axis)
+        else b.index(type_.get_dim_size(axis))
+        for axis in range(type_.rank)
+    ]
 
 
 def type_with(extents_: Sequence[ir.Value], element: ir.Type) -> tuple[ir.Type, list[ir.Value]]:
