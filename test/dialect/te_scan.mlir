@@ -1,5 +1,25 @@
 // RUN: mlirad-opt %s --verify-diagnostics --split-input-file
 
+func.func @legal(%v: f32, %n: index) {
+  %h = "te.scan"() ({
+  ^bb0(%i: index):
+    "te.yield"(%v) : (f32) -> ()
+  }, {
+  ^bb0(%t: index, %i: index, %s: f32):
+    %u = arith.mulf %s, %v : f32
+    "te.yield"(%u) : (f32) -> ()
+  }) {label = "h", states = 1} : () -> tensor<11x4xf32>
+  %g = "te.scan"(%n) ({
+    "te.yield"(%v, %v) : (f32, f32) -> ()
+  }, {
+  ^bb0(%t: index, %s: f32, %u: f32):
+    "te.yield"(%u, %s) : (f32, f32) -> ()
+  }) {label = "g", states = 2} : (index) -> tensor<?x2xf32>
+  return
+}
+
+// -----
+
 func.func @states(%v: f32) {
   // expected-error @+1 {{0 states in tensor<5xf32>}}
   %h = "te.scan"() ({
@@ -20,6 +40,19 @@ func.func @step(%v: f32) {
   }, {
   ^bb0(%t: index):
     "te.yield"(%v) : (f32) -> ()
+  }) {label = "h", states = 1} : () -> tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @first(%v: f64) {
+  // expected-error @+1 {{the region of 'te.scan' gives (f64), expected (f32)}}
+  %h = "te.scan"() ({
+    "te.yield"(%v) : (f64) -> ()
+  }, {
+  ^bb0(%t: index, %s: f32):
+    "te.yield"(%s) : (f32) -> ()
   }) {label = "h", states = 1} : () -> tensor<5xf32>
   return
 }

@@ -1,5 +1,15 @@
 // RUN: mlirad-opt %s --verify-diagnostics --split-input-file
 
+func.func @legal(%n: index, %v: f32, %holds: i1) {
+  %y = "te.scatter"(%n, %n, %n) ({
+  ^bb0(%i: index, %j: index):
+    "te.put"(%holds, %v, %j) : (i1, f32, index) -> ()
+  }) {label = "y"} : (index, index, index) -> tensor<?xf32>
+  return
+}
+
+// -----
+
 func.func @end(%n: index, %v: f32) {
   // expected-error @+1 {{the region of 'te.scatter' ends in no 'te.put'}}
   %y = "te.scatter"(%n) ({
