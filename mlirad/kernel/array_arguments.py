@@ -14,12 +14,21 @@ from mlirad.kernel.module import KernelModule
 def array_positions(kernel: KernelModule) -> dict[int, int]:
     """The position among array arguments by the number among all arguments of the kernel's
     function."""
+    numbers = _array_numbers(kernel)
+    given = numbers[: len(numbers) - len(kernel.own_arrays)]
+    return {number: position for position, number in enumerate(given)}
+
+
+def own_numbers(kernel: KernelModule) -> list[int]:
+    """The numbers of the arguments that are arrays of a launch's own."""
+    numbers = _array_numbers(kernel) if kernel.own_arrays else []
+    return numbers[len(numbers) - len(kernel.own_arrays) :]
+
+
+def _array_numbers(kernel: KernelModule) -> list[int]:
     function = functions(kernel.module.operation)[0]
     types = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs
-    return {
-        number: position
-        for position, number in enumerate(k for k, type_ in enumerate(types) if is_array(type_))
-    }
+    return [number for number, type_ in enumerate(types) if is_array(type_)]
 
 
 def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelModule:
@@ -41,6 +50,8 @@ def with_gradients(kernel: KernelModule, positions: frozenset[int]) -> KernelMod
 
 def without_derivative(kernel: KernelModule) -> KernelModule:
     """The same kernel, of which what it reads carries no derivative, as by `ti.stop_grad`."""
+    if kernel.derivatives is not None:
+        return replace(kernel, derivatives=kernel.derivatives.stopped())
     with context(), kernel.module.operation.location:
         module = copy_of(kernel.module)
         for op, _, _ in accesses(functions(module.operation)[0]):

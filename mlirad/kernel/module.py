@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.kernel.arguments import NdarrayArgument
@@ -9,9 +12,49 @@ from mlirad.kernel.form import Form
 from mlirad.types import DataType
 
 
+@data_class(frozen=True)
+class OwnArray:
+    """An array that a launch makes for itself: its type, and its extents for the arguments of the
+    launch."""
+
+    dtype: DataType
+    extents: Callable[[Sequence[Any]], tuple[int, ...]]
+
+
+@data_class(frozen=True)
+class GivenFlow:
+    """An array that gets floats made of others: a field's name, or the number of an argument."""
+
+    target: str | int
+    sources: tuple[str | int, ...]
+
+
+class GivenDerivatives(Protocol):
+    """What gives a kernel derivatives that are kernels too: no pass makes them."""
+
+    def derived(
+        self, kernel: KernelModule, tangents: int, *, is_reverse: bool, is_constant: bool
+    ) -> KernelModule:
+        """What computes the primal, or the reverse, with tangents, for the derivatives that fields
+        have now, and those that the arguments of a kernel say.
+
+        Its arguments are those of the kernel, then derivatives of these, which labels tell, then
+        arrays of its own.
+        """
+
+    def flows(self) -> Sequence[GivenFlow]:
+        """How derivatives pass."""
+
+    def stopped(self) -> GivenDerivatives:
+        """The same where none passes."""
+
+
 @data_class
 class KernelModule:
-    """The field-level module of one kernel, and what a launch has to pass and gets back."""
+    """The field-level module of one kernel, and what a launch has to pass and gets back.
+
+    `arrays` ends in the arrays of a launch's own.
+    """
 
     module: ir.Module
     name: str
@@ -21,3 +64,5 @@ class KernelModule:
     arrays: tuple[NdarrayArgument, ...] = ()
     fields: tuple[str, ...] = ()
     gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array
+    own_arrays: tuple[OwnArray, ...] = ()
+    derivatives: GivenDerivatives | None = None

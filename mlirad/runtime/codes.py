@@ -14,6 +14,7 @@ from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.notes import Notes
+from mlirad.runtime.own_arrays import CodeWithOwnArrays
 
 
 class Derivative:
@@ -78,12 +79,16 @@ class Codes:
             lowered = self._lowered.pop(mode, None) or self._lower(mode)
             with context():
                 found = self.program.executor.compile(lowered.kernel, self, self.program.config)
+            if lowered.own_arrays:
+                memory = self.program.executor.memory
+                found = CodeWithOwnArrays(found, lowered.own_arrays, memory)
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
 
     def _lower(self, mode: Mode) -> LoweredMode:
-        lowered = self.stages.lower(mode)
+        stages, own = self.stages.given.of(mode)
+        lowered = stages.lower(own)
         self._reached[mode] = frozenset(lowered.kernel.fields)
         return lowered
 

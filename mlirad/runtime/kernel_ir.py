@@ -17,8 +17,8 @@ from mlirad.ir.remarks import shown_place, take_remarks
 from mlirad.ir.signature import signature_of
 from mlirad.ir.walk import functions
 from mlirad.kernel.array_arguments import copy_of
-from mlirad.kernel.module import KernelModule
-from mlirad.pipeline.mode import REVERSE, Mode
+from mlirad.kernel.module import KernelModule, OwnArray
+from mlirad.pipeline.mode import REVERSE, Kind, Mode
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
@@ -37,6 +37,7 @@ class LoweredMode:
 
     kernel: Lowered
     may_collide: bool  # iterations, as far as is known while compiling
+    own_arrays: Sequence[OwnArray] = ()
 
 
 class KernelIR:
@@ -48,6 +49,7 @@ class KernelIR:
         self._marked: ir.Module | None = None
         self._marked_notes: ir.Module | None = None
         self._kept = KeptNotes(kernel, program.cache)
+        self.given = Given(self)
 
     def stages(self, mode: Mode) -> list[Stage]:
         """The pipeline of a mode, stage by stage."""
@@ -122,7 +124,8 @@ class KernelIR:
         found = None if slot.found is None else slot.found[1]
         code = KeptCode(found, keep if slot.is_on else None)
         may_collide = any("grad.collisions" in op.attributes for op in notes.body.operations)
-        return LoweredMode(self._lowered(notes, mode, finish, code), may_collide)
+        lowered = self._lowered(notes, mode, finish, code)
+        return LoweredMode(lowered, may_collide, self.kernel.own_arrays)
 
     def _lowered(
         self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
@@ -183,7 +186,9 @@ class KernelIR:
 
     def pieces(self, *, are_known: bool = False) -> list[KernelModule]:
         """The loops of the kernel one by one (see `keep-launch`); nothing where they have to be
-        `known` and are not."""
+        `known` and are not, or where the kernel was given derivatives."""
+        if self.kernel.derivatives is not None:
+            return []
         texts = NORMALISE, _KEEP.format(number="each"), *self._assumed(REVERSE)
         with context(), self.kernel.module.operation.location:
             found = self._kept.modules(texts, None if are_known else self._make_pieces)
@@ -216,6 +221,7 @@ class KernelIR:
     def declare_trees_anew(self) -> None:
         """Look again at what derivatives the kernel's fields have."""
         self._marked = self._marked_notes = None
+        self.given.forget()
         self._kept.forget()
         body = self.kernel.module.body
         with context(), self.kernel.module.operation.location:
@@ -231,6 +237,36 @@ class KernelIR:
         if not self.program.config.print_ir:
             return None
         return lambda name, op: print(f"// {self.kernel.name} ({mode}) after {name}\n{op}")
+
+
+class Given:
+    """The derivatives that a kernel was given, as kernels."""
+
+    def __init__(self, stages: KernelIR) -> None:
+        self._stages = stages
+        self._known: dict[Mode, KernelIR] = {}
+
+    @in_turn
+    def of(self, mode: Mode) -> tuple[KernelIR, Mode]:
+        """What computes a mode, and by which mode of its own: the kernel itself, where it was given
+        nothing for that."""
+        stages, derivatives = self._stages, self._stages.kernel.derivatives
+        if derivatives is None or not (mode.is_reverse or mode.tangents) or mode.is_check:
+            return stages, mode
+        key = Mode(mode.kind, mode.tangents, mode.is_constant)
+        if key not in self._known:
+            kernel = derivatives.derived(
+                stages.kernel,
+                mode.tangents,
+                is_reverse=mode.is_reverse,
+                is_constant=mode.is_constant,
+            )
+            self._known[key] = KernelIR(kernel, stages.program)
+        return self._known[key], Mode(Kind.PRIMAL, checks=mode.checks)
+
+    def forget(self) -> None:
+        """What derivatives the kernel's fields have has changed."""
+        self._known = {}
 
 
 def _messages(module: ir.Module, name: str) -> list[Message]:

@@ -7,9 +7,13 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import accesses, functions
+from mlirad.kernel.array_arguments import array_positions, own_numbers
+from mlirad.pipeline.mode import REVERSE
 from mlirad.runtime.footprints import (
     Accesses,
+    Flow,
     Flows,
+    Footprint,
     Footprints,
     read_accesses,
     read_flows,
@@ -39,8 +43,23 @@ class Notes:
     def _find_footprints(self) -> Footprints:
         if self._footprints is None:
             stages = self._stages
-            self._footprints = read_footprints(stages.marked_notes(), stages.kernel.name)
+            if stages.kernel.derivatives is not None:
+                self._footprints = self._given_footprints()
+            else:
+                self._footprints = read_footprints(stages.marked_notes(), stages.kernel.name)
         return self._footprints
+
+    def _given_footprints(self) -> Footprints:
+        """Those of a kernel whose reverse is another one: all that this reads of what the kernel is
+        launched on."""
+        stages, accesses = self._stages, self.accesses()
+        reverse, _ = stages.given.of(REVERSE)
+        known = {*array_positions(stages.kernel), *stages.kernel.fields}
+        read = read_accesses(reverse.with_notes("mark-accesses")).read
+        needed = tuple([one for one in read if one.array in known])
+        sources = {source for flow in self.flows().between for source in flow.sources}
+        active = [o for o in needed if isinstance(o.array, int) and o.array in sources]
+        return Footprints(needed, tuple(active), accesses.written, {}, self.flows())
 
     def flows(self) -> Flows:
         """Which arrays pass derivatives to which, and to results, also where there is no
@@ -51,6 +70,11 @@ class Notes:
 
     @in_turn
     def _find_flows(self) -> Flows:
+        derivatives = self._stages.kernel.derivatives
+        if self._flows is None and derivatives is not None:
+            place = str(source_location(self._stages.kernel.module.operation.location) or "")
+            between = [Flow(one.target, place, one.sources) for one in derivatives.flows()]
+            self._flows = Flows(tuple(between), ())
         if self._flows is None:
             self._flows = read_flows(self._stages.with_notes("mark-flows"))
         return self._flows
@@ -62,7 +86,9 @@ class Notes:
     @in_turn
     def _find_accesses(self) -> Accesses:
         if self._accesses is None:
-            self._accesses = read_accesses(self._stages.with_notes("mark-accesses"))
+            found = read_accesses(self._stages.with_notes("mark-accesses"))
+            own = set(own_numbers(self._stages.kernel))
+            self._accesses = Accesses(_others(found.read, own), _others(found.written, own))
         return self._accesses
 
     def written_arrays(self) -> dict[int, SourceLocation | None]:
@@ -86,3 +112,8 @@ class Notes:
     def forget(self) -> None:
         """What derivatives the kernel's fields have has changed."""
         self._footprints = None
+
+
+def _others(found: tuple[Footprint, ...], numbers: set[int]) -> tuple[Footprint, ...]:
+    """Those of arrays that a launch does not make for itself."""
+    return tuple([one for one in found if one.array not in numbers]) if numbers else found

@@ -86,6 +86,19 @@ def differentiate(
     return Differentiation(inputs, sweep.adjoints, sweep.summands)
 
 
+def sources_of(output: Tensor, override: Mapping[Tensor, Override]) -> set[Tensor]:
+    """The tensors that the adjoint of an output may flow to: it, and floats behind it."""
+    sweep = _Sweep((), dict(override), adjoint_step)
+    found: set[Tensor] = set()
+    pending = [output]
+    while pending:
+        tensor = pending.pop()
+        if tensor not in found:
+            found.add(tensor)
+            pending += [one for one in sweep.sources(tensor) if one.dtype.is_float]
+    return found
+
+
 class _Sweep:
     """Adjoints, from the outputs back."""
 
@@ -103,7 +116,7 @@ class _Sweep:
     def run(self, outputs: Sequence[Tensor], wanted: set[Tensor] | None) -> None:
         """Go through what the outputs are made of, consumers first."""
         order = behind(outputs)
-        reaching = _reaching(order, wanted, self._sources)
+        reaching = _reaching(order, wanted, self.sources)
         for tensor in reversed(order):
             if tensor not in self.adjoints or is_stopped(tensor):
                 continue
@@ -121,7 +134,8 @@ class _Sweep:
         own = self.override.get(tensor)
         return gradient_of(tensor) if own is None else own
 
-    def _sources(self, tensor: Tensor) -> Sequence[Tensor]:
+    def sources(self, tensor: Tensor) -> Sequence[Tensor]:
+        """The tensors that the adjoint of one flows to."""
         own = self._override_of(tensor)
         if is_stopped(tensor):
             return []

@@ -10,6 +10,10 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
 from mlirad.ir.walk import constant_integer, owner_operation
+from mlirad.lang.field.components import ComponentField
+from mlirad.lang.field.field import Field
+from mlirad.lang.field.field_group import FieldGroup
+from mlirad.lang.ndarray import Ndarray
 from mlirad.te.expressions import Call, Expr, Extent, Number, Size
 from mlirad.te.graph import NUMBERS
 from mlirad.te.places import place
@@ -94,9 +98,13 @@ class Sizes:
 
 def shape_of(array: Any) -> tuple[int, ...]:
     """The shape of an array."""
+    if isinstance(array, Field | Ndarray):
+        return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
-    if shape is None:
-        raise TaichiRuntimeTypeError(f"a {type(array).__name__} is no array")
+    if shape is None or isinstance(array, FieldGroup | ComponentField):
+        raise TaichiRuntimeTypeError(
+            f"a {type(array).__name__} is no array, nor a field with a memory of its own"
+        )
     return tuple(int(extent) for extent in shape)
 
 

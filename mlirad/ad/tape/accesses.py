@@ -9,6 +9,7 @@ from mlirad.dialect.field import AtomicOp, DimOp, is_array, is_atomic, is_load, 
 from mlirad.dialect.turn import in_turn
 from mlirad.ir.location import source_location
 from mlirad.ir.walk import array_root, functions, has_uses, operations
+from mlirad.kernel.array_arguments import own_numbers
 from mlirad.runtime.variant import Variant
 
 Array = str | int  # a field's name, or the number of an argument
@@ -32,6 +33,9 @@ def accesses_of(variant: Variant) -> Accesses:
         for function in functions(variant.kernel.module.operation):
             for op in operations(function):
                 _note(op, found)
+    for number in own_numbers(variant.kernel):
+        for noted in (found.read, found.stored, found.added):
+            noted.pop(number, None)
     for array in [array for array in found.added if array in found.read or array in found.stored]:
         found.stored.setdefault(array, found.added.pop(array))
     return found

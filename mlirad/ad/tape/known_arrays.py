@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from mlirad.ad.tape.mirror import Mirror
 from mlirad.data_classes import replace
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
-from mlirad.lang.arguments.overlaps import extent, overlap
+from mlirad.lang.arguments.overlaps import extent, overlap, same_key
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.values import Values
@@ -124,9 +124,4 @@ class KnownArrays:
 
 def _key(buffer: ArrayBuffer) -> Hashable:
     """What tells an array from others on a tape."""
-    if isinstance(buffer.owner, Ndarray):
-        return buffer.address
-    if buffer.given is None:
-        return buffer.address, buffer.dims, buffer.dtype.char
-    view = buffer.theirs()
-    return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
+    return buffer.address if isinstance(buffer.owner, Ndarray) else same_key(buffer)

@@ -128,6 +128,7 @@ class ScanOp(View, dialect=Te, name="scan", traits=[ext.Pure]):
 LABEL = "label"
 _COMPUTE, _SCATTER = ComputeOp.OPERATION_NAME, ScatterOp.OPERATION_NAME
 _PLACEHOLDER, _SCAN = PlaceholderOp.OPERATION_NAME, ScanOp.OPERATION_NAME
+_ADDED = "te.added"  # of a function: the numbers of results
 
 
 def defines_tensor(op: Named) -> bool:
@@ -138,6 +139,21 @@ def defines_tensor(op: Named) -> bool:
 def label_of(op: ir.Operation) -> str:
     """The name of the tensor that an op defines."""
     return ir.StringAttr(op.attributes[LABEL]).value
+
+
+def mark_added(function: ir.Operation, numbers: Sequence[int]) -> None:
+    """Have some results of a function added to what their arrays hold, once it is lowered."""
+    i64 = ir.IntegerType.get_signless(64)
+    function.attributes[_ADDED] = ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in numbers])
+
+
+def added_by(function: ir.Operation) -> set[ir.Value]:
+    """The tensors that a function is marked to add to what arrays hold."""
+    if _ADDED not in function.attributes:
+        return set()
+    *_, end = function.regions[0].blocks[0].operations
+    numbers = [ir.IntegerAttr(one).value for one in ir.ArrayAttr(function.attributes[_ADDED])]
+    return {end.operands[number] for number in numbers}
 
 
 def body_of(op: ir.Operation) -> ir.Block:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 
 import numpy as np
 
@@ -68,6 +68,14 @@ def extent(buffer: ArrayBuffer) -> tuple[int, int]:
     return start + sum(end for end in ends if end < 0), start + sum(
         end for end in ends if end > 0
     ) + view.itemsize
+
+
+def same_key(buffer: ArrayBuffer) -> Hashable:
+    """What is equal of two arrays that are the same elements in the same order."""
+    if buffer.given is None:
+        return buffer.address, buffer.dims, buffer.dtype.char
+    view = buffer.theirs()
+    return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
 
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:

@@ -23,7 +23,8 @@ def lower_te_to_field(root: ir.Operation) -> None:
     """Give every tensor of a function an array, and fill it by a parallel loop.
 
     The function takes its tensors as arrays, then the arrays of the tensors that it defines, in
-    their order, and gives nothing.
+    their order, and gives nothing. What it was marked to add is added to what arrays hold; nothing
+    else reads such a tensor.
     """
     for function in functions(root):
         if any(te.defines_tensor(op) for op in block_operations(entry_of(function))):
@@ -41,6 +42,7 @@ class _Lowering:
         """Put another function in its place."""
         ops = block_operations(self.entry)
         defined = [op for op in ops if te.defines_tensor(op)]
+        self.added = te.added_by(self.function)
         given: list[ir.Value] = list(self.entry.arguments)
         types = [_lowered_type(v.type) for v in (*given, *(op.results[0] for op in defined))]
         labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(types))]
@@ -79,6 +81,15 @@ class _Lowering:
         else:
             self.copier.op(op)
 
+    def _put(
+        self, op: ir.Operation, value: ir.Value, array: ir.Value, at: Sequence[ir.Value] = ()
+    ) -> None:
+        """An element of what an op defines."""
+        if op.results[0] in self.added:
+            field.atomic(value, array, at)
+        else:
+            field.store(value, array, at)
+
     def _extents(self, op: ir.Operation) -> list[ir.Value]:
         return self.copier.values(te.extents_of(op, b.index))
 
@@ -97,7 +108,7 @@ class _Lowering:
             return
         loop, indices = self._loop(extents)
         with ir.InsertionPoint(loop):
-            field.store(self._element(body, indices), array, indices)
+            self._put(op, self._element(body, indices), array, indices)
             b.end_parallel()
 
     def _element(self, body: ir.Block, indices: Sequence[ir.Value]) -> ir.Value:
@@ -110,13 +121,14 @@ class _Lowering:
         body = te.body_of(op)
         *before_it, end = block_operations(body)
         last = before_it[-1] if before_it else end
-        if not _is_combined(last) or last.results[0] != end.operands[0]:
-            field.store(self._element(body, []), array)
+        is_update = _is_combined(last) and last.results[0] == end.operands[0]
+        if not is_update or (op.results[0] in self.added and not _is_sum(last)):
+            self._put(op, self._element(body, []), array)
             return
         for inner in before_it[:-1]:
             self.copier.op(inner)
         (initial,) = self.copier.values(te.initial_of(last))
-        field.store(initial, array)
+        self._put(op, initial, array)
         bounds = [self.copier.values(pair) for pair in te.bounds_of(last)]
         lows, highs = zip(*bounds)
         loop = b.parallel_loop(lows, highs, [b.index(1)] * len(lows))
@@ -128,14 +140,8 @@ class _Lowering:
     def _scatter(self, op: ir.Operation) -> None:
         array, body = self.arrays[op.results[0]], te.body_of(op)
         type_ = ir.RankedTensorType(op.results[0].type)
-        extents = self._extents(op)
-        if extents:
-            loop, indices = self._loop(extents)
-            with ir.InsertionPoint(loop):
-                field.store(b.number(0, type_.element_type), array, indices)
-                b.end_parallel()
-        else:
-            field.store(b.number(0, type_.element_type), array)
+        if op.results[0] not in self.added:
+            self._clear(op, array, b.number(0, type_.element_type))
         box = self.copier.values(list(op.operands)[-len(body.arguments) :])
         points, indices = self._loop(box)
         with ir.InsertionPoint(points):
@@ -146,6 +152,16 @@ class _Lowering:
             with ir.InsertionPoint(guarded.then):
                 field.atomic(value, array, target)
                 b.yield_()
+            b.end_parallel()
+
+    def _clear(self, op: ir.Operation, array: ir.Value, zero: ir.Value) -> None:
+        extents = self._extents(op)
+        if not extents:
+            field.store(zero, array)
+            return
+        loop, indices = self._loop(extents)
+        with ir.InsertionPoint(loop):
+            field.store(zero, array, indices)
             b.end_parallel()
 
     def _scan(self, op: ir.Operation) -> None:
@@ -168,7 +184,7 @@ class _Lowering:
         def keep(values: Sequence[ir.Value], at: ir.Value) -> None:
             for number, value in enumerate(values):
                 last = [b.index(number)] if len(values) > 1 else []
-                field.store(value, array, [at, *indices, *last])
+                self._put(op, value, array, [at, *indices, *last])
 
         def given(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
             for argument, value in zip(block.arguments, values):
@@ -199,7 +215,7 @@ class _Lowering:
     def _reduction(self, op: ir.Operation, copier: Copier) -> Sequence[ir.Value]:
         bounds = [tuple(copier.values(pair)) for pair in te.bounds_of(op)]
         if te.ReduceOp(op).kind.value in te.POSITIONS:
-            return [self._position(op, bounds, copier)]
+            return [_position(op, bounds, copier)]
         body, combiner = (region.blocks[0] for region in op.regions)
 
         def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
@@ -208,28 +224,6 @@ class _Lowering:
             return copier.combined(combiner, so_far, copier.block(body))
 
         return _nest(bounds, copier.values(te.initial_of(op)), point)
-
-    def _position(
-        self, op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: Copier
-    ) -> ir.Value:
-        """Carried are the best number, where it was, and how many points there were."""
-        body, is_max = te.body_of(op), te.ReduceOp(op).kind.value == "argmax"
-        type_, i32 = block_operations(body)[-1].operands[0].type, b.integer_type(32)
-        start = [b.number(0, type_), b.number(-1, i32), b.number(0, i32)]
-
-        def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
-            best, place, count = so_far
-            for argument, index in zip(body.arguments, indices):
-                copier[argument] = index
-            (value,) = copier.block(body)
-            taken = _is_beyond(is_max, best, place, value)
-            chosen = [
-                b.make("arith.select", new.type, [taken, new, old])
-                for new, old in ((value, best), (count, place))
-            ]
-            return [*chosen, b.add(count, b.number(1, i32))]
-
-        return _nest(bounds, start, point)[1]
 
 
 def _known(axis: ir.Value, op: ir.Operation) -> int:
@@ -255,6 +249,27 @@ def _nest(
     return list(loop.results)
 
 
+def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: Copier) -> ir.Value:
+    """Carried are the best number, where it was, and how many points there were."""
+    body, is_max = te.body_of(op), te.ReduceOp(op).kind.value == "argmax"
+    type_, i32 = block_operations(body)[-1].operands[0].type, b.integer_type(32)
+    start = [b.number(0, type_), b.number(-1, i32), b.number(0, i32)]
+
+    def point(indices: Sequence[ir.Value], so_far: Sequence[ir.Value]) -> list[ir.Value]:
+        best, place, count = so_far
+        for argument, index in zip(body.arguments, indices):
+            copier[argument] = index
+        (value,) = copier.block(body)
+        taken = _is_beyond(is_max, best, place, value)
+        chosen = [
+            b.make("arith.select", new.type, [taken, new, old])
+            for new, old in ((value, best), (count, place))
+        ]
+        return [*chosen, b.add(count, b.number(1, i32))]
+
+    return _nest(bounds, start, point)[1]
+
+
 def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -> ir.Value:
     """Whether a number takes the place of the best so far: where there is none, or where it is
     greater (or less); NaN is beyond numbers."""
@@ -273,6 +288,10 @@ def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -
 def _is_combined(op: ir.Operation) -> bool:
     """Whether an op is a reduction that updates of one element do, in any order."""
     return te.is_reduce(op) and te.ReduceOp(op).kind.value in _ATOMIC
+
+
+def _is_sum(op: ir.Operation) -> bool:
+    return te.ReduceOp(op).kind.value == "sum"
 
 
 def _lowered_type(type_: ir.Type) -> ir.Type:

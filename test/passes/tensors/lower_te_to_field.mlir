@@ -99,6 +99,38 @@ func.func @decay(%x: tensor<3xf32>) -> tensor<11x3xf32> {
   return %h : tensor<11x3xf32>
 }
 
+// What is marked is added to what arrays hold: the first result. A scatter is not cleared before.
+// CHECK-LABEL: func.func @gradients
+// CHECK-SAME: %[[X:.*]]: !field.array<f32, [4]>{{.*}}, %[[A:.*]]: !field.array<f32, [4]> {{{.*}}}, %[[B:.*]]: !field.array<f32, [4]> {{{.*}}}, %[[Y:.*]]: !field.array<f32, [4]>
+// CHECK: scf.parallel (%[[I:.*]]) =
+// CHECK: "field.atomic"(%{{.*}}, %[[A]], %[[I]]) {kind = "add"}
+// CHECK-NOT: "field.store"(%{{.*}}, %[[B]]
+// CHECK: "field.atomic"(%{{.*}}, %[[B]], %{{.*}}) {kind = "add"}
+// CHECK: "field.store"(%{{.*}}, %[[Y]]
+func.func @gradients(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+    attributes {te.added = [0, 1]} {
+  %c4 = arith.constant 4 : index
+  %c2 = arith.constant 2 : index
+  %a = "te.compute"() ({
+  ^bb0(%i: index):
+    %v = "te.read"(%x, %i) : (tensor<4xf32>, index) -> f32
+    "te.yield"(%v) : (f32) -> ()
+  }) {label = "a"} : () -> tensor<4xf32>
+  %s = "te.scatter"(%c4) ({
+  ^bb0(%i: index):
+    %v = "te.read"(%x, %i) : (tensor<4xf32>, index) -> f32
+    %j = arith.divui %i, %c2 : index
+    %inside = arith.cmpi ult, %j, %c4 : index
+    "te.put"(%inside, %v, %j) : (i1, f32, index) -> ()
+  }) {label = "s"} : (index) -> tensor<4xf32>
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %v = "te.read"(%x, %i) : (tensor<4xf32>, index) -> f32
+    "te.yield"(%v) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<4xf32>
+  return %a, %s, %y : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @no_tensors
 func.func @no_tensors() {
   return

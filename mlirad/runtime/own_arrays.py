@@ -1,0 +1,61 @@
+"""Arrays that launches make for themselves: what a kernel computes on its way and nobody else
+sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from mlirad.kernel.module import OwnArray
+from mlirad.runtime.executor.executor import Code, PassedArray
+from mlirad.runtime.memory.memory import Memory
+
+Extents = tuple[tuple[int, ...], ...]
+
+
+class MadeArray:
+    """One of them: memory of the program's machine."""
+
+    host = None
+
+    def __init__(self, memory: Memory, one: OwnArray, extents: tuple[int, ...]) -> None:
+        self.dims = extents
+        self._allocation, elements = memory.array(one.dtype.numpy, extents)
+        self.address = elements.address
+
+    def adjoint(self) -> NoReturn:
+        """Nobody asks for it."""
+        raise AssertionError("an array of a launch's own has no adjoint")
+
+    def tangent(self, number: int) -> NoReturn:
+        """Nor for these."""
+        raise AssertionError("an array of a launch's own has no tangents")
+
+
+class CodeWithOwnArrays(Code):
+    """Code that is passed them behind the arguments of a launch. Those of the last extents wait
+    for the next launch: as many as there were launches at once."""
+
+    def __init__(self, code: Code, own: Sequence[OwnArray], memory: Memory) -> None:
+        self.messages = code.messages
+        self._code, self._own, self._memory = code, own, memory
+        self._extents: Extents = ()
+        self._waiting: list[list[MadeArray]] = []
+
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        """See `Code.launch`."""
+        extents = tuple([one.extents(values) for one in self._own])
+        if extents != self._extents:
+            self._extents, self._waiting = extents, []
+        waiting = self._waiting
+        try:
+            own = waiting.pop()
+        except IndexError:
+            own = [MadeArray(self._memory, *both) for both in zip(self._own, extents)]
+        found = self._code.launch([*values, *[None] * len(own)], [*arrays, *own])
+        waiting.append(own)
+        return found
+
+    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
+        """Nobody asks: reverses of such kernels are run by tapes."""
+        return False

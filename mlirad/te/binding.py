@@ -1,0 +1,115 @@
+"""What a function of tensors is launched on: a field, or an array argument, for each of its
+tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.ir.signature import (
+    Attributes,
+    adjoint_label,
+    argument_label,
+    tangent_label,
+)
+from mlirad.runtime.program import Program
+from mlirad.te.emission import mlir_type
+from mlirad.te.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What a function of tensors reads or writes: one of its inputs and outputs, by its number
+    among them, or the adjoint of it, or tangents of either."""
+
+    number: int
+    is_adjoint: bool = False
+    tangent: int | None = None
+
+    @property
+    def adjoint(self) -> Slot:
+        """Its adjoint."""
+        return Slot(self.number, True, self.tangent)
+
+    def along(self, direction: int) -> Slot:
+        """Its tangents."""
+        return Slot(self.number, self.is_adjoint, direction)
+
+
+class Binding:
+    """The arrays of the inputs, then those of the outputs.
+
+    `places` has for each the name of a field, or the number of the first of them that is the same
+    array: its own, mostly. Arguments are arrays of inputs, sizes, arrays of outputs, in this order.
+    """
+
+    def __init__(
+        self,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        sizes: Sequence[str],
+        places: Sequence[str | int],
+    ) -> None:
+        self.tensors, self.sizes, self.places = [*inputs, *outputs], list(sizes), list(places)
+        self.input_count = len(inputs)
+        own = [k for k, found in enumerate(places) if found == k]
+        self.arrays_before = [k for k in own if k < len(inputs)]
+        self.arrays_behind = [k for k in own if k >= len(inputs)]
+        first = len(self.arrays_before)
+        behind = first + len(self.sizes)
+        self.numbers = {k: number for number, k in enumerate(self.arrays_before)}
+        self.numbers.update({k: behind + n for n, k in enumerate(self.arrays_behind)})
+        self.first_size, self.argument_count = first, behind + len(self.arrays_behind)
+
+    @property
+    def arrays(self) -> list[int]:
+        """The inputs and outputs whose arrays are arguments, by their number."""
+        return [*self.arrays_before, *self.arrays_behind]
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of the fields."""
+        return list(dict.fromkeys(one for one in self.places if isinstance(one, str)))
+
+    def name(self, number: int) -> str | int:
+        """An array as flows name it: the name of a field, or the number of an argument."""
+        found = self.places[number]
+        return found if isinstance(found, str) else self.numbers[found]
+
+    def sizes_of(self, values: Sequence[int]) -> Sequence[int]:
+        """The sizes among the arguments of a launch."""
+        return values[self.first_size : self.first_size + len(self.sizes)]
+
+    def array(self, slot: Slot) -> Slot:
+        """The slot that stands for all that are the same array as one."""
+        found = self.places[slot.number]
+        number = slot.number if isinstance(found, str) else found
+        return Slot(number, slot.is_adjoint, slot.tangent)
+
+    def symbol(self, slot: Slot, program: Program) -> str | None:
+        """The field of a slot; None for an array argument."""
+        found = self.places[slot.number]
+        if not isinstance(found, str):
+            return None
+        derivatives = program.derivatives
+        name = derivatives.adjoints[found] if slot.is_adjoint else found
+        return name if slot.tangent is None else derivatives.duals[name][slot.tangent]
+
+    def label(self, slot: Slot) -> Attributes:
+        """The label of an array argument."""
+        found = argument_label(self.numbers[self.array(slot).number])
+        if slot.is_adjoint:
+            found = {**found, **adjoint_label(found)}
+        return found if slot.tangent is None else tangent_label(found, slot.tangent)
+
+    def argument_type(self, slot: Slot) -> ir.Type:
+        """The type of an array argument."""
+        tensor = self.tensors[slot.number]
+        extents = [extent if isinstance(extent, int) else -1 for extent in tensor.shape]
+        return field.array_type(mlir_type(tensor.dtype), extents)
+
+    def is_float(self, number: int) -> bool:
+        """Whether a tensor may have derivatives."""
+        return self.tensors[number].dtype.is_float

@@ -1,0 +1,147 @@
+"""A built function in one program: a kernel for each choice of fields and kinds of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlirad.bindings import ir
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
+from mlirad.kernel.arguments import NdarrayArgument
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
+from mlirad.lang.arguments.overlaps import overlap, same_key
+from mlirad.lang.field.field import Field
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+from mlirad.te.binding import Binding, Slot
+from mlirad.te.derivatives import TensorDerivatives
+from mlirad.te.tensor import Tensor
+from mlirad.te.tensor_kernel import Passed, tensor_kernel
+
+Places = tuple[str | int, ...]
+
+
+class Launched:
+    """One choice: its kernel, and where its arrays are among the arguments."""
+
+    def __init__(self, binding: Binding, variant: Variant) -> None:
+        self.binding, self.variant = binding, variant
+
+    def values(self, sizes: Sequence[int]) -> list[int | None]:
+        """The arguments of a launch, None in the places of arrays."""
+        before, behind = len(self.binding.arrays_before), len(self.binding.arrays_behind)
+        return [*[None] * before, *sizes, *[None] * behind]
+
+
+class Launches:
+    """All of one program."""
+
+    def __init__(
+        self,
+        module: ir.Module,
+        name: str,
+        inputs: Sequence[Tensor],
+        outputs: Sequence[Tensor],
+        sizes: Sequence[str],
+        at: SourceLocation,
+        program: Program,
+    ) -> None:
+        self.module, self.name, self.at, self.program = module, name, at, program
+        self.inputs, self.outputs, self.sizes = list(inputs), list(outputs), list(sizes)
+        self._by_places: dict[Places, Launched] = {}
+
+    def prepare(
+        self, arrays: Sequence[Any], *, with_gradients: bool
+    ) -> tuple[Launched, list[ArrayBuffer]]:
+        """The kernel for some arrays of inputs, then of outputs, and what of these it is passed.
+
+        Raises TaichiRuntimeTypeError where arrays overlap, TaichiRuntimeError for a field that
+        is gone.
+        """
+        tensors = [*self.inputs, *self.outputs]
+        buffers = {
+            k: array_buffer(array, tensors[k].name, with_gradients)
+            for k, array in enumerate(arrays)
+            if not isinstance(array, Field)
+        }
+        found = self.on(self._places(arrays, buffers))
+        return found, [buffers[k] for k in found.binding.arrays]
+
+    def on(self, places: Places) -> Launched:
+        """The kernel for a choice (see `Binding`)."""
+        found = self._by_places.get(places)
+        if found is None or found.variant.codes.is_stale:
+            found = self._make(places)
+        return found
+
+    def _places(self, arrays: Sequence[Any], buffers: dict[int, ArrayBuffer]) -> Places:
+        places: list[str | int] = []
+        seen: dict[Any, int] = {}  # arrays that are an input twice become one
+        for k, array in enumerate(arrays):
+            if isinstance(array, Field):
+                places.append(_checked(array, self.name))
+            elif k < len(self.inputs):
+                places.append(seen.setdefault(same_key(buffers[k]), k))
+            else:
+                places.append(k)
+            if k >= len(self.inputs):
+                self._check_apart(k, places, buffers)
+        return tuple(places)
+
+    def _check_apart(
+        self, number: int, places: Sequence[str | int], buffers: dict[int, ArrayBuffer]
+    ) -> None:
+        """Raise TaichiRuntimeTypeError where an array that is written shares memory with another:
+        an element may then be read when it is another one's already."""
+        own = places[number]
+        met = (
+            own in places[:number]
+            if isinstance(own, str)
+            else any(overlap(buffers[number], b) for k, b in buffers.items() if k < number)
+        )
+        if met:
+            what = f"field '{own}'" if isinstance(own, str) else "an array"
+            raise TaichiRuntimeTypeError(
+                f"{self.name}: {what} of out= shares memory with another array: pass one of its own"
+            )
+
+    @in_turn
+    def _make(self, places: Places) -> Launched:
+        found = self._by_places.get(places)
+        if found is not None and not found.variant.codes.is_stale:
+            return found
+        binding = Binding(self.inputs, self.outputs, self.sizes, places)
+        count = len(self.inputs)
+        passed = Passed(
+            [Slot(k) for k in range(count)],
+            [Slot(count + k) for k in range(len(self.outputs))],
+        )
+        arrays = [
+            NdarrayArgument(binding.tensors[k].dtype, binding.tensors[k].ndim, (), False)
+            for k in binding.arrays
+        ]
+        derivatives = TensorDerivatives(self.name, binding, self.program, self.at, False)
+        kernel = tensor_kernel(
+            self.module, self.name, passed, binding, self.program, arrays, derivatives
+        )
+        made = Launched(binding, Variant(kernel, self.program, []))
+        self._by_places[places] = made
+        return made
+
+
+def _checked(array: Field, function: str) -> str:
+    """The name of a field that has its place. Raises TaichiRuntimeError where it is gone,
+    TaichiRuntimeTypeError for a sparse one."""
+    memory = array.located()
+    if memory.nesting is not None:
+        raise TaichiRuntimeTypeError(
+            f"{function}: field '{array.symbol}' is sparse: functions of tensors take fields that "
+            "are dense; x.to_numpy() gives its elements, with zeros where none are active"
+        )
+    if memory.layout.shape != (*array.shape, *array.element_shape):
+        raise TaichiRuntimeTypeError(
+            f"{function}: field '{array.symbol}' of shape {array.shape} takes the place of one of "
+            f"shape {memory.layout.shape}, which functions of tensors do not take"
+        )
+    return array.symbol

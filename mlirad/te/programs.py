@@ -1,0 +1,107 @@
+"""Functions of tensors, as IR: the definitions that some tensors need, in a module of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import context, te
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import SourceLocation, TaichiTypeError
+from mlirad.ir import build as b
+from mlirad.ir.te_regions import Copier, erase_unused
+from mlirad.ir.walk import block_operations, captured, owner_operation
+from mlirad.te.expressions import Size
+from mlirad.te.places import location, place
+from mlirad.te.tensor import Tensor
+
+
+@in_turn
+def program_of(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    name: str,
+    at: SourceLocation,
+    known: Sequence[str] = (),
+) -> tuple[ir.Module, list[str]]:
+    """A module with one function of the inputs and of sizes, whose names are given too: those that
+    are `known`, those that inputs have as extents, and what else there is."""
+    needed = _needed([one.value for one in outputs], {one.value for one in inputs})
+    ops = {te.SizeOp(op).label.value: op for op in needed if te.SizeOp.holds(op)}
+    extents = [e.name for one in inputs for e in one.shape if isinstance(e, Size)]
+    sizes = list(dict.fromkeys([*known, *extents, *ops]))
+    with context(), location(at):
+        module = ir.Module.create()
+        i64 = b.integer_type(64)
+        types = [*(one.value.type for one in inputs), *(i64 for _ in sizes)]
+        results = [one.value.type for one in outputs]
+        with ir.InsertionPoint(module.body):
+            function = ir.Operation.create(
+                "func.func",
+                [],
+                [],
+                {
+                    "sym_name": ir.StringAttr.get(name),
+                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
+                },
+                regions=1,
+            )
+        entry = b.block(function, 0, types)
+        arguments = list(entry.arguments)
+        with ir.InsertionPoint(entry):
+            of: dict[ir.Value, ir.Value] = {
+                one.value: argument for one, argument in zip(inputs, arguments)
+            }
+            for size, argument in zip(sizes, arguments[len(inputs) :]):
+                if size in ops:
+                    made = b.make("arith.index_cast", b.index_type(), [argument])
+                    of[ops[size].results[0]] = made
+            copier = Copier(of)
+            for op in needed:
+                if op.results[0] not in of:
+                    _copy(op, copier)
+            given = copier.values([one.value for one in outputs])
+            ir.Operation.create("func.return", [], given)
+    return module, sizes
+
+
+def _copy(op: ir.Operation, copier: Copier) -> None:
+    if te.PlaceholderOp.holds(op):
+        raise TaichiTypeError(
+            f"tensor '{te.PlaceholderOp(op).label.value}' is needed, and is not among the inputs",
+            place(),
+        )
+    if not len(op.regions):
+        copier.op(op)
+        return
+    with op.location:
+        copied = op.clone()
+    for inner in [copied, *_inside(copied)]:
+        for position, operand in enumerate(list(inner.operands)):
+            inner.operands[position] = copier.value(operand)
+    copier[op.results[0]] = copied.results[0]
+
+
+def _inside(op: ir.Operation) -> list[ir.Operation]:
+    found = []
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block_operations(block):
+                found += [inner, *_inside(inner)]
+    return found
+
+
+def _needed(wanted: Sequence[ir.Value], given: set[ir.Value]) -> list[ir.Operation]:
+    """The ops that define what is wanted, each behind those that it uses."""
+    found = dict[ir.Operation, None]()
+    pending = [(owner_operation(value), False) for value in reversed(wanted) if value not in given]
+    while pending:
+        op, is_done = pending.pop()
+        if is_done:
+            found[op] = None
+        elif op not in found:
+            pending.append((op, True))
+            erase_unused(op)
+            used = [*op.operands, *(captured(op) if len(op.regions) else [])]
+            pending += [(owner_operation(value), False) for value in used if value not in given]
+    return list(found)
