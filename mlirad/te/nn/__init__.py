@@ -24,6 +24,7 @@ from mlirad.te.nn.activations import (
     softsign,
     tanh,
 )
+from mlirad.te.nn.arithmetic import add, divide, maximum, minimum, multiply, subtract
 from mlirad.te.nn.attention import attention
 from mlirad.te.nn.columns import im2col
 from mlirad.te.nn.convolutions import conv1d, conv2d, conv3d
@@ -89,6 +90,7 @@ from mlirad.te.nn.whole_pools import (
 __all__ = [
     "adaptive_avg_pool",
     "adaptive_max_pool",
+    "add",
     "attention",
     "avg_pool1d",
     "avg_pool2d",
@@ -106,6 +108,7 @@ __all__ = [
     "conv3d_transpose",
     "cross_entropy",
     "dense",
+    "divide",
     "dropout",
     "elu",
     "embedding",
@@ -139,10 +142,13 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "max_unpool2d",
+    "maximum",
     "mean",
     "min",
+    "minimum",
     "mish",
     "mse_loss",
+    "multiply",
     "norm",
     "one_hot",
     "pad",
@@ -172,6 +178,7 @@ __all__ = [
     "split",
     "squeeze",
     "stack",
+    "subtract",
     "sum",
     "take",
     "tanh",

@@ -1,0 +1,62 @@
+"""Arithmetic of two tensors, element by element: axes of extent 1, and missing ones in front, go on
+and on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.compute import compute
+from mlirad.te.differentiate import same_shape
+from mlirad.te.expressions import Expr, Extent
+from mlirad.te.functions import maximum as maximum_of
+from mlirad.te.functions import minimum as minimum_of
+from mlirad.te.operators import Operator, operator
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor, shown_extent
+
+
+def _of_two(name: str, function: Callable[[Expr, Expr], Expr], what: str) -> Operator:
+    def made(a: Tensor, b: Tensor) -> Tensor:
+        shape = _together(name, a.shape, b.shape)
+        return compute(shape, lambda *i: function(_at(a, i), _at(b, i)), name)
+
+    made.__name__ = name
+    made.__doc__ = (
+        f"{what}, of tensors whose shapes are the same behind axes of extent 1 and those in front "
+        "that one of them lacks. Raises TaichiTypeError for others."
+    )
+    return operator(made)
+
+
+def _at(x: Tensor, indices: Sequence[Expr]) -> Expr:
+    """Its element for the indices of a shape that it is spread over."""
+    own = indices[len(indices) - x.ndim :]
+    return x[tuple(0 if _is_one(extent) else i for extent, i in zip(x.shape, own))]
+
+
+def _together(what: str, left: Sequence[Extent], right: Sequence[Extent]) -> tuple[Any, ...]:
+    rank = max(len(left), len(right))
+    both = zip(*((*[1] * (rank - len(shape)), *shape) for shape in (left, right)))
+    shape = []
+    for one, other in both:
+        if not (_is_one(one) or _is_one(other) or same_shape([one], [other])):
+            raise TaichiTypeError(
+                f"{what}: {shown_extent(one)} and {shown_extent(other)} elements along an axis",
+                place(),
+            )
+        shape.append(other if _is_one(one) else one)
+    return tuple(shape)
+
+
+def _is_one(extent: Extent) -> bool:
+    return isinstance(extent, int) and extent == 1
+
+
+add = _of_two("add", lambda a, b: a + b, "The sum")
+subtract = _of_two("subtract", lambda a, b: a - b, "The difference")
+multiply = _of_two("multiply", lambda a, b: a * b, "The product")
+divide = _of_two("divide", lambda a, b: a / b, "The quotient")
+maximum = _of_two("maximum", maximum_of, "The greater one, the second of equal ones")
+minimum = _of_two("minimum", minimum_of, "The smaller one, the second of equal ones")
