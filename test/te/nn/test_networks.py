@@ -112,7 +112,7 @@ def _vectors() -> dict[str, Program]:
             entropy,
             [
                 *(RANDOM.normal(size=t.shape) for t in (*every, top)),
-                np.array([0, 2, 2, 1], np.int32),
+                answers,
             ],
             is_full=True,
         ),
