@@ -85,6 +85,36 @@ def _program(name: str) -> Program:
     return Program(y, [x, w, bias], expected, is_full=name in FULL)
 
 
+def test_channels_last() -> None:
+    """And "same", of a window of even extent."""
+    x, w, y = given(2, 7, 8, 4), given(3, 2, 2, 6, name="w"), given(2, 5, 3, name="y")
+    v = given(2, 3, 2, name="v")
+
+    def two(image: Array, weight: Array) -> Array:
+        first, kernel = np.moveaxis(image, -1, 1), weight.transpose(3, 2, 0, 1)
+        found = correlated(first, kernel, (1, 2), padding=[(1, 1), (0, 1)], groups=2)
+        return np.moveaxis(found, 1, -1)
+
+    def one(line: Array, weight: Array) -> Array:
+        found = correlated(line.swapaxes(1, 2), weight.transpose(2, 1, 0), padding=[(0, 1)])
+        return found.swapaxes(1, 2)
+
+    check_all(
+        {
+            "two axes": Program(
+                nn.conv2d(x, w, None, (1, 2), [(1, 1), (0, 1)], groups=2, layout="NHWC"),
+                [x, w],
+                two,
+            ),
+            "one axis": Program(
+                nn.conv1d(y, nn.slices(v, slice(2)), padding="same", layout="NWC"),
+                [y, v],
+                lambda a, c: one(a, c[:2]),
+            ),
+        }
+    )
+
+
 @pytest.mark.parametrize("names", [list(CASES)[k::3] for k in range(3)], ids=" / ".join)
 def test_convolutions(names: list[str]) -> None:
     check_all({name: _program(name) for name in names})
