@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mlirad.passes.memory import insert_first_updates
+from mlirad.passes.memory import insert_first_updates, mark_touched_rows
 from mlirad.runtime.memory import host_elements
 from mlirad.runtime.memory.host_elements import HostElements
 from mlirad.runtime.memory.waiting import Clearing
@@ -25,8 +25,9 @@ def _clear_later(self: HostElements, clearing: Clearing) -> None:
 def wait_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
     monkeypatch.setattr(HostElements, "clear", _clear_later)
-    for module in (insert_first_updates, host_elements):
+    for module in (insert_first_updates, mark_touched_rows, host_elements):
         monkeypatch.setattr(module, "LEAST", 1)
+    monkeypatch.setattr(mark_touched_rows, "LEAST_ROW", 1)
 
 
 @pytest.fixture(autouse=True)

@@ -214,6 +214,16 @@ def parameter_attributes(function: ir.Operation) -> list[Attributes]:
     return [{item.name: item.attr for item in ir.DictAttr(one)} for one in given]
 
 
+def argument_numbers(function: ir.Operation) -> dict[int, int]:
+    """The numbers of a kernel's scalar arguments, by their positions."""
+    labels = enumerate(parameter_attributes(function))
+    return {
+        position: ir.IntegerAttr(given[_ARGUMENT]).value
+        for position, given in labels
+        if _ARGUMENT in given and not {_EXTENT, _TANGENT, _ADJOINT} & given.keys()
+    }
+
+
 def signature_of(module: ir.Operation, name: str) -> Signature:
     """The parameters of a kernel of a module, which is lowered and was labelled."""
     symbol = ir.StringAttr.get(name, module.context)

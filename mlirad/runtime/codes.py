@@ -166,6 +166,10 @@ class Codes:
         for symbol in symbols:
             self.program.fields[symbol].elements.use()
 
+    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
+        """Clear what waits of some rows of a field; whether others wait."""
+        return self.program.fields[symbol].elements.use(rows)
+
     def begin_anew(self, symbol: str) -> bool:
         """A launch is about to set all of a field; whether it waited to be cleared."""
         return self.program.fields[symbol].elements.begin_anew()

@@ -13,6 +13,8 @@ from mlirad.data_classes import data_class
 from mlirad.ir.location import read_place
 from mlirad.runtime.boxes import Box
 
+Rows = Callable[[Sequence[Any]], tuple[int, int]]  # the first and the last, for a launch
+
 
 class Footprint:
     """One access: its array (a field's name, or the number of an argument), and `box`, which gives
@@ -187,6 +189,25 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
         one = Footprint(_array(entry["array"]), _place(entry["place"]), read_box(entry["box"]))
         found[ir.StringAttr(entry["access"]).value].append(one)
     return list(found.values())
+
+
+def read_rows(module: ir.Module) -> dict[str, list[Rows]]:
+    """The rows noted by `mark-touched-rows`, by field."""
+    attributes = module.operation.attributes
+    if "field.rows" not in attributes:
+        return {}
+    notes = ir.DictAttr(attributes["field.rows"])
+    return {
+        one.name: [_rows(read_box(box)) for box in ir.ArrayAttr(one.attr)]
+        for one in (notes[number] for number in range(len(notes)))
+    }
+
+
+def _rows(axes: Axes) -> Rows:
+    (axis,) = axes
+    assert axis.low is not None and axis.high is not None
+    low, high = axis.low, axis.high
+    return lambda arguments: (evaluated(low, arguments), evaluated(high, arguments))
 
 
 def read_flows(module: ir.Module) -> Flows:

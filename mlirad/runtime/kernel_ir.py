@@ -24,6 +24,7 @@ from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, Lowered
+from mlirad.runtime.footprints import read_rows
 from mlirad.runtime.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
@@ -139,6 +140,7 @@ class KernelIR:
             _messages(notes, MESSAGES),
             TaichiRuntimeError if mode.is_check else TaichiAssertionError,
             code,
+            read_rows(notes),
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:

@@ -225,3 +225,112 @@ def test_an_error_in_a_tape() -> None:
         _ = 1 // 0
     for one in (program.x, program.y, program.idle):
         assert (one.grad.to_numpy() == 0).all()
+
+
+class TestRows:
+    """Of a field that a launch touches in part, the rest waits."""
+
+    STEPS, SIZE = 8, 16
+
+    def field(self, offset: int = 0) -> Any:
+        shape = (self.STEPS, self.SIZE)
+        return ti.field(ti.f64, shape, offset=(offset, 0), needs_grad=True)
+
+    def program(self, u: Any, loss: Any, offset: int = 0) -> Callable[[int], None]:
+        @ti.kernel
+        def step(t: ti.i32):
+            for i in range(self.SIZE):
+                u[t, i] = 2.0 * u[t - 1, i] + u[t - 1, ti.max(i - 1, 0)]
+
+        @ti.kernel
+        def finish(t: ti.i32):
+            for i in range(self.SIZE):
+                loss[None] += u[t, i]
+
+        def run(last: int) -> None:
+            for t in range(1, last + 1):
+                step(t + offset)
+            finish(last + offset)
+
+        return run
+
+    @pytest.mark.parametrize("offset", [0, -3])
+    def test_steps(self, offset: int) -> None:
+        u, loss = self.field(offset), ti.field(ti.f64, (), needs_grad=True)
+        run = self.program(u, loss, offset)
+        for last in (7, 3, 5):
+            loss[None] = 0.0
+            with ti.ad.Tape(loss):
+                run(last)
+            rows = u.grad.located().elements._rows
+            assert bool(rows) == (last < 7)
+            found = u.grad.to_numpy()
+            assert not waits(u.grad)
+            assert found[0].sum() == pytest.approx(self.SIZE * 3.0**last)
+            assert (found[last + 1 :] == 0).all()
+
+    def test_rows_of_an_argument_that_changes(self) -> None:
+        u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)
+
+        @ti.kernel
+        def square(t: ti.i32):
+            for i in range(self.SIZE):
+                loss[None] += u[t, i] ** 2
+
+        u.fill(3.0)
+        with ti.ad.Tape(loss):
+            square(2)
+            square(6)
+            square(2)
+        expected = np.zeros((self.STEPS, self.SIZE))
+        expected[2], expected[6] = 12.0, 6.0
+        np.testing.assert_array_equal(u.grad.to_numpy(), expected)
+
+    def test_rows_that_data_decide(self) -> None:
+        u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)
+        row = ti.field(ti.i32, ())
+        row[None] = 5
+
+        @ti.kernel
+        def square(t: ti.i32):
+            for i in range(self.SIZE):
+                loss[None] += u[t, i] * u[row[None], i]
+
+        u.fill(3.0)
+        with ti.ad.Tape(loss):
+            square(2)
+        expected = np.zeros((self.STEPS, self.SIZE))
+        expected[[2, 5]] = 3.0
+        np.testing.assert_array_equal(u.grad.to_numpy(), expected)
+
+    def test_after_some_are_cleared(self) -> None:
+        """A second clearing, a launch that sets all of it, and one that reads all."""
+        u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)
+        run = self.program(u, loss)
+
+        @ti.kernel
+        def add_all():
+            for t, i in u:
+                loss[None] += t * u[t, i]
+
+        for _ in range(2):
+            with ti.ad.Tape(loss):
+                run(2)
+            assert u.grad.located().elements._rows
+        u.grad[7, 3] = 1.0
+        assert u.grad.to_numpy().sum() == pytest.approx(1.0 + 9.0 * self.SIZE)
+        with ti.ad.Tape(loss):
+            run(2)
+            add_all()
+        found = u.grad.to_numpy()
+        assert (found[7] == 7.0).all() and (found[3] == 3.0).all()
+        run_backwards(u, loss, run)
+        add_all.grad()
+        assert (u.grad.to_numpy()[7] == 7.0).all()
+
+
+def run_backwards(u: Any, loss: Any, run: Callable[[int], None]) -> None:
+    """A tape that leaves rows that wait."""
+    with ti.ad.Tape(loss):
+        run(2)
+    assert u.grad.located().elements._rows

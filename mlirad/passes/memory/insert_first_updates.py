@@ -11,14 +11,13 @@ from math import prod
 from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
-from mlirad.dialect.field import array_of, array_type, element_type, is_atomic, split_access
-from mlirad.dialect.snode import duals_of, places
+from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import marked_as_anew
 from mlirad.ir.structured import is_for, is_parallel
-from mlirad.ir.waiting import LEAST
+from mlirad.ir.waiting import LEAST, bytes_of, derivatives
 from mlirad.ir.walk import (
     accesses,
     at_start,
@@ -40,29 +39,14 @@ def insert_first_updates(module: ir.Operation) -> None:
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    derivatives, groups = _derivatives(module), dict[str, list[Access]]()
+    candidates, groups = derivatives(module), dict[str, list[Access]]()
     for op, root, indices in accesses(kernels[0]):
-        if isinstance(root, str) and root in derivatives:
+        if isinstance(root, str) and root in candidates:
             groups.setdefault(root, []).append((op, indices))
     for root, group in groups.items():
-        if _waits(group[0][0]) and _reaches_all_once(group):
+        size = bytes_of(split_access(group[0][0])[0].type)
+        if size >= LEAST and _reaches_all_once(group):
             _begin(module, kernels[0], root, group)
-
-
-def _derivatives(module: ir.Operation) -> set[str]:
-    """The names of the fields that hold derivatives of others."""
-    found = {name for place in places(module) for name in duals_of(place)}
-    adjoints = [
-        place.attributes["adjoint"] for place in places(module) if "adjoint" in place.attributes
-    ]
-    return found | {ir.FlatSymbolRefAttr(name).value for name in adjoints}
-
-
-def _waits(op: ir.Operation) -> bool:
-    """Whether an array is large enough to wait."""
-    type_ = split_access(op)[0].type
-    size = ir.FloatType(element_type(type_)).width // 8
-    return prod(array_of(type_)[1]) * size >= LEAST
 
 
 def _reaches_all_once(group: list[Access]) -> bool:

@@ -57,7 +57,8 @@ class CompiledKernel(Code):
         self._result_count = len(lowered.results)
         first = self._frame()
         anew = [symbol for _, symbol in first.anew]
-        self._used = [symbol for symbol in self._memory if symbol not in anew]
+        self._rows = [(one, lowered.rows[one]) for one in self._memory if one in lowered.rows]
+        self._used = [one for one in self._memory if one not in anew and one not in lowered.rows]
         if first.checks or first.anew:
             self._ready_since = -1
         self._ended = first.record is not None or first.results is not None
@@ -77,7 +78,7 @@ class CompiledKernel(Code):
         if frame.arrays:
             frame.pass_arrays(arrays)
         if self._clearing.version != self._ready_since:
-            self._prepare(frame)
+            self._prepare(frame, values)
         if self._run is None:
             self.function(frame.packed)
         else:
@@ -86,7 +87,7 @@ class CompiledKernel(Code):
         self._idle.append(frame)
         return found
 
-    def _prepare(self, frame: Frame) -> None:
+    def _prepare(self, frame: Frame, values: Sequence[Any]) -> None:
         """Set what differs from launch to launch of the fields' memory, and clear what waits of
         it, but for what the launch sets as a whole."""
         memory, version = self._launch_memory, self._clearing.version
@@ -95,7 +96,10 @@ class CompiledKernel(Code):
         memory.use(self._used)
         for word, symbol in frame.anew:
             word[0] = memory.begin_anew(symbol)
-        if self._ready_since >= 0:
+        waits = False
+        for symbol, rows in self._rows:
+            waits |= memory.use_rows(symbol, [one(values) for one in rows])
+        if self._ready_since >= 0 and not waits:
             self._ready_since = version
 
     def _end(self, frame: Frame) -> tuple[Any, ...]:

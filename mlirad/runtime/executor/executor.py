@@ -7,8 +7,9 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from mlirad.bindings import ir
@@ -19,6 +20,7 @@ from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
+from mlirad.runtime.footprints import Rows
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.memory.waiting import Clearing
@@ -66,6 +68,10 @@ class LaunchMemory(Protocol):
     def use(self, symbols: Iterable[str]) -> None:
         """Clear what waits of some fields."""
 
+    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
+        """Clear what waits of some rows of a field, the first and the last of which are given;
+        whether others wait."""
+
     def begin_anew(self, symbol: str) -> bool:
         """A launch is about to set all of a field; whether it waited to be cleared."""
 
@@ -98,6 +104,8 @@ class Lowered:
     messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
     code: KeptCode = NOT_KEPT
+    # of fields of which a launch does not touch all
+    rows: Mapping[str, Sequence[Rows]] = MappingProxyType({})
 
     @cached_property
     def module(self) -> ir.Module:

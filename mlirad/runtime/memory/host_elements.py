@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,20 @@ from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import assign, copied
 from mlirad.runtime.memory.values import bits, part, same_bits
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, WaitingRows
 
 
 class HostElements(Elements):
     """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
     there before, and nobody else looks at it."""
 
-    __slots__ = ("_is_packed", "_memory", "_waiting")
+    __slots__ = ("_is_packed", "_memory", "_rows", "_waiting")
 
     def __init__(self, view: Values) -> None:
         self._memory = view
         self._is_packed = view.flags.c_contiguous
         self._waiting: Clearing | None = None
+        self._rows: WaitingRows | None = None  # where some do not wait
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self.address = view.__array_interface__["data"][0]
 
@@ -41,22 +42,24 @@ class HostElements(Elements):
         """Set all elements to 0, many of them when they are used."""
         if self.nbytes < LEAST:
             _set_all(self, 0)
-        elif self._waiting is None:
+        elif self._waiting is None or self._rows is not None:
             with clearing.lock:
-                self._waiting = clearing
+                self._waiting, self._rows = clearing, None
                 clearing.version += 1
 
-    def use(self) -> None:
-        """Clear what waits to be cleared."""
+    def use(self, rows: Iterable[tuple[int, int]] | None = None) -> bool:
+        """Clear what waits to be cleared, or of that some rows; whether others wait."""
         waiting = self._waiting
         if waiting is not None:
             with waiting.lock:
                 if self._waiting is not None:
-                    _set_all(self, 0)
-                    self._waiting = None
+                    _clear_waiting(self, rows if self._is_packed else None)
+        return self._waiting is not None
 
     def begin_anew(self) -> bool:
         """All elements are about to be set; whether they wait to be cleared, and count as 0."""
+        if self._rows is not None:
+            self.use()
         waited, self._waiting = self._waiting is not None, None
         return waited
 
@@ -76,7 +79,7 @@ class HostElements(Elements):
         """Set elements to values."""
         if box is None:
             assign(self._memory, values)
-            self._waiting = None
+            self._waiting = self._rows = None
         else:
             assign(self._part(box), values)
 
@@ -88,7 +91,7 @@ class HostElements(Elements):
             assign(self.within(box) if value == 0 else self._part(box), value)
         else:
             _set_all(self, value)
-            self._waiting = None
+            self._waiting = self._rows = None
 
     def any(self) -> bool:
         """Whether one of the elements is not 0."""
@@ -144,6 +147,26 @@ def _set_all(elements: HostElements, value: Any) -> None:
         ctypes.memset(elements.address, 0, elements.nbytes)
     else:
         elements._memory.fill(value)
+
+
+def _clear_waiting(elements: HostElements, rows: Iterable[tuple[int, int]] | None) -> None:
+    """Set what waits to 0, or of that some rows."""
+    if rows is None and elements._rows is None:
+        _set_all(elements, 0)
+    else:
+        waiting = elements._rows = elements._rows or WaitingRows(elements.shape[0])
+        for first, last in [(0, elements.shape[0])] if rows is None else rows:
+            _clear_rows(elements, waiting.take(first, last))
+        if waiting:
+            return
+    elements._waiting = elements._rows = None
+
+
+def _clear_rows(elements: HostElements, runs: Iterable[tuple[int, int]]) -> None:
+    """Set rows to 0: from which on, and how many."""
+    size = elements.nbytes // elements.shape[0]
+    for first, count in runs:
+        ctypes.memset(elements.address + first * size, 0, count * size)
 
 
 def _looked_at(elements: Elements, box: Box | None) -> Values:

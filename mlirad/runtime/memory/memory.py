@@ -9,7 +9,7 @@ the machine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -161,9 +161,10 @@ class Elements(ABC):
         of their copies uses them; for launches, one of the following is called before."""
         self.fill(0)
 
-    def use(self) -> None:
-        """Clear what waits to be cleared."""
-        return
+    def use(self, rows: Iterable[tuple[int, int]] | None = None) -> bool:
+        """Clear what waits to be cleared, or of that some rows: all elements with some first
+        indices, from the first to the last. Whether others wait."""
+        return False
 
     def begin_anew(self) -> bool:
         """All elements are about to be set, to what is added to 0 where they wait to be cleared;

@@ -104,6 +104,9 @@ class _Nothing:
     def use(self, symbols: Iterable[str]) -> None:
         pass
 
+    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
+        return False
+
     def begin_anew(self, symbol: str) -> bool:
         return False
 
