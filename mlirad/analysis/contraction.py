@@ -10,6 +10,7 @@ from mlirad.analysis.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class, replace
+from mlirad.ir.axis_choices import NO_CHOICE, AxisChoice, choice_of
 from mlirad.ir.box import folded
 from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import For, If, is_branch, is_for
@@ -31,6 +32,7 @@ class Index:
     lower: ir.Value
     upper: ir.Value
     extent: int | None
+    choice: AxisChoice = NO_CHOICE
 
     @property
     def expected(self) -> int:
@@ -93,7 +95,7 @@ class Contraction:
                 high = folded("arith.minsi", high, places.sum(form, {}, {}), min)
             first, last = constant_integer(low), constant_integer(high)
             known = None if first is None or last is None else max(0, last - first)
-            indices.append(Index(index.value, low, high, known))
+            indices.append(Index(index.value, low, high, known, index.choice))
         return replace(self, indices=tuple(indices), terms=(term._replace(limits={}),))
 
 
@@ -107,7 +109,7 @@ def contraction(loop: ir.Operation) -> Contraction | None:
         low, high = op.operands[0], op.operands[1]
         if is_defined_in(low, loop) or is_defined_in(high, loop):
             return None
-        indices.append(Index(For(op).induction, low, high, spans(op)[0].trips))
+        indices.append(Index(For(op).induction, low, high, spans(op)[0].trips, choice_of(op)))
         work = _work(For(op).body)
         if len(work) != 1 or not is_for(work[0]):
             break

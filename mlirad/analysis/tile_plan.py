@@ -20,6 +20,7 @@ _PANEL_OF_FAR = 64  # where the left factor lies in rows far apart, which tiles 
 _DEEP = 64  # trips of a sum through rows far apart that do not stay in a cache
 _FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
 _REREADS = 16  # that pay for a copy of neighbouring elements
+_MOST_ROWS, _MOST_VECTORS = 16, 4  # of a tile that a program asks for
 _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
 ]
@@ -65,16 +66,25 @@ class Plan:
         """How many trips of the sum go by between loads and stores of the output."""
         far = self.nest.terms[0].left.distance(self.inner.value) >= _FAR
         trips = _PANEL_OF_FAR if far else _PANEL
-        return min(max(1, trips // len(self.nest.terms)), self.inner.extent or trips)
+        trips = max(1, min(self.inner.choice.tile, _PANEL) or trips // len(self.nest.terms))
+        return min(trips, self.inner.extent or trips)
 
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
         copied = ", by copies of what they share" if self.is_packed else ""
         terms = f" of {len(self.nest.terms)} products" if len(self.nest.terms) > 1 else ""
-        return (
-            f"a sum{terms} in tiles of {self.rows} by {self.columns} {kind} of {self.lanes} "
-            f"lanes{copied}"
-        )
+        lanes = f"{self.lanes} lanes{_along(self.inner if self.is_dots else self.column)}"
+        rows = f"{self.rows}{_of(self.row)}"
+        columns = f"{self.columns} {kind}{_of(self.column) if self.is_dots else ''}"
+        return f"a sum{terms} in tiles of {rows} by {columns} of {lanes}{copied}"
+
+
+def _of(index: Index) -> str:
+    return f" of {index.choice.name}" if index.choice.name else ""
+
+
+def _along(index: Index) -> str:
+    return f" along {index.choice.name}" if index.choice.name else ""
 
 
 def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
@@ -83,9 +93,15 @@ def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
         one
         for ordered in (nest, nest.swapped())
         for one in (*_columns(ordered, lanes, registers), *_dots(ordered, lanes, registers))
-        if len(nest.terms) == 1 or _is_together(one)
+        if (len(nest.terms) == 1 or _is_together(one)) and _is_as_asked(one)
     ]
     return min(found, key=lambda one: one.cost, default=None)
+
+
+def _is_as_asked(one: Plan) -> bool:
+    """Whether the lanes are along the index that the program names, if it names one."""
+    asked = [index for index in one.nest.indices if index.choice.in_lanes]
+    return not asked or (one.inner if one.is_dots else one.column) in asked
 
 
 def _is_together(one: Plan) -> bool:
@@ -111,7 +127,10 @@ def size(nest: Contraction) -> int:
 
 
 def _longest(indices: list[Index]) -> Index:
-    return max(indices, key=lambda index: index.expected)
+    """The index with the most values, of those of which the program wants tiles if there are
+    any."""
+    asked = [index for index in indices if index.choice.tile > 1]
+    return max(asked or indices, key=lambda index: index.expected)
 
 
 def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
@@ -128,6 +147,8 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     if not nest.output.tells_apart(row.value, column.value):
         return
     vectors = min(2, -(-column.expected // lanes))
+    if column.choice.tile:
+        vectors = min(_MOST_VECTORS, -(-column.choice.tile // lanes))
     height = _height(row, 8 if registers >= _MANY else 6)
     rereads = prod(index.expected for index in rows)
     right, terms = nest.terms[0].right, len(nest.terms)
@@ -159,6 +180,8 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     if not nest.output.tells_apart(row.value, column.value):
         return
     height, width = _height(row, 4), _height(column, 4 if registers >= _MANY else 3)
+    if height * width > _MOST_ROWS:
+        width = max(1, _MOST_ROWS // height)
     cost = _padding(inner[0], lanes) + (height + width) / (2 * height * width)
     cost += _ACROSS * lanes / prod(index.expected for index in sums)
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
@@ -166,6 +189,8 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
 
 def _height(index: Index, most: int) -> int:
     """How many values of an index a tile holds: as many as leave few over."""
+    if index.choice.tile:
+        return min(index.choice.tile, _MOST_ROWS)
     if index.extent is None or index.extent >= 4 * most:
         return most
     extent = max(1, index.extent)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
+from mlirad.ir.axis_choices import choices_of, set_choices
 from mlirad.ir.structured import If, is_branch
-from mlirad.ir.walk import before, block_operations, has_uses
+from mlirad.ir.walk import before, block_operations, has_uses, owner_operation
 
 # the results of an op in the place that it is copied to; None to copy it as it is
 Hook = Callable[[ir.Operation, "Copier"], Sequence[ir.Value] | None]
@@ -88,7 +89,9 @@ class Copier:
             return self.combined(op.regions[1].blocks[0], a, c)
 
         with_combiner = None if kind in te.POSITIONS else combine
-        return te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
+        made = te.reduce(kind, bounds, self.values(te.initial_of(op)), fill, with_combiner)
+        set_choices(owner_operation(made[0]), choices_of(op, len(bounds)))
+        return made
 
 
 def erase_unused(definition: ir.Operation) -> None:

@@ -51,10 +51,12 @@ from mlirad.te.logsumexp import logsumexp
 from mlirad.te.operators import operator, stop_gradient
 from mlirad.te.reductions import argmax, argmin, comm_reducer, max, min, prod, sum
 from mlirad.te.scan import scan
+from mlirad.te.schedule import Schedule
 from mlirad.te.tensor import Tensor
 
 __all__ = [
     "Differentiation",
+    "Schedule",
     "Tensor",
     "abs",
     "acos",

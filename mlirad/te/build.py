@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.built import Built
 from mlirad.te.places import place
+from mlirad.te.plans import Plans
 from mlirad.te.programs import program_of
+from mlirad.te.schedule import Schedule
 from mlirad.te.tensor import Tensor
 
 
-def build(outputs: Any, inputs: Sequence[Tensor], name: str = "tensors") -> Built:
+def build(
+    outputs: Any,
+    inputs: Sequence[Tensor],
+    name: str = "tensors",
+    *,
+    schedule: Mapping[Tensor, Schedule] | None = None,
+    inline: Sequence[Tensor] = (),
+    materialise: Sequence[Tensor] = (),
+) -> Built:
     """A function that takes an array for each input and gives one for each output.
 
     A call takes NumPy's and torch's arrays, `ti.ndarray`s and fields, and gives NumPy arrays, or
-    what `out=` names. Raises TaichiTypeError where outputs are made of a placeholder that is no
-    input.
+    what `out=` names. `schedule` says how to compute some definitions; those of `inline` are
+    written into what reads them, those of `materialise`, and all that are scheduled, have arrays.
+    Raises TaichiTypeError where outputs are made of a placeholder that is no input, or a schedule
+    does not fit.
     """
     wanted = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
     for one in [*wanted, *inputs]:
@@ -27,6 +39,7 @@ def build(outputs: Any, inputs: Sequence[Tensor], name: str = "tensors") -> Buil
     if len(given) < len(inputs):
         raise TaichiTypeError("an input is named twice", place())
     at = place()
-    module, sizes = program_of(wanted, list(inputs), name, at)
+    plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
+    module, sizes = program_of(wanted, list(inputs), name, at, plans=plans)
     is_list = isinstance(outputs, tuple | list)
     return Built(module, name, wanted, list(inputs), sizes, is_list, at)

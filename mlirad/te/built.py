@@ -18,6 +18,7 @@ from mlirad.runtime.variant import RECORDED, Variant
 from mlirad.te.launched import Launched, Launches
 from mlirad.te.sizes import Sizes
 from mlirad.te.tensor import Tensor
+from mlirad.te.tensor_kernel import definitions
 
 
 class Built:
@@ -88,13 +89,13 @@ class Built:
             current.check_ends(f"'{self.__name__}'", allocations(buffers))
 
     def explain(self) -> list[str]:
-        """What the compiler chose, with the lines of the definitions: lanes, tiles. It is what the
-        last call was compiled for, else a call on arrays."""
+        """What is asked of the definitions that are left, and what the compiler chose, with their
+        lines: tiles, lanes. It is what the last call was compiled for, else a call on arrays."""
         found, current = self._last, program()
         if found is None or found.variant.program is not current:
             places = range(len(self.inputs) + len(self.outputs))
             found = self._launches_of(current).on(tuple(places))
-        return found.variant.stages.remarks(PRIMAL)
+        return definitions(self.module) + found.variant.stages.remarks(PRIMAL)
 
     def _results(self, sizes: Sequence[int], out: Any) -> list[Any]:
         given = [None] * len(self.outputs) if out is None else out

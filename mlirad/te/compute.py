@@ -7,7 +7,7 @@ such an expression. So reductions within expressions become definitions of their
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
@@ -35,6 +35,7 @@ from mlirad.te.expressions import (
 )
 from mlirad.te.graph import graph
 from mlirad.te.places import place
+from mlirad.te.schedule import named, names_in
 from mlirad.te.tensor import Shape, Tensor, checked_shape
 from mlirad.types import DataType, TypeLike, f32, i32, resolve
 
@@ -66,7 +67,8 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
         body = cast(body, i32)
     check_axes(body, {*axes})
     check_reads(body)
-    return define(checked, axes, body, name or f"compute{next(_numbers)}", at)
+    called = name or f"compute{next(_numbers)}"
+    return define(checked, axes, body, called, at, names_in(element))
 
 
 def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
@@ -132,8 +134,15 @@ class _Around:
         return replace(self, condition=both)
 
 
-def define(shape: Shape, axes: Sequence[Axis], body: Expr, name: str, at: Any) -> Tensor:
-    """A definition by an expression that is known to be one."""
+def define(
+    shape: Shape,
+    axes: Sequence[Axis],
+    body: Expr,
+    name: str,
+    at: Any,
+    variables: Mapping[str, Axis] | None = None,
+) -> Tensor:
+    """A definition by an expression that is known to be one; `variables` hold some of its axes."""
     own = graph()
     around = _Around(tuple(axes))
     root = _in_normal_form(body, around, name)
@@ -144,7 +153,9 @@ def define(shape: Shape, axes: Sequence[Axis], body: Expr, name: str, at: Any) -
 
         type_ = tensor_type(shape, root.dtype)
         value = te.compute(name, type_, own.sizes(shape), fill)
-    return own.named(Tensor(value, shape, root.dtype, name, at))
+    reduced = root.axes if isinstance(root, Reduction) else ()
+    all_axes = named([*axes, *reduced], variables or {})
+    return own.named(Tensor(value, shape, root.dtype, name, at, all_axes))
 
 
 def _in_normal_form(body: Expr, around: _Around, name: str) -> Expr:

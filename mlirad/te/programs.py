@@ -13,6 +13,7 @@ from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import block_operations, captured, owner_operation
 from mlirad.te.expressions import Size
 from mlirad.te.places import location, place
+from mlirad.te.plans import NO_PLANS, Plans
 from mlirad.te.tensor import Tensor
 
 
@@ -23,10 +24,12 @@ def program_of(
     name: str,
     at: SourceLocation,
     known: Sequence[str] = (),
+    plans: Plans = NO_PLANS,
 ) -> tuple[ir.Module, list[str]]:
     """A module with one function of the inputs and of sizes, whose names are given too: those that
-    are `known`, those that inputs have as extents, and what else there is."""
+    are `known`, those that inputs have as extents, and what else there is; `plans` say how."""
     needed = _needed([one.value for one in outputs], {one.value for one in inputs})
+    plans.check(needed, outputs, inputs)
     ops = {te.SizeOp(op).label.value: op for op in needed if te.SizeOp.holds(op)}
     extents = [e.name for one in inputs for e in one.shape if isinstance(e, Size)]
     sizes = list(dict.fromkeys([*known, *extents, *ops]))
@@ -60,6 +63,7 @@ def program_of(
             for op in needed:
                 if op.results[0] not in of:
                     _copy(op, copier)
+                    plans.write(op, copier.value(op.results[0]))
             given = copier.values([one.value for one in outputs])
             ir.Operation.create("func.return", [], given)
     return module, sizes

@@ -27,6 +27,7 @@ class Tensor:
     dtype: DataType
     name: str
     place: SourceLocation
+    axes: tuple[tuple[str, Axis], ...] = ()  # its own, then those that it reduces
     element_type_of_te = True
 
     @property

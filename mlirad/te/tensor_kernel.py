@@ -18,6 +18,7 @@ from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.te.binding import Binding, Slot
 from mlirad.te.emission import dtype_of_type
+from mlirad.te.explanation import explained
 from mlirad.te.sizes import evaluator
 
 SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse"
@@ -77,6 +78,15 @@ def tensor_kernel(
         own_arrays=tuple(own),
         derivatives=derivatives,
     )
+
+
+def definitions(module: ir.Module) -> list[str]:
+    """What there is to say of the definitions of a function that are left."""
+    with context(), module.operation.location:
+        made = copy_of(module)
+        run_pipeline(made.operation, f"builtin.module({SIMPLIFY})")
+        (function,) = functions(made.operation)
+        return explained(made.operation, block_operations(entry_of(function)))
 
 
 def _copy_what_is_shared(entry: ir.Block, *, is_added: bool) -> None:

@@ -1,6 +1,8 @@
 """Tensor expressions: tensors defined element by element, on upstream's `tensor` types."""
 
 from mlirad.dialect.te.definitions import (
+    INLINED,
+    KEPT,
     LABEL,
     ComputeOp,
     PlaceholderOp,
@@ -37,6 +39,8 @@ from mlirad.dialect.te.elements import (
 )
 
 __all__ = [
+    "INLINED",
+    "KEPT",
     "LABEL",
     "POSITIONS",
     "Combine",

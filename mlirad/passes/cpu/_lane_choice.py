@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
+from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.structured import For, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
 from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far
@@ -56,11 +57,14 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     if not always and _has_wide_floats(nest):
         width = max(2, width // 2)
     scalar, reasons = Scalar(fast, width), []
-    if not always and scalar.is_left_to_llvm(nest):
+    asked = {op for op in (nest, *operations(nest)) if choice_of(op).in_lanes}
+    if not always and not asked and scalar.is_left_to_llvm(nest):
         return Choice(nest, None, "no iterations run as lanes: LLVM has vectors for its inner loop")
     plain = scalar.loop(nest)
-    best, least = None, float("inf") if always else plain / WORTH
+    best, least = None, float("inf") if always or asked else plain / WORTH
     for loop in reversed([nest, *(op for op in operations(nest) if runs_in_any_order(op))]):
+        if asked and loop not in asked:
+            continue
         strides = Strides(loop)
         meetings = Meetings(strides, fast)
         reason = reason_against(loop, strides, meetings, fast)
@@ -75,7 +79,9 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             best, least = candidate, cost
     if best is not None:
         times = f"{plain / least:.1f} times as fast by the cost model"
-        return Choice(nest, best, f"{width} iterations run as lanes: {times}")
+        name = choice_of(best.loop).name
+        of = f" of {name}" if name else ""
+        return Choice(nest, best, f"{width} iterations{of} run as lanes: {times}")
     why = reasons[0] if reasons else "the cost model sees no gain"
     return Choice(nest, None, f"no iterations run as lanes: {why}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
+from mlirad.ir.axis_choices import choices_of, set_choice
 from mlirad.ir.reductions import Reduction, accumulators, join
 from mlirad.ir.structured import ANY_ORDER, REDUCE, Parallel
 from mlirad.ir.walk import (
@@ -98,6 +99,7 @@ class Chunk:
         loop.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
         block = loop.body
         axis = axes[position]
+        set_choice(loop.op, choices_of(self.loop.op, self.loop.rank)[axis])
         mapping[self.loop.body.arguments[axis]] = block.arguments[0]
         with at_end(block, self.loop.op.location):
             innermost = position + 1 == len(axes)

@@ -11,6 +11,7 @@ from mlirad.analysis.places import Places, Point
 from mlirad.analysis.trips import span_of
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.axis_choices import choice_of, set_choice
 from mlirad.ir.box import folded
 from mlirad.ir.structured import For
 from mlirad.ir.walk import (
@@ -220,6 +221,7 @@ def _nest(
     first, *others = loops
     low, high = bounds.get(first, (first.operands[0], first.operands[1]))
     loop = b.for_loop(low, high, b.index(1))
+    set_choice(loop.op, choice_of(first))
     with at_end(loop.body, first.location):
         _nest(others, bounds, {**point, For(first).induction: loop.induction}, run)
         b.yield_()

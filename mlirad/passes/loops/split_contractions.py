@@ -19,6 +19,7 @@ from mlirad.analysis.tile_plan import plan, size
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.data_classes import replace
+from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.limits import Range
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import For, is_for
@@ -119,4 +120,5 @@ class _Splitting:
 
 
 def _index(loop: ir.Operation) -> Index:
-    return Index(For(loop).induction, loop.operands[0], loop.operands[1], spans(loop)[0].trips)
+    low, high = loop.operands[0], loop.operands[1]
+    return Index(For(loop).induction, low, high, spans(loop)[0].trips, choice_of(loop))

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.ir.axis_choices import AXES
 from mlirad.ir.remarks import REMARKS, remark
 from mlirad.ir.walk import attributes_of, block_operations
 
@@ -14,7 +15,7 @@ def merge_common_definitions(entry: ir.Block) -> None:
     """Let what reads the second of two equal definitions read the first; the second goes."""
     known: dict[Hashable, ir.Operation] = {}
     for op in block_operations(entry):
-        if not te.defines_tensor(op) or te.PlaceholderOp.holds(op):
+        if not te.defines_tensor(op) or te.PlaceholderOp.holds(op) or te.KEPT in op.attributes:
             continue
         first = known.setdefault(_key(op, {}), op)
         if first != op:
@@ -29,7 +30,7 @@ def _key(op: ir.Operation, inside: dict[ir.Value, int]) -> Hashable:
     attributes = tuple(
         (name, str(attribute))
         for name, attribute in sorted(attributes_of(op).items())
-        if name not in (te.LABEL, REMARKS)
+        if name not in (te.LABEL, te.INLINED, AXES, REMARKS)
     )
     types = tuple(str(result.type) for result in op.results)
     regions = []

@@ -8,12 +8,14 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, te
 from mlirad.errors import MLIRError
 from mlirad.ir import build as b
+from mlirad.ir.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.rounding import SETTLED
 from mlirad.ir.signature import argument_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
+from mlirad.passes.tensors._scheduled_loops import Box
 
 REQUIRES = TENSORS
 _ATOMIC = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
@@ -106,10 +108,9 @@ class _Lowering:
         if not extents:
             self._number(op, array)
             return
-        loop, indices = self._loop(extents)
-        with ir.InsertionPoint(loop):
-            self._put(op, self._element(body, indices), array, indices)
-            b.end_parallel()
+        is_sum = any(te.is_reduce(one) for one in block_operations(body))
+        box = Box(extents, choices_of(op, len(extents)), is_cut=not is_sum)
+        box.run(lambda at: self._put(op, self._element(body, at), array, at))
 
     def _element(self, body: ir.Block, indices: Sequence[ir.Value]) -> ir.Value:
         for argument, index in zip(body.arguments, indices):
@@ -223,7 +224,8 @@ class _Lowering:
                 copier[argument] = index
             return copier.combined(combiner, so_far, copier.block(body))
 
-        return _nest(bounds, copier.values(te.initial_of(op)), point)
+        axes = choices_of(op, len(bounds))
+        return _nest(list(zip(bounds, axes)), copier.values(te.initial_of(op)), point)
 
 
 def _known(axis: ir.Value, op: ir.Operation) -> int:
@@ -234,7 +236,7 @@ def _known(axis: ir.Value, op: ir.Operation) -> int:
 
 
 def _nest(
-    bounds: Sequence[tuple[ir.Value, ...]],
+    bounds: Sequence[tuple[tuple[ir.Value, ...], AxisChoice]],
     carried: Sequence[ir.Value],
     point: Callable[[Sequence[ir.Value], Sequence[ir.Value]], list[ir.Value]],
     outer: Sequence[ir.Value] = (),
@@ -242,8 +244,15 @@ def _nest(
     """Loops over a box, the first axis outside, that carry values."""
     if not bounds:
         return point(list(outer), carried)
-    (low, high), *inner = bounds
+    ((low, high), choice), *inner = bounds
+    first, last = constant_integer(low), constant_integer(high)
+    if choice.is_written_out and first is not None and last is not None:
+        values = list(carried)
+        for at in range(first, last):
+            values = _nest(inner, values, point, [*outer, b.index(at)])
+        return values
     loop = b.for_loop(low, high, b.index(1), carried)
+    set_choice(loop.op, choice)
     with ir.InsertionPoint(loop.body):
         b.yield_(_nest(inner, loop.carried, point, [*outer, loop.induction]))
     return list(loop.results)
@@ -267,7 +276,7 @@ def _position(op: ir.Operation, bounds: Sequence[tuple[ir.Value, ...]], copier: 
         ]
         return [*chosen, b.add(count, b.number(1, i32))]
 
-    return _nest(bounds, start, point)[1]
+    return _nest([(pair, NO_CHOICE) for pair in bounds], start, point)[1]
 
 
 def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -> ir.Value:

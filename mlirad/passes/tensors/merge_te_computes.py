@@ -4,8 +4,9 @@ Assumes that regions are pure. A definition goes where that evaluates it no more
 elements: into its only reader, also a reduction whose result an expression goes on with. What is
 cheap goes into all its readers: a constant, and an element of another tensor, or 0, whose indices
 are sums. Others may be read by several expressions, where they are a few operations on one element.
-What a function gives stays. Definitions that say the same are one. Afterwards reductions stand
-within expressions, which derivatives do not take (`sweeps/tensors/definition.py`).
+What a function gives stays, and what is to be kept. Definitions that say the same are one.
+Afterwards reductions stand within expressions, which derivatives do not take
+(`sweeps/tensors/definition.py`).
 """
 
 from __future__ import annotations
@@ -74,6 +75,10 @@ def _write_into(op: ir.Operation, read: ir.Operation) -> None:
 
 def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
     inner = [one for one in operations(op) if not te.YieldOp.holds(one)]
+    if te.KEPT in op.attributes:
+        return False
+    if te.INLINED in op.attributes:
+        return True
     if _is_number(op) or _is_view(op, inner):
         return True
     if any(te.ScanOp.holds(_definition_around(read)) for read in reads):

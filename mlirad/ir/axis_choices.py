@@ -1,0 +1,70 @@
+"""What a program says of the axes of its loops: what they are called, and how they are to run.
+
+An array of dictionaries, `field.axes`, on definitions of tensors, their reductions and parallel
+loops, one for each axis; one dictionary, `field.axis_choice`, on a loop. They never change what a
+program computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+
+AXES, CHOICE = "field.axes", "field.axis_choice"
+_FLAGS = ("in_lanes", "is_written_out", "is_serial")
+
+
+@data_class(frozen=True)
+class AxisChoice:
+    """One axis. `tile`: how much of it a tile holds, 0 where the compiler chooses."""
+
+    name: str = ""
+    tile: int = 0
+    in_lanes: bool = False
+    is_written_out: bool = False
+    is_serial: bool = False
+
+    @property
+    def attribute(self) -> ir.Attribute:
+        """The same in IR."""
+        made: dict[str, ir.Attribute] = {"name": ir.StringAttr.get(self.name)}
+        if self.tile:
+            made["tile"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.tile)
+        made |= {flag: ir.UnitAttr.get() for flag in _FLAGS if getattr(self, flag)}
+        return ir.DictAttr.get(made)
+
+
+NO_CHOICE = AxisChoice()
+
+
+def set_choices(op: ir.Operation, choices: Sequence[AxisChoice]) -> None:
+    """Say something of all axes of an op."""
+    if any(one != NO_CHOICE for one in choices):
+        op.attributes[AXES] = ir.ArrayAttr.get([one.attribute for one in choices])
+
+
+def choices_of(op: ir.Operation, count: int) -> list[AxisChoice]:
+    """What is said of the axes of an op that has so many."""
+    found = list(ir.ArrayAttr(op.attributes[AXES])) if AXES in op.attributes else []
+    return [_choice(one) for one in found] if len(found) == count else [NO_CHOICE] * count
+
+
+def set_choice(loop: ir.Operation, choice: AxisChoice) -> None:
+    """Say something of a loop."""
+    if choice != NO_CHOICE:
+        loop.attributes[CHOICE] = choice.attribute
+
+
+def choice_of(loop: ir.Operation) -> AxisChoice:
+    """What is said of a loop."""
+    return _choice(loop.attributes[CHOICE]) if CHOICE in loop.attributes else NO_CHOICE
+
+
+def _choice(attribute: ir.Attribute) -> AxisChoice:
+    found = ir.DictAttr(attribute)
+    flags = [flag in found for flag in _FLAGS]
+    name = ir.StringAttr(found["name"]).value if "name" in found else ""
+    tile = ir.IntegerAttr(found["tile"]).value if "tile" in found else 0
+    return AxisChoice(name, tile, *flags)

@@ -1,0 +1,45 @@
+"""What `step.explain()` says of definitions: their axes, and what is asked of these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir.axis_choices import AxisChoice, choices_of
+from mlirad.ir.remarks import shown_place, take_remarks
+from mlirad.ir.walk import block_operations
+
+
+def explained(module: ir.Operation, ops: Sequence[ir.Operation]) -> list[str]:
+    """What passes have said of definitions, which they say no more, and what is asked of each."""
+    said = [f"{shown_place(op)}: {text}" for op, text in take_remarks(module)]
+    return said + [f"{shown_place(op)}: {_described(op)}" for op in ops if te.ComputeOp.holds(op)]
+
+
+def _described(op: ir.Operation) -> str:
+    own = choices_of(op, ir.RankedTensorType(op.results[0].type).rank)
+    reduced = [
+        choice
+        for inner in block_operations(te.body_of(op))
+        if te.is_reduce(inner)
+        for choice in choices_of(inner, len(te.bounds_of(inner)))
+    ]
+    names = ", ".join(one.name or "_" for one in own)
+    summed = f"; {', '.join(one.name or '_' for one in reduced)}" if reduced else ""
+    asked = ", ".join(_asked(own, reduced)) or "schedule found"
+    return f"'{te.label_of(op)}' ({names}{summed}): {asked}"
+
+
+def _asked(own: Sequence[AxisChoice], reduced: Sequence[AxisChoice]) -> Iterator[str]:
+    both = [*own, *reduced]
+    tiles = [f"{one.name} {one.tile}" for one in both if one.tile]
+    if tiles:
+        yield f"tiles of {', '.join(tiles)}"
+    yield from (f"{one.name} in lanes" for one in both if one.in_lanes)
+    written_out = [one.name for one in both if one.is_written_out]
+    if written_out:
+        yield f"{', '.join(written_out)} written out"
+    if any(one.is_serial for one in own):
+        shared = [one.name for one in own if not one.is_serial]
+        yield f"{', '.join(shared) or 'no axis'} parallel"

@@ -1,0 +1,156 @@
+"""How a definition is to be computed: `te.Schedule`, and what `te.build` writes of it into IR."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NoReturn
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.errors import SourceLocation, TaichiTypeError
+from mlirad.ir.axis_choices import AxisChoice, set_choices
+from mlirad.ir.walk import block_operations, constant_integer
+from mlirad.te.expressions import INDEX, Axis, Extent, Size
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor
+
+AxisName = str | Axis
+Axes = tuple[tuple[str, Axis], ...]
+_MOST_WRITTEN_OUT = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Schedule:
+    """What to compute a definition by, in place of what the compiler would choose.
+
+    Axes are named as the function of the definition names them (`"j"`; a reduction axis by its own
+    name, or that of the variable that holds it), or given themselves. `tile`: how many values of an
+    axis a tile holds: of registers in sums of products, of loops elsewhere; `lanes`: the axis that
+    vectors lie along; `unroll`: axes that are written out; `parallel`: axes that threads share, all
+    others of the definition are not. Results are those of any other schedule, but for the order of
+    sums.
+    """
+
+    tile: Mapping[AxisName, int] = field(default_factory=dict)
+    lanes: AxisName | None = None
+    unroll: Sequence[AxisName] = ()
+    parallel: Sequence[AxisName] | None = None
+    place: SourceLocation = field(default_factory=place, init=False)
+
+
+def names_in(element: Callable[..., object]) -> dict[str, Axis]:
+    """The variables of a function that hold reduction axes."""
+    code = getattr(element, "__code__", None)
+    if code is None:
+        return {}
+    found = inspect.getclosurevars(element)
+    known = {**found.globals, **found.nonlocals}
+    return {name: one for name, one in known.items() if isinstance(one, Axis)}
+
+
+def named(axes: Iterable[Axis], variables: Mapping[str, Axis]) -> Axes:
+    """Axes with names that tell them apart."""
+    found: dict[str, Axis] = {}
+    for axis in axes:
+        held = [name for name, one in variables.items() if one is axis]
+        tries = [*held, axis.name, *(f"{axis.name}{number}" for number in range(len(found) + 1))]
+        found[next(name for name in tries if name not in found)] = axis
+    return tuple(found.items())
+
+
+def set_schedule(op: ir.Operation, tensor: Tensor, schedule: Schedule | None) -> None:
+    """Write the names of a definition's axes, and a schedule, on its op. Raises TaichiTypeError for
+    a schedule that is none of this definition."""
+    if schedule is not None and not te.ComputeOp.holds(op):
+        raise TaichiTypeError(
+            f"tensor '{tensor.name}' is no definition by te.compute, and takes no schedule",
+            schedule.place,
+        )
+    if not te.ComputeOp.holds(op):
+        return
+    asked = schedule or Schedule()
+    reduces = [inner for inner in block_operations(te.body_of(op)) if te.is_reduce(inner)]
+    choices = _Choices(tensor, asked, tensor.axes or _axes_of(tensor, reduces)).all()
+    set_choices(op, choices[: tensor.ndim])
+    for inner in reduces:
+        set_choices(inner, choices[tensor.ndim :])
+    if schedule is not None:
+        op.attributes[te.KEPT] = ir.UnitAttr.get()
+
+
+def _axes_of(tensor: Tensor, reduces: Sequence[ir.Operation]) -> Axes:
+    """The axes of a definition that passes have made, and which have no names: i0, i1 and so on,
+    and k0, k1 and so on."""
+    axes = [Axis(INDEX, f"i{number}", extent) for number, extent in enumerate(tensor.shape)]
+    for reduce in reduces[:1]:
+        for number, (low, high) in enumerate(te.bounds_of(reduce)):
+            first, last = constant_integer(low), constant_integer(high)
+            unknown = first is None or last is None
+            extent: Extent = Size(INDEX, "n") if unknown else (last or 0) - (first or 0)
+            axes.append(Axis(INDEX, f"k{number}", extent, is_reduced=True))
+    return tuple((axis.name, axis) for axis in axes)
+
+
+class _Choices:
+    """A schedule, axis by axis."""
+
+    def __init__(self, tensor: Tensor, schedule: Schedule, axes: Axes) -> None:
+        self.tensor, self.schedule, self.axes = tensor, schedule, axes
+        self.names = [name for name, _ in axes]
+
+    def all(self) -> list[AxisChoice]:
+        """Of the tensor's own axes, then of those that it reduces."""
+        asked, own = self.schedule, self.tensor.ndim
+        tiles = {self._number(axis): self._tile(axis, size) for axis, size in asked.tile.items()}
+        lanes = None if asked.lanes is None else self._number(asked.lanes)
+        written_out = [self._number(axis) for axis in asked.unroll]
+        shared = list(range(own))
+        if asked.parallel is not None:
+            shared = [self._number(axis) for axis in asked.parallel]
+        for number in shared:
+            if number >= own:
+                self._refuse(f"axis '{self.names[number]}' is reduced, and threads cannot share it")
+        self._check(written_out, lanes)
+        return [
+            AxisChoice(
+                name,
+                tiles.get(number, 0),
+                number == lanes,
+                number in written_out,
+                number < own and number not in shared,
+            )
+            for number, name in enumerate(self.names)
+        ]
+
+    def _number(self, axis: AxisName) -> int:
+        for number, (name, own) in enumerate(self.axes):
+            if axis is own or (isinstance(axis, str) and axis in (name, own.name)):
+                return number
+        shown = axis.name if isinstance(axis, Axis) else axis
+        self._refuse(
+            f"no axis '{shown}': axes of '{self.tensor.name}' are {', '.join(self.names) or 'none'}"
+        )
+
+    def _tile(self, axis: AxisName, size: int) -> int:
+        if isinstance(size, bool) or not hasattr(size, "__index__"):
+            self._refuse(f"a tile of {size!r}, expected an integer")
+        if size < 1:
+            self._refuse(f"a tile of {size}, expected at least 1")
+        return int(size)
+
+    def _check(self, written_out: Sequence[int], lanes: int | None) -> None:
+        if lanes is not None and lanes in written_out:
+            self._refuse(f"axis '{self.names[lanes]}' is written out, and has no lanes")
+        extents = [self.axes[number][1].extent for number in written_out]
+        for number, extent in zip(written_out, extents):
+            if not isinstance(extent, int):
+                self._refuse(f"axis '{self.names[number]}' is written out, of a size not known")
+        count = prod(extent for extent in extents if isinstance(extent, int))
+        if count > _MOST_WRITTEN_OUT:
+            self._refuse(f"{count} points are written out, expected at most {_MOST_WRITTEN_OUT}")
+
+    def _refuse(self, why: str) -> NoReturn:
+        raise TaichiTypeError(f"the schedule of '{self.tensor.name}': {why}", self.schedule.place)
