@@ -126,17 +126,20 @@ def _at(bound: Bound | None) -> Callable[[Sequence[Any]], int | None]:
 
 def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
     """Footprints of one array that differ along one axis, by constants, as one: the components of
-    vectors."""
+    vectors and of matrices."""
     merged: list[Footprint] = []
     for new in found:
-        for position, old in enumerate(merged):
-            axes = _union(old.axes, new.axes) if old.array == new.array else None
-            if axes is not None:
-                merged[position] = Footprint(old.array, old.place, axes)
-                break
-        else:
-            merged.append(new)
+        _merge(merged, new)
     return tuple(merged)
+
+
+def _merge(merged: list[Footprint], new: Footprint) -> None:
+    for position, old in enumerate(merged):
+        axes = _union(old.axes, new.axes) if old.array == new.array else None
+        if axes is not None:
+            del merged[position]  # what it grows to may go with another
+            return _merge(merged, Footprint(old.array, old.place, axes))
+    merged.append(new)
 
 
 def _union(left: Axes, right: Axes) -> Axes | None:

@@ -33,6 +33,8 @@ _DEAR = {"arith.divf": 5.0, "math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.remf": 3
 _EASY = ("math.fma", "math.absf", "math.floor", "math.ceil", "math.copysign", "math.trunc")
 _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
+# LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
+_IN_REGISTERS, _SPILLED = 64, 0.25
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -128,6 +130,7 @@ class Scalar:
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
         each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
+        each += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
         return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
 
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
-from mlirad.runtime.memory.host_elements import HostElements, HostKept
+from mlirad.runtime.memory.blocks import Blocks
+from mlirad.runtime.memory.host_elements import HostElements, HostKept, HostRoom
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,
@@ -57,6 +58,7 @@ class HostAllocation(Allocation):
         self._guards = room[start - GUARD : start], room[start + size :][:GUARD]
         for guard in self._guards:
             guard[...] = _UNTOUCHED
+        self.room = HostRoom(self.address, size)
 
     def overrun(self) -> bool:
         """Whether guard bytes changed, which are then as they were."""
@@ -87,8 +89,8 @@ class LazyHostAllocation(HostAllocation):
 class HostArena(Arena):
     """Copies in blocks that double in size, so that few pages are asked for anew."""
 
-    def __init__(self, capacity: Capacity) -> None:
-        self._capacity = capacity
+    def __init__(self, capacity: Capacity, blocks: Blocks | None = None) -> None:
+        self._capacity, self._blocks = capacity, blocks or Blocks()
         self._block = np.empty(0, np.uint8)
         self._used = 0
 
@@ -105,7 +107,7 @@ class HostArena(Arena):
         start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
         if start + view.nbytes > self._block.nbytes:
             size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
-            self._block, start = np.empty(max(size, view.nbytes), np.uint8), 0
+            self._block, start = self._blocks.take(max(size, view.nbytes)), 0
             self._capacity.lend(self._block, _LENT.format(name))
         self._used = start + view.nbytes
         found = self._block[start : self._used].view(view.dtype).reshape(view.shape)
@@ -115,6 +117,9 @@ class HostArena(Arena):
 
 class HostMemory(Memory):
     """The memory that Python itself uses."""
+
+    def __init__(self) -> None:
+        self._blocks = Blocks()
 
     def allocate(self, size: int, *, lazily: bool = False) -> HostAllocation:
         """Zeroed bytes."""
@@ -133,7 +138,9 @@ class HostMemory(Memory):
         assert isinstance(allocation, HostAllocation)
         view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
         if nesting is None:
-            return HostElements(view)
+            found = HostElements(view, allocation.room)
+            allocation.room.members.append(found)
+            return found
         return SparseHostElements(view, nesting, allocation)
 
     def given(self, values: Values) -> Elements:
@@ -163,7 +170,7 @@ class HostMemory(Memory):
 
     def arena(self, capacity: Capacity) -> Arena:
         """Room for many copies."""
-        return HostArena(capacity)
+        return HostArena(capacity, self._blocks)
 
     def capacity(self) -> Capacity:
         """What this process may have."""

@@ -17,14 +17,23 @@ from mlirad.runtime.memory.values import bits, part, same_bits
 from mlirad.runtime.memory.waiting import Clearing, WaitingRows
 
 
+class HostRoom:
+    """Bytes in which elements lie, all of which are known."""
+
+    __slots__ = ("address", "members", "size")
+
+    def __init__(self, address: int, size: int) -> None:
+        self.address, self.size, self.members = address, size, list[HostElements]()
+
+
 class HostElements(Elements):
     """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
     there before, and nobody else looks at it."""
 
-    __slots__ = ("_is_packed", "_memory", "_rows", "_waiting")
+    __slots__ = ("_is_packed", "_memory", "_room", "_rows", "_waiting")
 
-    def __init__(self, view: Values) -> None:
-        self._memory = view
+    def __init__(self, view: Values, room: HostRoom | None = None) -> None:
+        self._memory, self._room = view, room
         self._is_packed = view.flags.c_contiguous
         self._waiting: Clearing | None = None
         self._rows: WaitingRows | None = None  # where some do not wait
@@ -152,7 +161,7 @@ def _set_all(elements: HostElements, value: Any) -> None:
 def _clear_waiting(elements: HostElements, rows: Iterable[tuple[int, int]] | None) -> None:
     """Set what waits to 0, or of that some rows."""
     if rows is None and elements._rows is None:
-        _set_all(elements, 0)
+        _clear_together(elements)
     else:
         waiting = elements._rows = elements._rows or WaitingRows(elements.shape[0])
         for first, last in [(0, elements.shape[0])] if rows is None else rows:
@@ -160,6 +169,21 @@ def _clear_waiting(elements: HostElements, rows: Iterable[tuple[int, int]] | Non
         if waiting:
             return
     elements._waiting = elements._rows = None
+
+
+def _clear_together(elements: HostElements) -> None:
+    """Set all elements to 0; with all that lie between them, where these wait too."""
+    room = elements._room
+    if room is None or elements._is_packed or not all(map(_waits, room.members)):
+        _set_all(elements, 0)
+        return
+    ctypes.memset(room.address, 0, room.size)
+    for member in room.members:
+        member._waiting = None
+
+
+def _waits(elements: HostElements) -> bool:
+    return elements._waiting is not None and elements._rows is None
 
 
 def _clear_rows(elements: HostElements, runs: Iterable[tuple[int, int]]) -> None:
