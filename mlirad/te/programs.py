@@ -37,18 +37,8 @@ def program_of(
         module = ir.Module.create()
         i64 = b.integer_type(64)
         types = [*(one.value.type for one in inputs), *(i64 for _ in sizes)]
-        results = [one.value.type for one in outputs]
         with ir.InsertionPoint(module.body):
-            function = ir.Operation.create(
-                "func.func",
-                [],
-                [],
-                {
-                    "sym_name": ir.StringAttr.get(name),
-                    "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, results)),
-                },
-                regions=1,
-            )
+            function = _function(name, types, [one.value.type for one in outputs])
         entry = b.block(function, 0, types)
         arguments = list(entry.arguments)
         with ir.InsertionPoint(entry):
@@ -67,6 +57,14 @@ def program_of(
             given = copier.values([one.value for one in outputs])
             ir.Operation.create("func.return", [], given)
     return module, sizes
+
+
+def _function(name: str, types: Sequence[ir.Type], results: Sequence[ir.Type]) -> ir.Operation:
+    attributes = {
+        "sym_name": ir.StringAttr.get(name),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(list(types), list(results))),
+    }
+    return ir.Operation.create("func.func", [], [], attributes, regions=1)
 
 
 def _copy(op: ir.Operation, copier: Copier) -> None:
