@@ -114,7 +114,7 @@ def _norms() -> dict[str, Program]:
 
 
 def test_norms() -> None:
-    check_all(_norms())
+    check_all(_norms(), threads=(1,))
 
 
 def _attended(q: Array, k: Array, v: Array, is_causal: bool) -> Array:
@@ -230,7 +230,7 @@ def _losses() -> dict[str, Program]:
 
 
 def test_losses() -> None:
-    check_all(_losses())
+    check_all(_losses(), threads=(1, 2))
 
 
 def _lookups() -> dict[str, Program]:
@@ -284,7 +284,7 @@ def _lookups() -> dict[str, Program]:
 
 
 def test_lookups() -> None:
-    check_all(_lookups())
+    check_all(_lookups(), threads=(1, 2))
 
 
 def test_one_hot_and_dropout() -> None:

@@ -104,14 +104,14 @@ def test_transforms_and_stencils() -> None:
 
 
 def test_fifty_layers() -> None:
-    x, w = given(3, 4), given(50, 4, 4, name="w")
+    x, *weights = given(3, 4), *(given(4, 4, name=f"w{k}") for k in range(50))
     y = x
-    for number in range(50):
-        y = nn.tanh(nn.dense(y, nn.slices(w, number)))
+    for w in weights:
+        y = nn.tanh(nn.dense(y, w))
 
-    def deep(v: Array, weights: Array) -> Array:
-        for one in weights:
+    def deep(v: Array, *own: Array) -> Array:
+        for one in own:
             v = np.tanh(v @ one.T)
         return v
 
-    check_all({"fifty": Program(y, [x, w], deep)})
+    check_all({"fifty": Program(y, [x, *weights], deep)})
