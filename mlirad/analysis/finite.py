@@ -41,7 +41,14 @@ _POLES = frozenset(
         CustomOp.OPERATION_NAME,
     }
 )
+_OVERFLOWING = frozenset({"math.exp", "math.tan"})  # infinite where their results are as good as
 _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
+
+
+def has_pole(name: str) -> bool:
+    """Whether the derivative of an op is infinite at some numbers at which, or near which, its
+    result is not."""
+    return name in _POLES - _OVERFLOWING
 
 
 class Finiteness:

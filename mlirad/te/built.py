@@ -58,7 +58,7 @@ class Built:
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         current = program()
         launches = self._launches_of(current)
-        arrays = tuple([np.asarray(a) if isinstance(a, np.generic) else a for a in arrays])
+        arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
         sizes = self._sizes.of(self.__name__, arrays)
         results = self._results(sizes, out)
         recorder = current.threads.recorder
@@ -144,3 +144,10 @@ def _with_gradients(variant: Variant, buffers: Sequence[ArrayBuffer]) -> Variant
         k for k, b in enumerate(buffers) if b.grad is not None and arrays[k].dtype.is_float
     ]
     return variant.with_gradients(frozenset(positions)) if positions else variant
+
+
+def _as_array(given: Any, one: Tensor) -> Any:
+    """A number of Python's or NumPy's as an array without axes."""
+    if isinstance(given, np.generic):
+        return np.asarray(given)
+    return np.asarray(given, one.dtype.numpy) if isinstance(given, int | float) else given

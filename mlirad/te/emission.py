@@ -19,6 +19,7 @@ from mlirad.te.expressions import (
     Reduction,
     Select,
     Size,
+    is_of_sizes,
 )
 from mlirad.te.places import location
 from mlirad.types import DataType, u1
@@ -75,7 +76,8 @@ class Emitter:
 
     def _made(self, one: Expr) -> ir.Value:
         if isinstance(one, Number):
-            return b.number(one.value, mlir_type(one.dtype))
+            is_beyond = not one.dtype.is_float and one.value >= 1 << 63  # what IR has a sign for
+            return b.number(one.value - (is_beyond << 64), mlir_type(one.dtype))
         if isinstance(one, Size):
             return self.extent(one)
         if isinstance(one, Read):
@@ -149,14 +151,18 @@ def _comparison(name: str, dtype: DataType, values: list[ir.Value]) -> ir.Value:
 
 
 def _division(one: Call, values: list[ir.Value]) -> ir.Value:
-    """Rounded down, and what that leaves; by what is not known, 0 where the divisor is."""
+    """Rounded down, and what that leaves. A size that is 0 divides as 1."""
     divisor, dtype = one.arguments[1], one.dtype
-    if not isinstance(divisor, Number):
+    if not is_of_sizes(divisor):
         raise TaichiTypeError(
-            f"the divisor of {'//' if one.name == 'floordiv' else '%'} is not known: tensor "
-            "expressions divide integers by integers that are",
+            f"the divisor of {'//' if one.name == 'floordiv' else '%'} is made of more than sizes "
+            "and integers, which alone divide integers in tensor expressions",
             one.place,
         )
+    if not isinstance(divisor, Number):
+        one_, zero = b.number(1, values[1].type), b.number(0, values[1].type)
+        is_zero = b.compare(b.EQ, values[1], zero)
+        values[1] = b.make("arith.select", zero.type, [is_zero, one_, values[1]])
     if not dtype.is_signed:
         names = {"floordiv": "arith.divui", "mod": "arith.remui"}
         return b.make(names[one.name], values[0].type, values)

@@ -220,6 +220,13 @@ class Reduction(Expr):
         return (*self.values, *([] if self.where is None else [self.where]), *self.initial)
 
 
+def is_of_sizes(one: Expr) -> bool:
+    """Whether an expression is made of integers that are known and of sizes alone."""
+    return isinstance(one, Size | Number) or (
+        bool(one.parts) and all(map(is_of_sizes, one.parts)) and not isinstance(one, Read)
+    )
+
+
 def expr(value: Operand, like: DataType | None = None) -> Expr:
     """A value as an expression; numbers of Python's take the type of what they meet. Raises
     TaichiTypeError for what is none."""

@@ -74,6 +74,8 @@ class Graph:
         op = owner_operation(value)
         if SizeOp.holds(op):
             return next(one for one, own in self._sizes.items() if own == value)
+        if op.name == "arith.select":  # of a divisor that may be 0
+            return self._extent_of(op.operands[2])
         parts = [self._extent_of(operand) for operand in op.operands]
         return arithmetic(NUMBERS[op.name], *parts)
 

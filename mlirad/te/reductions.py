@@ -187,12 +187,21 @@ def _greatest(dtype: DataType) -> float:
 
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
-    made, axes = _number(value), checked_axes(axis)
+    made, axes = _in_signed_order(_number(value)), checked_axes(axis)
     worst = _least(made.dtype) if kind == "argmax" else _greatest(made.dtype)
     none = Combiner((Number(made.dtype, worst),), None)
     condition = _condition(where)
     found = Reduction(i32, kind, (made,), axes, condition, (), none)
     return arithmetic("max", found, 0)
+
+
+def _in_signed_order(value: Expr) -> Expr:
+    """An integer whose order with a sign is that of one without."""
+    if value.dtype.is_float or value.dtype.is_signed:
+        return value
+    bits = value.dtype.bits
+    signed = DataType(f"i{bits}", "i", bits)
+    return cast(value, signed) + Number(signed, -(1 << (bits - 1)))
 
 
 def comm_reducer(

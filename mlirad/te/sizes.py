@@ -24,8 +24,8 @@ _NUMBERS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, c: a + c,
     "sub": lambda a, c: a - c,
     "mul": lambda a, c: a * c,
-    "floordiv": lambda a, c: a // c,
-    "mod": lambda a, c: a % c,
+    "floordiv": lambda a, c: a // (c or 1),  # as in `te.emission`
+    "mod": lambda a, c: a % (c or 1),
     "max": max,
     "min": min,
 }
@@ -139,6 +139,8 @@ def evaluator(value: ir.Value, arguments: Mapping[ir.Value, int]) -> Callable[[S
         position = arguments[value]
         return lambda sizes: sizes[position]
     op = owner_operation(value)
+    if op.name == "arith.select":  # of a divisor that may be 0
+        return evaluator(op.operands[2], arguments)
     parts = [evaluator(operand, arguments) for operand in op.operands]
     if op.name == "arith.index_cast":
         return parts[0]

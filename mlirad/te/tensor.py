@@ -8,7 +8,18 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiIndexError, TaichiTypeError
-from mlirad.te.expressions import INDEX, Axis, Expr, Extent, Number, Read, Size, cast, expr
+from mlirad.te.expressions import (
+    INDEX,
+    Axis,
+    Expr,
+    Extent,
+    Number,
+    Read,
+    Size,
+    cast,
+    expr,
+    is_of_sizes,
+)
 from mlirad.te.places import place
 from mlirad.types import DataType
 
@@ -91,7 +102,7 @@ def _checked_extent(extent: Any, what: str) -> Extent:
     if isinstance(extent, Number):
         extent = extent.value
     if isinstance(extent, Expr):
-        if extent.dtype.is_float or not _only_sizes(extent):
+        if extent.dtype.is_float or not is_of_sizes(extent):
             raise TaichiTypeError(
                 f"extent {shown_extent(extent)} of {what} is made of more than sizes and integers",
                 place(),
@@ -102,9 +113,3 @@ def _checked_extent(extent: Any, what: str) -> Extent:
     if extent.__index__() < 0:
         raise TaichiTypeError(f"extent {extent} of {what} is negative", place())
     return int(extent.__index__())
-
-
-def _only_sizes(extent: Expr) -> bool:
-    return isinstance(extent, Size | Number) or (
-        bool(extent.parts) and all(map(_only_sizes, extent.parts)) and not isinstance(extent, Read)
-    )

@@ -120,7 +120,7 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
         "division by data": (
             lambda: te.compute((4,), lambda i: rows[i] // rows[i]),
             kind,
-            "the divisor of // is not known",
+            "the divisor of // is made of more than sizes",
         ),
         "floats divided as integers": (
             lambda: te.compute((4,), lambda i: x[i, 0] // 2.0),

@@ -210,6 +210,12 @@ def emit(term: Term, values: Values) -> ir.Value:
     return b.make(term.name, values.type, [emit(argument, values) for argument in term.arguments])
 
 
+def product_with_zeros(left: ir.Value, right: ir.Value) -> ir.Value:
+    """A product in which 0 of an infinity is 0; where it is differentiated, a product."""
+    value = b.make("arith.mulf", left.type, [left, right])
+    return _quiet(_quiet(value, left), right)
+
+
 def _quiet(value: ir.Value, tangent: ir.Value) -> ir.Value:
     zero, bit = b.number(0.0, tangent.type), b.integer_type(1)
     test = b.make(

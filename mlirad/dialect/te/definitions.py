@@ -162,6 +162,12 @@ def body_of(op: ir.Operation) -> ir.Block:
     return op.regions[0].blocks[0]
 
 
+def box_of(op: ir.Operation) -> list[ir.Value]:
+    """The extents of the box that a `te.scatter` goes through."""
+    operands = list(op.operands)
+    return operands[len(operands) - len(body_of(op).arguments) :]
+
+
 def extents_of(op: ir.Operation, constant: Callable[[int], ir.Value]) -> list[ir.Value]:
     """The extents of the tensor that an op defines; `constant` makes those that the type says."""
     type_, sizes = ir.RankedTensorType(op.results[0].type), iter(op.operands)

@@ -135,7 +135,7 @@ class _Lowering:
         loop = b.parallel_loop(lows, highs, [b.index(1)] * len(lows))
         with ir.InsertionPoint(loop.body):
             value = self._element(te.body_of(last), list(loop.body.arguments))
-            field.atomic(value, array, [], _ATOMIC[te.ReduceOp(last).kind.value])
+            field.atomic(value, array, [], _atomic_kind(last))
             b.end_parallel()
 
     def _scatter(self, op: ir.Operation) -> None:
@@ -143,8 +143,8 @@ class _Lowering:
         type_ = ir.RankedTensorType(op.results[0].type)
         if op.results[0] not in self.added:
             self._clear(op, array, b.number(0, type_.element_type))
-        box = self.copier.values(list(op.operands)[-len(body.arguments) :])
-        points, indices = self._loop(box)
+        box = self.copier.values(te.box_of(op))
+        points, indices = self._loop(box or [b.index(1)])
         with ir.InsertionPoint(points):
             for argument, index in zip(body.arguments, indices):
                 self.copier[argument] = index
@@ -295,8 +295,19 @@ def _is_beyond(is_max: bool, best: ir.Value, place: ir.Value, value: ir.Value) -
 
 
 def _is_combined(op: ir.Operation) -> bool:
-    """Whether an op is a reduction that updates of one element do, in any order."""
-    return te.is_reduce(op) and te.ReduceOp(op).kind.value in _ATOMIC
+    """Whether an op is a reduction that updates of one element do, in any order. The greatest of
+    floats is not: updates pass over NaN."""
+    if not te.is_reduce(op) or te.ReduceOp(op).kind.value not in _ATOMIC:
+        return False
+    is_extreme = te.ReduceOp(op).kind.value in ("max", "min")
+    return not (is_extreme and b.is_float(op.results[0].type))
+
+
+def _atomic_kind(op: ir.Operation) -> str:
+    """The kind of update that a reduction is."""
+    kind = _ATOMIC[te.ReduceOp(op).kind.value]
+    unsigned = any(inner.name.endswith("ui") for inner in block_operations(op.regions[1].blocks[0]))
+    return f"{kind}u" if unsigned and kind in ("max", "min") else kind
 
 
 def _is_sum(op: ir.Operation) -> bool:

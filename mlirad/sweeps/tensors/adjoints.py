@@ -94,7 +94,7 @@ def adjoints_of_scatter(op: ir.Operation, tensor: ir.Value, head: ir.Value) -> l
     """What a `te.scatter` adds is a definition over its box, whose adjoint is what the head has
     where it is added."""
     body = te.body_of(op)
-    box = list(op.operands)[-len(body.arguments) :]
+    box = te.box_of(op)
     element = ir.RankedTensorType(op.results[0].type).element_type
     label = te.ScatterOp(op).label.value
     prefix = ir.RankedTensorType(head.type).rank - ir.RankedTensorType(op.results[0].type).rank
@@ -275,6 +275,7 @@ class _Part:
         else:
             at.prepare(self.definition)
             values, (slope, *_) = tangents.block(self.block)
+            value = block_operations(self.block)[-1].operands[0]
         if slope is None:
             return b.number(0.0, type_)
         position = at.copier.values(self.definition.indices)
@@ -284,9 +285,9 @@ class _Part:
             lambda: b.number(0.0, element),
             lambda: te.read(self.head, [*prefix, *position]),
         )
-        factors = [head, slope]
         factor = None if self.is_initial else self.share.factor(at, values)
-        return convert_float(product_of([*factors, *([] if factor is None else [factor])]), type_)
+        weight = head if factor is None else product_of([head, factor])
+        return convert_float(tangents.weighed(value, slope, weight), type_)
 
     def scattered(self) -> ir.Value:
         """An update for each point."""

@@ -93,7 +93,7 @@ def _scattered(op: ir.Operation, tangents: Mapping[ir.Value, ir.Value]) -> ir.Va
     type_, sizes = type_with(
         extents(op.results[0]), ir.RankedTensorType(op.results[0].type).element_type
     )
-    box = list(op.operands)[-len(body.arguments) :]
+    box = te.box_of(op)
 
     def seed(read: ir.Operation, copier: Copier) -> ir.Value | None:
         tensor, *indices = read.operands

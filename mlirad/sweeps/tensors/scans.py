@@ -13,9 +13,9 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import constant_integer, owner_operation
+from mlirad.ir.walk import block_operations, constant_integer, owner_operation
 from mlirad.sweeps.tensors.definition import extents, type_with
-from mlirad.sweeps.tensors.tangents import Tangents, product_of, sum_of
+from mlirad.sweeps.tensors.tangents import Tangents, sum_of
 
 # a definition, and the adjoint of what it gives
 Consumer = tuple[ir.Value, ir.Value]
@@ -83,23 +83,29 @@ def _backwards(scan: Scan, head: ir.Value, prefix: int) -> ir.Value:
         states = scan.read(scan.op.results[0], [at, *point])
         given = heads(at, indices)
         for position in range(scan.states):
-            slopes = _slopes(scan, [at, *point, *states], position)
-            for adjoint, slope in zip(adjoints, slopes):
-                if slope is not None:
-                    given[position] = sum_of(given[position], product_of([adjoint, slope]))
+            for part in _parts(scan, [at, *point, *states], position, adjoints):
+                given[position] = sum_of(given[position], part)
         return given
 
     return te.scan(f"{scan.label}.adjoint", type_, sizes, scan.states, first, step)
 
 
-def _slopes(scan: Scan, values: Sequence[ir.Value], position: int) -> list[ir.Value | None]:
-    """The derivatives of the next states in one of the states."""
+def _parts(
+    scan: Scan, values: Sequence[ir.Value], position: int, adjoints: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """What the adjoints of the next states give to that of one of the states."""
     copier = Copier({})
     scan.behind(copier, values)
     tangents = Tangents(copier, lambda op, copier: None)
     state = scan.step.arguments[len(scan.step.arguments) - scan.states + position]
     tangents.set(state, b.number(1.0, scan.element))
-    return tangents.block(scan.step)[1]
+    slopes = tangents.block(scan.step)[1]
+    given = block_operations(scan.step)[-1].operands
+    return [
+        tangents.weighed(value, slope, adjoint)
+        for value, slope, adjoint in zip(given, slopes, adjoints)
+        if slope is not None
+    ]
 
 
 def _of_steps(

@@ -1,11 +1,16 @@
-"""Tangents of the scalars in the region of a definition."""
+"""Tangents of the scalars in the region of a definition.
+
+Where a derivative may be infinite, a factor that is 0 makes the product 0: what has no weight, or
+does not move, gives nothing.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mlirad.analysis.finite import has_pole
 from mlirad.analysis.rules.table import RULES
-from mlirad.analysis.rules.terms import Values, emit
+from mlirad.analysis.rules.terms import Term, Values, emit, leaves, product_with_zeros
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
@@ -13,7 +18,7 @@ from mlirad.ir import build as b
 from mlirad.ir.location import source_location
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations
+from mlirad.ir.walk import block_operations, constant_float
 
 # the tangent of what a read gives, at the insertion point; None where it is 0
 Seed = Callable[[ir.Operation, Copier], ir.Value | None]
@@ -25,6 +30,7 @@ class Tangents:
     def __init__(self, copier: Copier, seed: Seed) -> None:
         self.copier, self._seed = copier, seed
         self._of: dict[ir.Value, ir.Value] = {}
+        self._unbounded: set[ir.Value] = set()  # the values whose tangents may be infinite
 
     def block(self, block: ir.Block) -> tuple[list[ir.Value], list[ir.Value | None]]:
         """Copy a block without its end; what that gives, and the tangents of it."""
@@ -73,18 +79,36 @@ class Tangents:
         total: ir.Value | None = None
         for position in active:
             term = RULES[op.name][position]
-            if term is None:
-                continue
-            tangent = self._of[op.operands[position]]
+            if term is not None:
+                total = sum_of(total, self._term(op, term, op.operands[position]))
+        return total
+
+    def _term(self, op: ir.Operation, term: Term, operand: ir.Value) -> ir.Value:
+        """The part of a result's tangent that one operand's makes."""
+        tangent, type_ = self._of[operand], op.results[0].type
+
+        def emitted(tangent: ir.Value) -> ir.Value:
             values = Values(
                 tangent,
                 lambda k: self.copier.value(op.operands[k]),
                 lambda: self.copier.value(op.results[0]),
-                op.results[0].type,
-                op.results[0].type,
+                type_,
+                type_,
             )
-            total = sum_of(total, emit(term, values))
-        return total
+            return emit(term, values)
+
+        if not has_pole(op.name) and operand not in self._unbounded:
+            return emitted(tangent)
+        self._unbounded.add(op.results[0])
+        if next(leaves(term), None) is None or constant_float(tangent) == 1.0:
+            return emitted(tangent)
+        return product_with_zeros(tangent, emitted(b.number(1.0, type_)))
+
+    def weighed(self, value: ir.Value, tangent: ir.Value, weight: ir.Value) -> ir.Value:
+        """The tangent of a value that was copied, times an adjoint."""
+        if value in self._unbounded:
+            return product_with_zeros(weight, tangent)
+        return product_of([weight, tangent])
 
     def _branch(self, op: ir.Operation) -> None:
         """A branch that gives values, and the tangents of those that have one in either way."""
@@ -110,6 +134,9 @@ class Tangents:
         made.op.erase()
         for k, (old, new) in enumerate(zip(op.results, found.results)):
             self.copier[old] = new
+            ends = [block_operations(block)[-1] for block in (If(op).then, If(op).otherwise)]
+            if any(end.operands[k] in self._unbounded for end in ends):
+                self._unbounded.add(old)
             if k in active:
                 self._of[old] = found.results[len(types) + active.index(k)]
 
