@@ -152,6 +152,9 @@ class Size(Expr):
 
     name: str
 
+    def __repr__(self) -> str:
+        return self.name.partition(".")[0]
+
 
 @dataclass(frozen=True, eq=False)
 class Axis(Expr):
@@ -160,6 +163,9 @@ class Axis(Expr):
     name: str
     extent: Extent
     is_reduced: bool = False
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True, eq=False)

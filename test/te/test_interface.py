@@ -27,6 +27,13 @@ def _values(*tensors: te.Tensor) -> list[np.ndarray[Any, Any]]:
     return [np.random.default_rng(k).normal(size=t.shape) for k, t in enumerate(tensors)]
 
 
+def test_what_is_shown() -> None:
+    n, k = te.var("n"), te.reduce_axis(3, name="k")
+    x = te.placeholder((n, 2), ti.f32, name="x")
+    assert (repr(x.shape), repr(k)) == ("(n, 2)", "k")
+    assert repr(x).startswith("Tensor(x, (n") and repr(x).endswith("2), f32)")
+
+
 def test_heads_with_axes_in_front() -> None:
     x, w, y = _layer()
     head = given(3, 5, 4)
