@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
+from inspect import signature
 from typing import Any
 
+from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import stop
+from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 _gradients: dict[Tensor, tuple[Sequence[Tensor], Callable[..., Any]]] = {}
@@ -22,13 +25,27 @@ class Operator:
     def __init__(self, function: Callable[..., Tensor]) -> None:
         self.function = function
         self.gradient: Callable[..., Any] | None = None
+        self._parameters = signature(function).parameters
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **keywords: Any) -> Tensor:
+        for name, one in [*zip(self._parameters, args), *keywords.items()]:
+            self._check(name, one)
         made = self.function(*args, **keywords)
         if self.gradient is not None:
             _gradients[made] = (_tensors([*args, *keywords.values()]), self.gradient)
         return made
+
+    def _check(self, name: str, given: Any) -> None:
+        """Raise TaichiTypeError for what is no tensor where the function says that it takes one."""
+        known = self._parameters.get(name)
+        says = "" if known is None else getattr(known.annotation, "__name__", known.annotation)
+        is_right = isinstance(given, Tensor) or (given is None and says == "Tensor | None")
+        if says in ("Tensor", "Tensor | None") and not is_right:
+            raise TaichiTypeError(
+                f"{self.function.__name__}: {name} is a {type(given).__name__}, expected a tensor",
+                place(),
+            )
 
     def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """Give calls that come from now on a gradient of their own; None takes it away."""

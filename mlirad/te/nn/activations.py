@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, select
 from mlirad.te.functions import abs as abs_of
@@ -14,8 +15,9 @@ from mlirad.te.functions import log as log_of
 from mlirad.te.functions import relu as relu_of
 from mlirad.te.functions import sigmoid as sigmoid_of
 from mlirad.te.functions import tanh as tanh_of
-from mlirad.te.nn.axes import check_extents, check_rank
+from mlirad.te.nn.axes import check_extents, check_least_rank, check_rank
 from mlirad.te.operators import Operator, operator
+from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 
@@ -67,6 +69,7 @@ def leaky_relu(x: Tensor, slope: float = 0.01) -> Tensor:
 def prelu(x: Tensor, slope: Tensor) -> Tensor:
     """x (batch, channels, ...) where it is greater than 0, else x times the slope (channels,) of
     its channel (He et al., 2015). Raises TaichiTypeError for another number of slopes."""
+    check_least_rank("prelu", x, 2, "a tensor (batch, channels, ...)")
     check_rank("prelu", slope, 1, "a slope for each channel")
     check_extents("prelu", slope, x.shape[1:2], "the slope")
     return compute(x.shape, lambda *i: select(x[i] > 0, x[i], x[i] * slope[i[1]]), "prelu")
@@ -92,8 +95,10 @@ def selu(x: Tensor) -> Tensor:
 @operator
 def dropout(x: Tensor, mask: Tensor, rate: float) -> Tensor:
     """x where a mask of its shape is not 0, divided by `1 - rate`, else 0 (Srivastava et al.,
-    2014). Raises TaichiTypeError for a mask of another shape."""
+    2014). Raises TaichiTypeError for a mask of another shape, and a rate of 1."""
     check_extents("dropout", mask, x.shape, "the mask")
+    if not 0 <= rate < 1:
+        raise TaichiTypeError(f"dropout: rate={rate!r} is not from 0 up to 1", place())
     return compute(
         x.shape, lambda *i: select(mask[i] != 0, x[i] * (1.0 / (1.0 - rate)), 0.0), "dropout"
     )

@@ -18,6 +18,12 @@ def check_rank(what: str, tensor: Tensor, rank: int, named: str) -> None:
         raise TaichiTypeError(f"{what} takes {named}, not {_shown(tensor)}", place())
 
 
+def check_least_rank(what: str, tensor: Tensor, rank: int, named: str) -> None:
+    """Raise TaichiTypeError for a tensor of fewer axes."""
+    if tensor.ndim < rank:
+        raise TaichiTypeError(f"{what} takes {named}, not {_shown(tensor)}", place())
+
+
 def check_extents(what: str, tensor: Tensor, wanted: Sequence[Extent], named: str) -> None:
     """Raise TaichiTypeError for a tensor of another shape."""
     if not isinstance(tensor, Tensor) or not same_shape(tensor.shape, wanted):

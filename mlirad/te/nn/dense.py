@@ -5,7 +5,7 @@ from __future__ import annotations
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr
-from mlirad.te.nn.axes import check_extents, check_rank, check_same
+from mlirad.te.nn.axes import check_extents, check_least_rank, check_rank, check_same
 from mlirad.te.operators import operator
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
@@ -15,6 +15,7 @@ from mlirad.te.tensor import Tensor
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`x @ weight.T + bias`: x is (..., inputs), weight (outputs, inputs), bias (outputs,), the
     result (..., outputs). Raises TaichiTypeError where these do not fit."""
+    check_least_rank("dense", x, 1, "a tensor (..., inputs)")
     check_rank("dense", weight, 2, "weights (outputs, inputs)")
     check_same("dense", x.shape[-1], weight.shape[1], "inputs of x and of weight")
     if bias is not None:

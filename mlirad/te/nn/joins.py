@@ -81,8 +81,8 @@ def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
 def part(x: Tensor, start: int, size: int, axis: int = 0) -> Tensor:
     """So many elements along an axis, from one on. Raises TaichiTypeError for what x has not."""
     k = axis_of("part", axis, x.ndim)
-    extent = x.shape[k]
-    if start < 0 or size < 0 or (isinstance(extent, int) and start + size > extent):
+    extent = known("part", x.shape[k], "as a part is taken")
+    if start < 0 or size < 0 or start + size > extent:
         raise TaichiTypeError(f"part: {x!r} has no {size} elements from {start} on", place())
     shape = (*x.shape[:k], size, *x.shape[k + 1 :])
     return compute(shape, lambda *i: x[(*i[:k], i[k] + start, *i[k + 1 :])], "part")

@@ -10,7 +10,7 @@ from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr
 from mlirad.te.functions import rsqrt
-from mlirad.te.nn.axes import check_extents, known
+from mlirad.te.nn.axes import check_extents, check_least_rank, known
 from mlirad.te.nn.statistics import at_kept, averaged, over
 from mlirad.te.nn.statistics import mean as mean_over
 from mlirad.te.nn.statistics import variance as variance_over
@@ -20,6 +20,7 @@ from mlirad.te.tensor import Tensor
 
 Moments = tuple[Tensor, Tensor]  # means and variances
 EPSILON = 1e-5
+CHANNELS = "a tensor (batch, channels, ...)"
 
 
 @operator
@@ -37,6 +38,7 @@ def batch_norm(
 
     Ioffe and Szegedy, 2015.
     """
+    check_least_rank("batch_norm", x, 2, CHANNELS)
     for one, named in ((scale, "scale"), (shift, "shift"), (mean, "mean"), (variance, "variance")):
         if one is not None:
             check_extents("batch_norm", one, x.shape[1:2], named)
@@ -109,6 +111,7 @@ def group_norm(
 
     Wu and He, 2018.
     """
+    check_least_rank("group_norm", x, 2, CHANNELS)
     channels = known("group_norm", x.shape[1], "as groups divide it")
     if not isinstance(groups, int) or groups < 1 or channels % groups:
         raise TaichiTypeError(
@@ -137,6 +140,7 @@ def instance_norm(
     epsilon: float = EPSILON,
 ) -> Tensor:
     """`group_norm` with a group for each channel (Ulyanov et al., 2016)."""
+    check_least_rank("instance_norm", x, 2, CHANNELS)
     channels = known("instance_norm", x.shape[1], "as channels are groups")
     return group_norm.function(x, channels, scale, shift, epsilon)
 

@@ -38,7 +38,7 @@ def pad(
 
     `mode` says what they are: "constant" (a value), "edge" (the nearest element), "reflect" (as in
     a mirror in which the last element lies; at most `extent - 1` of them), or "wrap" (from the
-    other end; extents are numbers). Raises TaichiTypeError for others.
+    other end); extents of the last two are numbers. Raises TaichiTypeError for others.
     """
     ends = [tuple(one) if isinstance(one, tuple | list) else (one, one) for one in widths]
     if len(ends) != x.ndim or not all(len(one) == 2 and min(one) >= 0 for one in ends):
@@ -51,7 +51,7 @@ def pad(
     for extent, one in zip(x.shape, ends):
         if max(one) and mode == "wrap":
             known("pad", extent, "where it wraps")
-        if mode == "reflect" and isinstance(extent, int) and max(one) >= max(extent, 1):
+        if max(one) and mode == "reflect" and max(one) >= known("pad", extent, "in a mirror"):
             raise TaichiTypeError(f"pad: a mirror of {extent} elements has no {max(one)}", place())
 
     def element(*indices: Expr) -> Expr:

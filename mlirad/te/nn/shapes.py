@@ -10,7 +10,7 @@ from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
 from mlirad.te.differentiate import same_shape
 from mlirad.te.expressions import Expr, Extent, expr, select
-from mlirad.te.nn.axes import axes_of, axis_of, check_rank, known
+from mlirad.te.nn.axes import axes_of, axis_of, check_least_rank, known
 from mlirad.te.operators import operator
 from mlirad.te.places import place
 from mlirad.te.tensor import Shape, Tensor, checked_shape, shown_extent
@@ -31,7 +31,7 @@ def reshape(x: Tensor, shape: Any) -> Tensor:
         found: list[Expr] = []
         for before, behind in parts:
             own = [rest.pop(0) for _ in behind]
-            found += own if before == behind else _split(_joined(own, behind), before)
+            found += own if before is behind else _split(_joined(own, behind), before)
         return x[tuple(found)]
 
     return compute(wanted, element, "reshape")
@@ -44,7 +44,7 @@ def _parts(left: Shape, right: Shape) -> list[tuple[list[Extent], list[Extent]]]
     while rest or other:
         before, behind = rest[:1], other[:1]
         del rest[:1], other[:1]
-        while before != behind and not (before and behind and same_shape(before, behind)):
+        while not same_shape(before, behind):
             if any(not isinstance(one, int) for one in (*before, *behind)):
                 raise _no_shape(left, right)
             if prod(before) == prod(behind):
@@ -194,8 +194,7 @@ def _times(what: str, count: Any) -> int:
 def triangle(x: Tensor, diagonal: int = 0, is_upper: bool = False) -> Tensor:
     """The last two axes with zeros above a diagonal, or below it; diagonal k is where the column is
     the row plus k."""
-    if x.ndim < 2:
-        check_rank("triangle", x, 2, "matrices")
+    check_least_rank("triangle", x, 2, "matrices")
 
     def element(*i: Expr) -> Expr:
         distance = i[-1] - i[-2]

@@ -87,6 +87,7 @@ def _transposed(
         per_axis(output_padding, rank, "output_padding", 0),
     )
     sizes = [known(what, extent, "as kernels are") for extent in weight.shape[2:]]
+    extents = [known(what, extent, "as images grow") for extent in x.shape[2:]]
     for own, step in zip(more, steps):
         if own >= step:
             raise TaichiTypeError(
@@ -94,7 +95,7 @@ def _transposed(
             )
     space = [
         (extent - 1) * step - 2 * end + gap * (size - 1) + own + 1
-        for extent, step, end, gap, size, own in zip(x.shape[2:], steps, ends, gaps, sizes, more)
+        for extent, step, end, gap, size, own in zip(extents, steps, ends, gaps, sizes, more)
     ]
     outputs = weight.shape[1] * groups
     if bias is not None:

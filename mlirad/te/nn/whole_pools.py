@@ -9,7 +9,7 @@ from functools import reduce
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Axis, Expr, cast, expr
-from mlirad.te.nn.axes import known
+from mlirad.te.nn.axes import check_least_rank, known
 from mlirad.te.nn.statistics import averaged, over
 from mlirad.te.nn.windows import PerAxis, joined, per_axis
 from mlirad.te.operators import operator
@@ -17,10 +17,13 @@ from mlirad.te.reductions import largest
 from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor
 
+IMAGES = "images (batch, channels, ...)"
+
 
 @operator
 def global_avg_pool(x: Tensor) -> Tensor:
     """The mean of each channel of x (batch, channels, ...): (batch, channels)."""
+    check_least_rank("global_avg_pool", x, 3, IMAGES)
     return over("global_avg_pool", x, list(range(2, x.ndim)), False, averaged)
 
 
@@ -28,6 +31,7 @@ def global_avg_pool(x: Tensor) -> Tensor:
 def global_max_pool(x: Tensor) -> Tensor:
     """The maximum of each channel of x (batch, channels, ...), of which the first one gets the
     derivative: (batch, channels)."""
+    check_least_rank("global_max_pool", x, 3, IMAGES)
     return over("global_max_pool", x, list(range(2, x.ndim)), False, largest)
 
 
@@ -81,6 +85,7 @@ class _Axis:
 
 
 def _adaptive(what: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:
+    check_least_rank(what, x, 3, IMAGES)
     sizes = per_axis(size, x.ndim - 2, "size", 1)
     each = [
         _Axis(known(what, extent, "as it is cut"), count)
