@@ -2,10 +2,12 @@
 of it where the work is small. Reductions live in registers, in blocks, and are added over the
 chunks in order.
 
-There are several chunks a thread where each of them is worth it: threads take them as they come by,
-so that nobody waits long for one that has no processor.
+A loop that does little beside updates which its threads would share stays on one, where they are
+plain. There are several chunks a thread where each of them is worth it: threads take them as they
+come by, so that nobody waits long for one that has no processor.
 """
 
+from collections.abc import Callable
 from math import prod
 
 from mlirad.analysis.trips import UNKNOWN, spans
@@ -27,6 +29,7 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops._chunk import Chunk, is_made_again
+from mlirad.passes.loops._shared_updates import PLAIN_MARK, is_faster_alone, shared_updates
 
 REQUIRES = KERNELS
 _CHUNKS_A_THREAD = 4
@@ -78,6 +81,7 @@ class _Split:
 
     def run(self) -> None:
         """Replace the loop."""
+        self._go_alone_where_faster()
         outside = [v for v in captured(self.loop) if not is_made_again(v)]
         bounds = [
             v
@@ -101,6 +105,17 @@ class _Split:
                     {"field.plain": ir.UnitAttr.get(), **update_marks(reduction.updates[0])},
                 )
         self.loop.erase()
+
+    def _go_alone_where_faster(self) -> None:
+        """Stay on one thread where several would wait for one another in atomics."""
+        shared = set(shared_updates(self.loop))
+        if not shared or any(reduction.is_exact for reduction in self.reductions):
+            return
+        updates = _block_cost(self.body, lambda op: op in shared)
+        if is_faster_alone(_block_cost(self.body), updates, self.threads):
+            self.threads = 1
+            for op in shared:
+                op.attributes[PLAIN_MARK] = ir.UnitAttr.get()
 
     def _visible(self, value: ir.Value) -> ir.Value:
         """A value that the loop may compute inside, from values outside of it: before the loop."""
@@ -199,13 +214,17 @@ class _Split:
         return max(1, _block_cost(self.body) * prod(others))
 
 
-def _block_cost(block: ir.Block) -> int:
+def _weight(op: ir.Operation) -> int:
+    return 1 + (10 if op.name.startswith("math.") else 0)
+
+
+def _block_cost(block: ir.Block, weight: Callable[[ir.Operation], int] = _weight) -> int:
     total = 0
     for op in block_operations(block):
-        inner = sum(_block_cost(inner) for region in op.regions for inner in region.blocks)
+        inner = sum(_block_cost(inner, weight) for region in op.regions for inner in region.blocks)
         if is_for(op):
             inner *= spans(op)[0].expected_trips
         elif is_while(op):
             inner *= UNKNOWN
-        total += 1 + inner + (10 if op.name.startswith("math.") else 0)
+        total += weight(op) + inner
     return min(total, 1 << 30)

@@ -79,6 +79,43 @@ func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {
   return
 }
 
+// Atomics of a loop that does little beside them cost more than a second thread gives: it stays on one, and they are plain.
+// CHECK-LABEL: func.func @scatters
+// CHECK-NOT: scf.parallel
+// CHECK: call @scatters.chunk0(%c0, %c1000000,
+// CHECK-NEXT: return
+func.func @scatters(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 1000000 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %at = "field.load"(%k, %i) : (!field.array<i32, [1000000]>, index) -> i32
+    %j = arith.index_cast %at : i32 to index
+    %old = "field.atomic"(%v, %x, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
+// Beside much arithmetic they do not matter.
+// CHECK-LABEL: func.func @computes
+// CHECK: scf.parallel
+func.func @computes(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  %n = arith.constant 1000000 : index
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %at = "field.load"(%k, %i) : (!field.array<i32, [1000000]>, index) -> i32
+    %j = arith.index_cast %at : i32 to index
+    %w = scf.for %t = %c0 to %c100 step %c1 iter_args(%s = %v) -> f32 {
+      %u = arith.mulf %s, %s : f32
+      scf.yield %u : f32
+    }
+    %old = "field.atomic"(%w, %x, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+
 // CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
 // CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
 // CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]])
@@ -95,3 +132,8 @@ func.func @cut_along_its_axis(%x: !field.array<f32, [2, 16]>, %v: f32) {
 // CHECK: scf.for %[[J:.*]] = %arg0 to %arg1
 // CHECK-NEXT: scf.for %[[I:.*]] = %c0{{.*}} to %c2
 // CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]], %[[J]])
+
+// CHECK-LABEL: func.func private @scatters.chunk0
+// CHECK: "field.atomic"{{.*}}{field.plain, kind = "add"}
+// CHECK-LABEL: func.func private @computes.chunk0
+// CHECK: "field.atomic"{{.*}}{kind = "add"}

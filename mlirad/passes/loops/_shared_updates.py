@@ -1,0 +1,27 @@
+"""Whether a loop whose threads would meet in updates of memory is faster on one of them."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.dialect.field import is_atomic
+from mlirad.ir.reductions import REDUCE_MARK
+from mlirad.ir.walk import operations
+
+PLAIN_MARK = "field.plain"
+_ATOMIC, _PLAIN = 25, 3  # operations that an update takes about as long as
+
+
+def shared_updates(loop: ir.Operation) -> list[ir.Operation]:
+    """The updates of a parallel loop that are atomic where several threads share it."""
+    return [
+        op
+        for op in operations(loop)
+        if is_atomic(op) and PLAIN_MARK not in op.attributes and REDUCE_MARK not in op.attributes
+    ]
+
+
+def is_faster_alone(operations_of_all: int, updates: int, threads: int) -> bool:
+    """Whether one thread, whose updates are plain, needs no longer than all of them with atomics,
+    for so many operations, of which some are such updates."""
+    others = operations_of_all - updates
+    return others + _PLAIN * updates <= (others + _ATOMIC * updates) / threads
