@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mlirad.analysis.linear import Linear, number, unknown
 from mlirad.errors import TaichiIndexError
-from mlirad.te.expressions import Axis, Call, Expr, Number, Read, Reduction, Select
+from mlirad.te.expressions import Axis, Call, Expr, Number, Read, Reduction, Select, Size
 from mlirad.te.tensor import shown_extent
 
 Interval = tuple[int, int]  # first and last
@@ -43,6 +44,12 @@ class _Check:
 
     def _read(self, one: Read, is_guarded: bool) -> None:
         for axis, (index, extent) in enumerate(zip(one.indices, one.tensor.shape)):
+            if is_beyond_for_every_size(index, extent, is_guarded):
+                raise TaichiIndexError(
+                    f"index {axis} of tensor '{one.tensor.name}', of extent "
+                    f"{shown_extent(extent)}, is out of bounds for every size",
+                    one.place,
+                )
             found = interval(index)
             if found is None or found[1] < found[0]:
                 continue
@@ -100,3 +107,52 @@ _CALLS: dict[str, Callable[..., Interval | None]] = {
     "min": lambda a, c: (min(a[0], c[0]), min(a[1], c[1])),
     "max": lambda a, c: (max(a[0], c[0]), max(a[1], c[1])),
 }
+
+
+Form = Linear[Expr]
+
+
+def is_beyond_for_every_size(index: Expr, extent: Expr | int, is_guarded: bool) -> bool:
+    """Whether an index that is a sum of indices and sizes, and has some of these, is out of bounds
+    at some indices; under a condition, at all."""
+    form, length = _form(index), number(extent) if isinstance(extent, int) else _form(extent)
+    if form is None or length is None:
+        return False
+    low = high = form
+    for axis, factor in form.terms:
+        if isinstance(axis, Axis):
+            most = number(axis.extent) if isinstance(axis.extent, int) else _form(axis.extent)
+            if most is None or (isinstance(axis.extent, int) and not axis.extent):
+                return False
+            last = most.plus(number(-1))
+            least, greatest = (number(0), last) if factor > 0 else (last, number(0))
+            low = low.plus(unknown(axis), -factor).plus(least, factor)
+            high = high.plus(unknown(axis), -factor).plus(greatest, factor)
+    if not (low.terms or high.terms or length.terms):
+        return False
+    first, behind = (high, low) if is_guarded else (low, high)
+    return _is_positive(first.times(-1)) or _is_positive(behind.plus(length, -1).plus(number(1)))
+
+
+def _form(one: Expr) -> Form | None:
+    """An integer as a sum of indices and sizes."""
+    if isinstance(one, Number):
+        return number(int(one.value))
+    if isinstance(one, Axis | Size):
+        return unknown(one)
+    if not isinstance(one, Call) or one.name not in ("add", "sub", "mul"):
+        return None
+    left, right = map(_form, one.arguments)
+    if left is None or right is None:
+        return None
+    if one.name != "mul":
+        return left.plus(right, 1 if one.name == "add" else -1)
+    if left.terms and right.terms:
+        return None
+    return left.times(right.constant) if left.terms else right.times(left.constant)
+
+
+def _is_positive(total: Form) -> bool:
+    """Whether a sum of sizes is greater than 0 wherever these are."""
+    factors = [factor for _, factor in total.terms]
+    return min(factors, default=0) >= 0 and total.constant + sum(factors) > 0

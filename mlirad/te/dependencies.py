@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import captured, owner_operation
 from mlirad.te.graph import graph
+from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 STOP = "te.stop"  # on a definition through which no derivative passes
@@ -42,15 +44,27 @@ def is_given(tensor: Tensor) -> bool:
     return te.PlaceholderOp.holds(owner_operation(tensor.value))
 
 
-def behind(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """All tensors that some are made of, and these, each behind those that it reads."""
-    found = dict[Tensor, None]()
+def behind(
+    outputs: Sequence[Tensor], sources: Callable[[Tensor], Sequence[Tensor]] = consumed
+) -> list[Tensor]:
+    """All tensors that some are made of, and these, each behind those that it reads.
+
+    Raises TaichiTypeError where `sources`, which say what one is made of, go round in a circle.
+    """
+    found, begun = dict[Tensor, None](), set[Tensor]()
     pending = [(tensor, False) for tensor in reversed(outputs)]
     while pending:
         tensor, is_done = pending.pop()
         if is_done:
             found[tensor] = None
         elif tensor not in found:
+            if tensor in begun:
+                raise TaichiTypeError(
+                    f"a cycle: an override says that '{tensor.name}' is made of a tensor that is "
+                    "made of it",
+                    place(),
+                )
+            begun.add(tensor)
             pending.append((tensor, True))
-            pending += [(source, False) for source in consumed(tensor)]
+            pending += [(source, False) for source in sources(tensor)]
     return list(found)

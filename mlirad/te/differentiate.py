@@ -110,12 +110,13 @@ class _Sweep:
     def add(self, tensor: Tensor, consumer: Tensor, summand: Tensor) -> None:
         """A part of the adjoint of a tensor."""
         known = self.adjoints.get(tensor)
-        self.summands.setdefault(tensor, {})[consumer] = summand
+        parts = self.summands.setdefault(tensor, {})
+        parts[consumer] = _sum(parts[consumer], summand) if consumer in parts else summand
         self.adjoints[tensor] = summand if known is None else _sum(known, summand)
 
     def run(self, outputs: Sequence[Tensor], wanted: set[Tensor] | None) -> None:
         """Go through what the outputs are made of, consumers first."""
-        order = behind(outputs)
+        order = behind(outputs, self.sources)
         reaching = _reaching(order, wanted, self.sources)
         for tensor in reversed(order):
             if tensor not in self.adjoints or is_stopped(tensor):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from te.derivatives import given
 import mlirad as ti
 from mlirad import te
 from mlirad.errors import TaichiIndexError, TaichiRuntimeTypeError
+from mlirad.te.expressions import Call
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +41,30 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
             lambda: te.compute((4,), lambda i: te.select(i > 2, x[i, 3], 0.0)),
             TaichiIndexError,
             "index 1 of tensor 'x' goes from 3 to 3",
+        ),
+        "out of bounds for every size": (
+            lambda: te.compute((n,), lambda i: te.placeholder((n,), ti.f64, "v")[i + 1]),
+            TaichiIndexError,
+            "index 0 of tensor 'v', of extent n.*, is out of bounds for every size",
+        ),
+        "below 0 for every size": (
+            lambda: te.compute((n,), lambda i: te.placeholder((n,), ti.f64, "v")[i - n]),
+            TaichiIndexError,
+            "is out of bounds for every size",
+        ),
+        "never in bounds for any size": (
+            lambda: te.compute(
+                (n,), lambda i: te.select(i > 2, te.placeholder((n,), ti.f64, "v")[i + n], 0.0)
+            ),
+            TaichiIndexError,
+            "is out of bounds for every size",
+        ),
+        "a cycle": (
+            lambda: te.differentiate(
+                z := te.compute((4,), lambda i: y[i]), [x], given(4), {y: ([z], lambda t, i, h: h)}
+            ),
+            kind,
+            "a cycle: an override says that",
         ),
         "a float as an index": (
             lambda: te.compute((4,), lambda i: x[i, x[i, 0]]),
@@ -141,6 +167,22 @@ def test_errors(name: str) -> None:
     make, kind, message = _wrong()[name]
     with pytest.raises(kind, match=message) as caught:
         make()
+    assert re.match(rf"{re.escape(__file__)}:\d+:\d+: ", str(caught.value))
+
+
+def test_the_column_of_an_expression() -> None:
+    x = given(4, 3)
+    with pytest.raises(TaichiIndexError) as caught:
+        te.compute((4,), lambda i: 2.0 * x[i, 0] + x[i, 3])
+    text = str(caught.value).splitlines()
+    assert text[2].index("^") == text[1].index("x[i, 3]")
+
+
+def test_an_operator_without_a_rule() -> None:
+    x = given(4)
+    y = te.compute((4,), lambda i: Call(ti.f64, "math.sinh", (x[i],)))
+    with pytest.raises(ti.TaichiCompilationError, match="has no derivative rule") as caught:
+        te.differentiate(y, [x], given(4))
     assert __file__ in str(caught.value)
 
 

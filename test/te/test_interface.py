@@ -111,6 +111,38 @@ def test_overrides_and_steps() -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13)
 
 
+def test_overrides_of_distant_tensors() -> None:
+    """A mean of squares, of which two steps are taken together; one tensor twice adds up."""
+    x, head = given(6), given()
+    k = te.reduce_axis(6)
+    squares = te.compute((6,), lambda i: x[i] * x[i])
+    mean = te.compute((), lambda: te.sum(squares[k], axis=k) / 6)
+
+    def slope(output: te.Tensor, inputs: Any, own: te.Tensor) -> list[te.Tensor]:
+        return [te.compute((6,), lambda i: own() * inputs[0][i] / 6)] * 2
+
+    result = te.differentiate(mean, [x], head, override={mean: ([x, x], slope)})
+    outputs = [result[0], result.adjoint_summands[x][mean], *te.differentiate(mean, [x, x], head)]
+    values = np.random.default_rng(1).normal(size=6)
+    for own in te.build(outputs, [x, head])(values, np.array(3.0)):
+        np.testing.assert_allclose(own, values)
+    assert squares not in result.adjoints
+
+
+def test_lists_of_heads_with_axes_in_front() -> None:
+    x, w, y = _layer()
+    rows = te.reduce_axis(5)
+    total = te.compute((4,), lambda j: te.sum(y[rows, j] ** 2, axis=rows))
+    above, below = given(2, 5, 4), given(2, 4)
+    both = te.differentiate([y, total], [x, w], head=[above, below])
+    alone = [te.differentiate(one, [x, w], own) for one, own in ((y, above), (total, below))]
+    step = te.build([*both, *alone[0], *alone[1]], [x, w, above, below])
+    found = step(*_values(x, w, above, below))
+    for k in range(2):
+        np.testing.assert_allclose(found[k], found[2 + k] + found[4 + k], rtol=1e-10)
+    assert found[0].shape == (2, 5, 6)
+
+
 def test_operators_with_a_gradient() -> None:
     @te.operator
     def doubled(x: te.Tensor) -> te.Tensor:
