@@ -21,7 +21,7 @@ from mlirad.te.emission import dtype_of_type
 from mlirad.te.explanation import explained
 from mlirad.te.sizes import evaluator
 
-SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse"
+SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse,remove-te-zeros,canonicalize,cse"
 LOWER = "lower-te-to-field,canonicalize,cse"
 
 

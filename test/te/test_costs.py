@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from itertools import product
 from math import prod
 
+import numpy as np
 import pytest
 from te.contractions import (
     CONVOLUTIONS,
@@ -73,6 +75,24 @@ def test_gradients_take_as_many_iterations_as_reads_say(name: str) -> None:
 def test_iterations_are_counted() -> None:
     output, inputs = matmul()
     assert iterations(te.build(output, inputs)) == 17 * 33 * 9
+
+
+def test_conditions_are_bounds() -> None:
+    x, k = te.placeholder((100,), name="x"), te.reduce_axis(100)
+    sums = te.compute((100,), lambda i: te.sum(x[k], axis=k, where=k <= i))
+    chosen = te.compute((100,), lambda i: te.max(te.select(k > i + 10, x[k], -math.inf), axis=k))
+    assert iterations(te.build(sums, [x])) == 100 * 101 // 2
+    # a loop that is empty counts as one
+    assert iterations(te.build(chosen, [x])) == 90 * 89 // 2
+
+
+def test_jacobians_take_an_iteration_for_each_element() -> None:
+    output, (x, w) = dense(4, 7, 6)
+    (jacobian,) = te.differentiate(output, [x])
+    step = te.build(jacobian, [w])
+    assert iterations(step) <= 2 * 4 * 6 * 4 * 7
+    values = np.arange(42, dtype=np.float32).reshape(6, 7)
+    np.testing.assert_array_equal(step(values), np.einsum("bc,jk->bjck", np.eye(4), values))
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)

@@ -33,10 +33,13 @@ from mlirad.dialect.te.elements import (
     ReduceOp,
     bounds_of,
     initial_of,
+    is_derivative,
     is_read,
     is_reduce,
+    mark_derivative,
     read,
     reduce,
+    unmark_derivative,
 )
 
 __all__ = [
@@ -63,15 +66,18 @@ __all__ = [
     "defines_tensor",
     "extents_of",
     "initial_of",
+    "is_derivative",
     "is_read",
     "is_reduce",
     "label_of",
     "mark_added",
+    "mark_derivative",
     "placeholder",
     "read",
     "reduce",
     "scan",
     "scatter",
     "size",
+    "unmark_derivative",
     "yield_",
 ]

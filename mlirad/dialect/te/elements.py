@@ -56,6 +56,7 @@ class ReduceOp(View, dialect=Te, name="reduce", traits=[ext.Pure]):
         return problem is None
 
 
+_DERIVATIVE = "te.derivative"
 _READ, _REDUCE = ReadOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
 
 
@@ -73,6 +74,22 @@ def read(tensor: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
     """`te.read`."""
     type_ = ir.RankedTensorType(tensor.type).element_type
     return ir.Operation.create(_READ, [type_], [tensor, *indices]).result
+
+
+def mark_derivative(op: ir.Operation) -> None:
+    """Say of a sum or a product that it is one of derivatives: 0 times anything is 0 there."""
+    op.attributes[_DERIVATIVE] = ir.UnitAttr.get()
+
+
+def is_derivative(op: ir.Operation) -> bool:
+    """Whether that was said."""
+    return _DERIVATIVE in op.attributes
+
+
+def unmark_derivative(op: ir.Operation) -> None:
+    """Say it no longer."""
+    if is_derivative(op):
+        del op.attributes[_DERIVATIVE]
 
 
 def reduction_axes(op: ir.Operation) -> int:

@@ -100,15 +100,15 @@ def _is_number(op: ir.Operation) -> bool:
 
 def _is_view(op: ir.Operation, inner: Sequence[ir.Operation]) -> bool:
     """Whether a definition gives an element of another tensor, at indices that are sums; where a
-    condition on indices does not hold, a number."""
+    condition on indices does not hold, a number; or numbers alone."""
     reads = [one for one in inner if te.is_read(one)]
-    if len(reads) != 1 or not all(_is_sum(index, op) for index in list(reads[0].operands)[1:]):
+    if len(reads) > 1 or not all(_is_sum(i, op) for one in reads for i in list(one.operands)[1:]):
         return False
     return all(_is_of_indices(one) for one in inner if one not in reads)
 
 
 def _is_of_indices(op: ir.Operation) -> bool:
-    if is_branch(op) or op.name == YIELD or not len(op.operands):
+    if is_branch(op) or op.name in (YIELD, "arith.select") or not len(op.operands):
         return True
     return not any(b.is_float(value.type) for value in (*op.operands, *op.results))
 

@@ -36,7 +36,7 @@ from mlirad.sweeps.tensors.definition import (
 from mlirad.sweeps.tensors.points import Environment, conditions, emitted, guarded, summed
 from mlirad.sweeps.tensors.scans import consumers
 from mlirad.sweeps.tensors.shares import Share, share_of
-from mlirad.sweeps.tensors.tangents import Tangents, product_of
+from mlirad.sweeps.tensors.tangents import Tangents, product_of, sum_of
 from mlirad.sweeps.tensors.windows import Windows
 
 
@@ -318,11 +318,7 @@ def added(left: ir.Value, right: ir.Value) -> ir.Value:
     type_, sizes = type_with(shape, ir.RankedTensorType(left.type).element_type)
 
     def fill(indices: list[ir.Value]) -> ir.Value:
-        return b.make(
-            "arith.addf",
-            ir.RankedTensorType(left.type).element_type,
-            [te.read(left, indices), te.read(right, indices)],
-        )
+        return sum_of(te.read(left, indices), te.read(right, indices))
 
     return te.compute("sum", type_, sizes, fill)
 

@@ -18,7 +18,7 @@ from mlirad.ir import build as b
 from mlirad.ir.location import source_location
 from mlirad.ir.structured import If, is_branch
 from mlirad.ir.te_regions import Copier
-from mlirad.ir.walk import block_operations, constant_float
+from mlirad.ir.walk import block_operations, constant_float, owner_operation
 
 # the tangent of what a read gives, at the insertion point; None where it is 0
 Seed = Callable[[ir.Operation, Copier], ir.Value | None]
@@ -143,12 +143,18 @@ class Tangents:
 
 def sum_of(left: ir.Value | None, right: ir.Value) -> ir.Value:
     """A sum, of which the first part may be none."""
-    return right if left is None else b.make("arith.addf", right.type, [left, right])
+    return right if left is None else _marked("arith.addf", left, right)
 
 
 def product_of(factors: Sequence[ir.Value]) -> ir.Value:
     """A product of numbers, of which there is one at least."""
     total = factors[0]
     for factor in factors[1:]:
-        total = b.make("arith.mulf", total.type, [total, factor])
+        total = _marked("arith.mulf", total, factor)
     return total
+
+
+def _marked(name: str, left: ir.Value, right: ir.Value) -> ir.Value:
+    made = b.make(name, right.type, [left, right])
+    te.mark_derivative(owner_operation(made))
+    return made

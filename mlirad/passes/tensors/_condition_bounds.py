@@ -1,0 +1,133 @@
+"""Conditions on the indices of a reduction as its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.te_accesses import Form
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.ir import build as b
+from mlirad.ir.remarks import remark
+from mlirad.ir.structured import If, is_branch
+from mlirad.ir.walk import (
+    before,
+    block_operations,
+    constant_float,
+    constant_integer,
+    defining_op,
+    is_defined_in,
+)
+from mlirad.sweeps.tensors.points import emitted
+
+SHORT = 5  # values of an index whose conditions stay: such sums are tiles of vectors
+_NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
+Sum = Linear[ir.Value]
+
+
+def bound_by_conditions(op: ir.Operation) -> None:
+    """Leave out the points of a reduction at which it combines with what changes nothing, where a
+    condition on an index says which they are."""
+    neutral = _NEUTRAL.get(te.ReduceOp(op).kind.value)
+    if neutral is None:
+        return
+    (*_, end) = block_operations(te.body_of(op))
+    guard = _guard_of(end.operands[0], neutral)
+    if guard is None or guard.block != te.body_of(op):
+        return
+    rest: list[ir.Value] = []
+    for atom in _atoms(guard.operands[0]):
+        if not _is_made_bound(op, atom):
+            rest.append(atom)
+    if len(rest) < len(list(_atoms(guard.operands[0]))):
+        with before(guard):
+            guard.operands[0] = b.all_of(rest) if rest else b.number(1, b.integer_type(1))
+        remark(op, "a condition bounds the loop")
+
+
+def _guard_of(value: ir.Value, neutral: float) -> ir.Operation | None:
+    """The op that chooses between a value and what is neutral; the factor of a derivative that is
+    chosen so, or 0, chooses for the product."""
+    op = defining_op(value)
+    if op is None:
+        return None
+    if te.is_derivative(op) and op.name == "arith.mulf" and not neutral:
+        found = (_guard_of(operand, neutral) for operand in op.operands)
+        return next((one for one in found if one is not None), None)
+    if op.name == "arith.select":
+        return op if constant_float(op.operands[2]) == neutral else None
+    if not is_branch(op) or len(op.results) != 1:
+        return None
+    (*_, end) = block_operations(If(op).otherwise)
+    return op if constant_float(end.operands[0]) == neutral else None
+
+
+def _atoms(condition: ir.Value) -> Iterator[ir.Value]:
+    """What has to hold, all of it."""
+    op = defining_op(condition)
+    if op is not None and op.name == "arith.andi":
+        for operand in op.operands:
+            yield from _atoms(operand)
+    else:
+        yield condition
+
+
+def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
+    """Whether what a comparison demands of one index of a reduction is now in its bounds."""
+    sums = _sums_of(atom)
+    own = list(te.body_of(op).arguments)
+    used = [k for k, index in enumerate(own) if any(one.coefficient(index) for one in sums)]
+    if len(used) != 1:
+        return False
+    (axis,) = used
+    others = [name for one in sums for name in one.names if name != own[axis]]
+    if any(is_defined_in(name, op) for name in others):
+        return False
+    if len(sums) == 1 and others and _is_short(op, axis):
+        return False
+    for one in sums:
+        _narrow(op, axis, one.coefficient(own[axis]), one.without(own[axis]))
+    return True
+
+
+def _is_short(op: ir.Operation, axis: int) -> bool:
+    low, high = map(constant_integer, te.bounds_of(op)[axis])
+    return low is not None and high is not None and high - low <= SHORT
+
+
+def _narrow(op: ir.Operation, axis: int, factor: int, rest: Sum) -> None:
+    """Let an index k have the values with `factor · k + rest >= 0`."""
+    low, high = te.bounds_of(op)[axis]
+    with before(op):
+        if factor > 0:
+            end = _rounded("arith.ceildivsi", rest.times(-1), factor)
+            op.operands[2 * axis] = b.make("arith.maxsi", low.type, [low, end])
+        else:
+            last = rest.plus(number(-factor))
+            end = _rounded("arith.floordivsi", last, -factor)
+            op.operands[2 * axis + 1] = b.make("arith.minsi", high.type, [high, end])
+
+
+def _rounded(name: str, total: Sum, divisor: int) -> ir.Value:
+    form: Form = Linear(total.terms, total.constant)
+    value = emitted(form, {})
+    return value if divisor == 1 else b.make(name, value.type, [value, b.index(divisor)])
+
+
+def _sums_of(atom: ir.Value) -> Sequence[Sum]:
+    """The sums that are not negative where a comparison of indices holds, and only there; none for
+    what is no such comparison."""
+    op = defining_op(atom)
+    if op is None or op.name != "arith.cmpi" or not isinstance(op.operands[0].type, ir.IndexType):
+        return []
+    left, right = map(linear_form, op.operands)
+    less, more = right.plus(left, -1), left.plus(right, -1)
+    one: Sum = number(-1)
+    return {
+        b.EQ: [less, more],
+        b.SLT: [less.plus(one)],
+        b.SLE: [less],
+        b.SGT: [more.plus(one)],
+        b.SGE: [more],
+    }.get(ir.IntegerAttr(op.attributes["predicate"]).value, [])

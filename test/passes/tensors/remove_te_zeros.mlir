@@ -1,0 +1,141 @@
+// RUN: mlirad-opt %s --remove-te-zeros --canonicalize --cse | filecheck %s
+// RUN: mlirad-opt %s --remove-te-zeros --canonicalize --cse --remove-te-zeros --canonicalize --cse | filecheck %s
+
+// A sum over k <= i goes to i.
+// CHECK-LABEL: func.func @triangle
+// CHECK: ^bb0(%[[I:.*]]: index):
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[I]], %c1
+// CHECK: %[[HIGH:.*]] = arith.minsi %[[BEHIND]], %c100
+// CHECK: "te.reduce"(%c0{{.*}}, %[[HIGH]], %cst
+// CHECK-NEXT: ^bb0(%[[K:.*]]: index):
+// CHECK-NEXT: %[[V:.*]] = "te.read"
+// CHECK-NEXT: "te.yield"(%[[V]])
+func.func @triangle(%x: tensor<100xf32>) -> tensor<100xf32> {
+  %c0 = arith.constant 0 : index
+  %c100 = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %s = "te.reduce"(%c0, %c100, %zero) ({
+    ^bb0(%k: index):
+      %holds = arith.cmpi sle, %k, %i : index
+      %v = scf.if %holds -> (f32) {
+        %a = "te.read"(%x, %k) : (tensor<100xf32>, index) -> f32
+        scf.yield %a : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      "te.yield"(%v) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<100xf32>
+  return %y : tensor<100xf32>
+}
+
+// The head of a Jacobian is 1 at one element: a sum over it is one term. The other condition stays.
+// CHECK-LABEL: func.func @jacobian
+// CHECK: ^bb0(%[[I:.*]]: index):
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[I]], %c0
+// CHECK: "te.reduce"(%[[LOW]], %{{.*}}, %cst
+// CHECK-NEXT: ^bb0(%[[K:.*]]: index):
+// CHECK: %[[V:.*]] = "te.read"(%{{.*}}, %[[K]])
+// CHECK: %[[D:.*]] = arith.mulf
+// CHECK-NOT: te.derivative
+// CHECK: "te.yield"
+func.func @jacobian(%x: tensor<100xf32>, %one: f32) -> tensor<100xf32> {
+  %c0 = arith.constant 0 : index
+  %c100 = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %s = "te.reduce"(%c0, %c100, %zero) ({
+    ^bb0(%k: index):
+      %here = arith.cmpi eq, %k, %i : index
+      %a = "te.read"(%x, %k) : (tensor<100xf32>, index) -> f32
+      %h = arith.select %here, %one, %zero : f32
+      %p = arith.mulf %h, %a {te.derivative} : f32
+      "te.yield"(%p) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<100xf32>
+  return %y : tensor<100xf32>
+}
+
+// A product of the program keeps its points: 0 times an infinity is no number. So does a window.
+// CHECK-LABEL: func.func @kept
+// CHECK: "te.reduce"(%c0{{.*}}, %c3
+// CHECK: "te.reduce"(%c0{{.*}}, %c100
+func.func @kept(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<100xf32>) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c100 = arith.constant 100 : index
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %z = "te.compute"() ({
+  ^bb0(%i: index):
+    %s = "te.reduce"(%c0, %c3, %zero) ({
+    ^bb0(%k: index):
+      %holds = arith.cmpi sle, %k, %i : index
+      %v = scf.if %holds -> (f32) {
+        %a = "te.read"(%x, %k) : (tensor<100xf32>, index) -> f32
+        scf.yield %a : f32
+      } else {
+        scf.yield %zero : f32
+      }
+      "te.yield"(%v) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "z"} : () -> tensor<100xf32>
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %s = "te.reduce"(%c0, %c100, %zero) ({
+    ^bb0(%k: index):
+      %here = arith.cmpi sle, %k, %i : index
+      %a = "te.read"(%x, %k) : (tensor<100xf32>, index) -> f32
+      %h = arith.select %here, %one, %zero : f32
+      %p = arith.mulf %h, %a : f32
+      "te.yield"(%p) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<100xf32>
+  return %z, %y : tensor<100xf32>, tensor<100xf32>
+}
+
+// Adjoints that are 0 go: what is left is the other part.
+// CHECK-LABEL: func.func @zeros
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>
+// CHECK-NOT: label = "zeros"
+// CHECK: %[[V:.*]] = "te.read"(%[[X]]
+// CHECK-NEXT: "te.yield"(%[[V]])
+func.func @zeros(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %z = "te.compute"() ({
+  ^bb0(%i: index):
+    "te.yield"(%zero) : (f32) -> ()
+  }) {label = "zeros"} : () -> tensor<4xf32>
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %v = "te.read"(%x, %i) : (tensor<4xf32>, index) -> f32
+    %u = "te.read"(%z, %i) : (tensor<4xf32>, index) -> f32
+    %p = arith.mulf %u, %v {te.derivative} : f32
+    %s = arith.addf %v, %p {te.derivative} : f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
