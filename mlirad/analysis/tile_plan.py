@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from math import prod
 
 from mlirad.analysis.contraction import Contraction, Index
+from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 
 _MANY = 32  # registers, of which a tile's sums take half, else three quarters
 _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
-_PANEL_OF_FAR = 64  # where the left factor lies in rows far apart, which tiles share
+_PANEL_OF_FAR = 256  # where the left factor lies in rows far apart, which tiles share
+_BLOCK = 1 << 18  # bytes of the left factor that stay in a cache
 _DEEP = 64  # trips of a sum through rows far apart that do not stay in a cache
 _FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
 _REREADS = 16  # that pay for a copy of neighbouring elements
@@ -25,6 +27,9 @@ _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
 ]
 _COPY, _SCATTERED, _ACROSS = 1.0, 8.0, 12.0  # costs, in multiplications of vectors
+_CACHED = 1 << 16  # elements of the right factor that stay in a cache
+_STREAMED = 1.0  # what it costs to read a vector that does not
+_ENOUGH = 512  # trips of a dot product that pay for adding up lanes
 
 
 @data_class(frozen=True, eq=False)
@@ -60,6 +65,26 @@ class Plan:
             for index in self.nest.indices
             if not self.nest.output.moves_with(index.value) and index is not self.inner
         ]
+
+    @property
+    def outer_sums(self) -> list[Index]:
+        """Of dot products: the first of the other sums, which go by outside of all tiles, as long
+        as enough is left for each tile: then what tiles read stays in a cache."""
+        if not self.is_dots:
+            return []
+        sums = self.sums
+        for count in range(len(sums), 0, -1):
+            if prod(one.expected for one in (*sums[count:], self.inner)) >= _ENOUGH:
+                return sums[:count]
+        return []
+
+    @property
+    def block(self) -> int:
+        """How many rows go by a panel before the next one is made: whole tiles, whose part of the
+        left factor fills half of a cache."""
+        width = ir.FloatType(self.nest.element_type).width // 8
+        rows = _BLOCK // (width * self.panel * len(self.nest.terms))
+        return max(1, rows // self.rows) * self.rows
 
     @property
     def panel(self) -> int:
@@ -184,6 +209,8 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
         width = max(1, _MOST_ROWS // height)
     cost = _padding(inner[0], lanes) + (height + width) / (2 * height * width)
     cost += _ACROSS * lanes / prod(index.expected for index in sums)
+    if column.expected * inner[0].expected > _CACHED:
+        cost += _STREAMED / height
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
 
 

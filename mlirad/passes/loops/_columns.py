@@ -77,13 +77,28 @@ class Columns:
             trips = Part(first, index.upper if whole.is_single else end, 1, True)
             rows = Rows(self, [(index, trips)], Panel(memory, first))
 
-            def at_column(here: Point, masks: Masks) -> None:
+            def at_column(block: Part, here: Point, masks: Masks) -> None:
                 self._copy(here, masks, trips, memory)
-                nest(inner, here, lambda at_all: rows.emit(at_all, masks))
+                nest(inner, here, lambda at_all: rows.emit(at_all, masks, block))
 
-            self._columns(point, at_column)
+            self._blocks(lambda block: self._columns(point, partial(at_column, block)))
 
         each(whole, at)
+
+    def _blocks(self, run: Callable[[Part], None]) -> None:
+        """Run something for each block of rows, whose part of the left factor stays in the second
+        cache while all columns go by."""
+        row, size = self.plan.row, self.plan.block
+        whole = Part(row.lower, row.upper, size, False)
+
+        def at(first: ir.Value) -> None:
+            end = b.make("arith.minsi", b.index_type(), [b.add(first, b.index(size)), row.upper])
+            run(Part(first, end, 1, True))
+
+        if row.extent is not None and row.extent <= size:
+            run(whole)
+        else:
+            each(whole, at)
 
     def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
         """Make the panel of a tile's columns: for every trip a row of each term."""
@@ -158,10 +173,10 @@ class Rows:
         self.code, self.sums, self.panel = code, sums, panel
         self.plan, self.nest, self.places = code.plan, code.nest, code.places
 
-    def emit(self, point: Point, masks: Masks) -> None:
-        """All rows."""
-        row = self.plan.row
-        for part in parts(row.lower, row.upper, self.plan.rows, 1):
+    def emit(self, point: Point, masks: Masks, block: Part | None = None) -> None:
+        """All rows, or those of a block."""
+        rows = self.plan.row if block is None else block
+        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
             each(part, partial(self._tile, point, part.size, masks))
 
     def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:

@@ -25,7 +25,7 @@ class Dots:
 
     def emit(self) -> None:
         """All of the nest."""
-        nest(self.plan.free, {}, self._rows)
+        nest([*self.plan.outer_sums, *self.plan.free], {}, self._rows)
 
     def _rows(self, point: Point) -> None:
         row = self.plan.row
@@ -41,7 +41,8 @@ class Dots:
         point = {**point, self.plan.column.value: column}
         rows, columns = shape
         zeros = [b.number(0.0, self.vector)] * (rows * columns)
-        totals = self._summed(self.plan.sums, point, zeros, shape)
+        outer = len(self.plan.outer_sums)
+        totals = self._summed(self.plan.sums[outer:], point, zeros, shape)
         output = self.nest.output
         for position, total in enumerate(totals):
             r, c = divmod(position, columns)
