@@ -27,7 +27,8 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
 
 
 @pytest.mark.parametrize(
-    ("document", "prints"), [("transforms", 10), ("forward-mode", 5), ("structs", 4)]
+    ("document", "prints"),
+    [("transforms", 10), ("forward-mode", 5), ("structs", 4), ("tensor-expressions", 0)],
 )
 def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
     program = "\n".join(

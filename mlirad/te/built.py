@@ -15,10 +15,14 @@ from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
+from mlirad.te.derivatives import cuts_at, like
+from mlirad.te.differentiate import differentiate
 from mlirad.te.launched import Launched, Launches
+from mlirad.te.programs import program_of
 from mlirad.te.sizes import Sizes
 from mlirad.te.tensor import Tensor
 from mlirad.te.tensor_kernel import definitions
+from mlirad.te.torch_function import TorchFunction
 
 
 class Built:
@@ -87,6 +91,32 @@ class Built:
         write_back(buffers, variant.notes.written_arrays)
         if current.config.debug:
             current.check_ends(f"'{self.__name__}'", allocations(buffers))
+
+    def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Those of the outputs for some arrays. Raises TaichiRuntimeTypeError where these do not
+        fit."""
+        sizes = self._sizes.of(self.__name__, arrays)
+        return [self._sizes.shape(one.shape, sizes) for one in self.outputs]
+
+    def torch(self) -> TorchFunction:
+        """The same function for torch's autograd: of tensors, with gradients of any order by
+        `te.differentiate`.
+
+        It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError where
+        it is called in a tape or a forward mode of this library.
+        """
+        is_list = self._gives_list
+        return TorchFunction(self, lambda wanted: self._reverse(wanted).torch(), gives_list=is_list)
+
+    def _reverse(self, wanted: Sequence[int]) -> Built:
+        """The adjoints of some inputs, of the inputs and of the adjoints of outputs of floats."""
+        outputs = [one for one in self.outputs if one.dtype.is_float]
+        heads = [like(one, "head") for one in outputs]
+        inputs, cuts = [self.inputs[k] for k in wanted], cuts_at(self.inputs)
+        found = list(differentiate(outputs, inputs, heads, override=cuts))
+        given, name = [*self.inputs, *heads], f"{self.__name__}.reverse"
+        module, sizes = program_of(found, given, name, self.at)
+        return Built(module, name, found, given, sizes, True, self.at)
 
     def explain(self) -> list[str]:
         """What is asked of the definitions that are left, and what the compiler chose, with their

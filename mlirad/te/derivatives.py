@@ -41,7 +41,7 @@ class TensorDerivatives:
         found = []
         for number, output in enumerate(self.outputs, len(self.inputs)):
             if output.dtype.is_float and not self.is_stopped:
-                behind = sources_of(output, self._cuts())
+                behind = sources_of(output, cuts_at(self.inputs))
                 sources = [
                     self.binding.name(k)
                     for k, one in enumerate(self.inputs)
@@ -76,16 +76,6 @@ class TensorDerivatives:
         passed = Passed(list(given), list(found), is_reverse, cleared)
         arrays = kernel.arrays[: len(kernel.arrays) - len(kernel.own_arrays)]
         return tensor_kernel(module, self.name, passed, self.binding, self.program, arrays)
-
-    def _cuts(self) -> Mapping[Tensor, Override]:
-        """No derivative passes on from an input that is itself defined by others."""
-        return {one: ([], lambda *_: []) for one in self.inputs if not is_given(one)}
-
-    def adjoints_of(
-        self, outputs: Sequence[Tensor], inputs: Sequence[Tensor], heads: Sequence[Tensor]
-    ) -> list[Tensor]:
-        """Those of inputs, for those of outputs."""
-        return list(differentiate(outputs, inputs, heads, override=self._cuts()))
 
 
 class _Made:
@@ -124,7 +114,8 @@ class _Made:
             return {}
         outputs = [self.binding.tensors[slot.number] for slot in heads]
         inputs = list(wanted.values())
-        found = self.owner.adjoints_of(outputs, inputs, list(heads.values()))
+        cuts = cuts_at(self.owner.inputs)
+        found = differentiate(outputs, inputs, list(heads.values()), override=cuts)
         return dict(zip(wanted, found))
 
     def along(self, slots: Slots, direction: int | None) -> list[Slot]:
@@ -153,6 +144,11 @@ class _Made:
             else [zeros(one.shape, one) for one in wanted.values()]
         )
         return {slot.along(direction): one for slot, one in zip(wanted, found)}
+
+
+def cuts_at(inputs: Sequence[Tensor]) -> Mapping[Tensor, Override]:
+    """What keeps derivatives from passing on from inputs that are themselves defined by others."""
+    return {one: ([], lambda *_: []) for one in inputs if not is_given(one)}
 
 
 def like(tensor: Tensor, what: str) -> Tensor:
