@@ -121,11 +121,25 @@ class Built:
     def explain(self) -> list[str]:
         """What is asked of the definitions that are left, and what the compiler chose, with their
         lines: tiles, lanes. It is what the last call was compiled for, else a call on arrays."""
+        return definitions(self.module) + self._described().variant.stages.remarks(PRIMAL)
+
+    def ir(self, stage: str = "te") -> str:
+        """The function as text that `mlirad-opt` reads: its definitions, or the loops over arrays
+        at a stage of kernels. Raises ValueError for an unknown stage."""
+        if stage == "te":
+            return str(self.module.operation.get_asm(enable_debug_info=True))
+        return self._described().variant.stages.dump(stage, PRIMAL)
+
+    def ptx(self, chip: str = "sm_90") -> str:
+        """The function as PTX for an NVIDIA GPU."""
+        return self._described().variant.stages.ptx(PRIMAL, chip)
+
+    def _described(self) -> Launched:
         found, current = self._last, program()
         if found is None or found.variant.program is not current:
             places = range(len(self.inputs) + len(self.outputs))
             found = self._launches_of(current).on(tuple(places))
-        return definitions(self.module) + found.variant.stages.remarks(PRIMAL)
+        return found
 
     def _results(self, sizes: Sequence[int], out: Any) -> list[Any]:
         given = [None] * len(self.outputs) if out is None else out

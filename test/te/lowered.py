@@ -37,12 +37,19 @@ def simplified(built: Built) -> ir.Module:
     return module
 
 
-def iterations(built: Built) -> int:
-    """How often the innermost loops of a function run, whose sizes are known: those of each nest
-    added, with the bounds that they have where they stand."""
+def lowered(built: Built) -> ir.Module:
+    """The loops over arrays."""
     module = simplified(built)
     with context(), built.module.operation.location:
         run_pipeline(module.operation, f"builtin.module({LOWER})")
+    return module
+
+
+def iterations(built: Built) -> int:
+    """How often the innermost loops of a function run, whose sizes are known: those of each nest
+    added, with the bounds that they have where they stand."""
+    module = lowered(built)
+    with context(), built.module.operation.location:
         (function,) = functions(module.operation)
         return _Counter().run(entry_of(function))
 
