@@ -221,8 +221,8 @@ class OpaqueMemory(Memory):
     ) -> Elements | None:
         return None
 
-    def arena(self, capacity: Capacity) -> Arena:
-        return OpaqueArena(_inside[self].arena(capacity))
+    def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
+        return OpaqueArena(_inside[self].arena(capacity, apart=apart))
 
     def capacity(self) -> Capacity:
         return Capacity()

@@ -9,17 +9,16 @@ from mlirad.ir.graph import Graph, Node
 from mlirad.ir.location import place_attribute, source_location
 
 
-def access_note(graph: Graph, node: Node, kind: str) -> ir.Attribute:
+def access_note(graph: Graph, node: Node, kind: str, part: str = "") -> ir.Attribute:
     """A dictionary of the array (a symbol, or the number of an argument), `access` (the kind),
-    `place`, and `box`."""
-    return ir.DictAttr.get(
-        {
-            "array": named_array(node.array),
-            "access": ir.StringAttr.get(kind),
-            "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
-            "place": place_attribute(source_location(node.op.location)),
-        }
-    )
+    `place`, `box`, and, where it is given, `part`."""
+    note = {
+        "array": named_array(node.array),
+        "access": ir.StringAttr.get(kind),
+        "box": box_attribute(footprint([graph.values[i] for i in node.indices])),
+        "place": place_attribute(source_location(node.op.location)),
+    }
+    return ir.DictAttr.get({**note, "part": ir.StringAttr.get(part)} if part else note)
 
 
 def is_local(graph: Graph, node: Node) -> bool:

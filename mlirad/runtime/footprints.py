@@ -18,10 +18,11 @@ Rows = Callable[[Sequence[Any]], tuple[int, int]]  # the first and the last, for
 
 class Footprint:
     """One access: its array (a field's name, or the number of an argument), and `box`, which gives
-    the box for the arguments of a launch, by their number in the kernel."""
+    the box for the arguments of a launch, by their number in the kernel; `part`, as `mark-accesses`
+    notes it."""
 
-    def __init__(self, array: str | int, place: str, axes: Axes) -> None:
-        self.array, self.place, self.axes = array, place, axes
+    def __init__(self, array: str | int, place: str, axes: Axes, part: str = "") -> None:
+        self.array, self.place, self.axes, self.part = array, place, axes, part
         self.box = _box(axes)
 
 
@@ -135,10 +136,11 @@ def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
 
 def _merge(merged: list[Footprint], new: Footprint) -> None:
     for position, old in enumerate(merged):
-        axes = _union(old.axes, new.axes) if old.array == new.array else None
+        is_alike = old.array == new.array and old.part == new.part
+        axes = _union(old.axes, new.axes) if is_alike else None
         if axes is not None:
             del merged[position]  # what it grows to may go with another
-            return _merge(merged, Footprint(old.array, old.place, axes))
+            return _merge(merged, Footprint(old.array, old.place, axes, old.part))
     merged.append(new)
 
 
@@ -189,7 +191,9 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
     attributes = module.operation.attributes
     for note in ir.ArrayAttr(attributes[name]) if name in attributes else []:
         entry = ir.DictAttr(note)
-        one = Footprint(_array(entry["array"]), _place(entry["place"]), read_box(entry["box"]))
+        part = ir.StringAttr(entry["part"]).value if "part" in entry else ""
+        axes = read_box(entry["box"])
+        one = Footprint(_array(entry["array"]), _place(entry["place"]), axes, part)
         found[ir.StringAttr(entry["access"]).value].append(one)
     return list(found.values())
 

@@ -1,5 +1,5 @@
 """Random programs with in-place updates and several kernels in a tape, against finite
-differences."""
+differences, and within budgets of memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from budgets import check_within_budgets
 from gradients import STEP, State
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -75,6 +76,7 @@ def compare(module: ModuleType, run: Callable[[], None], point: int) -> bool:
         run()
     left.check_same(module.loss)
     gradients = [field.grad.to_numpy() for field in inputs]
+    check_within_budgets(module.loss, run, start.restore, inputs)
     for _ in range(2):
         along = [random.uniform(-1, 1, field.to_numpy().shape) for field in inputs]
         found = sum(float((g * d).sum()) for g, d in zip(gradients, along))

@@ -68,8 +68,24 @@ class Planner:
             for unit in self.graph.steps[number].writes:
                 self._overwrite(unit, number)
         except NoRoomError:
-            self.is_over = True
-            self.room.clear()
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self.is_over = True
+        self.room.clear()
+
+    def split(
+        self, unit: int, sizes: Sequence[int], place: Callable[[Sequence[int]], None]
+    ) -> list[int]:
+        """Take a unit apart, while the program runs: the parts, whose places are told first."""
+        parts = self.graph.split(unit, sizes)
+        place(parts)
+        try:
+            if not self.is_over:
+                self.room.split(unit, parts)
+        except NoRoomError:
+            self._give_up()
+        return parts
 
     def _overwrite(self, unit: int, number: int) -> None:
         content = unit, self.graph.maker(unit, number)

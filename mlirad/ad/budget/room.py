@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from mlirad.ad.budget.components import Components
@@ -29,6 +29,10 @@ class Machine(Protocol):
     def reverse(self, step: int) -> None:
         """Run a reverse."""
 
+    def take_apart(self, contents: Sequence[Content], parts: Sequence[int]) -> None:
+        """Copies of a unit become copies of its parts, one after the other; there is room for one
+        of them more."""
+
 
 class NoRoomError(Exception):
     """What has to be kept does not fit into the budget."""
@@ -49,6 +53,7 @@ class Room:
         self.bytes = self.peak = 0
         self.reserved = 0  # for what the program left
         self.locked: set[Content] = set()  # about to be used
+        self.is_open = False  # what has to be kept is, within the budget or not, as it may grow
         self.wanted = 0  # contents that there was reason to keep, in all
         self.dropped: dict[int, int] = {}  # how often, by unit
         self._by_first_use: dict[int, list[Content]] = {}
@@ -86,6 +91,8 @@ class Room:
     def _make_room(self, size: int) -> None:
         while self.free() < size:
             least = self._least()
+            if least is None and self.is_open:
+                return
             if least is None:
                 raise NoRoomError
             self._give_up(least)
@@ -124,6 +131,23 @@ class Room:
         if content in self.fixed:
             del self.fixed[content]
             self._let_go(content)
+
+    def split(self, unit: int, parts: Sequence[int]) -> None:
+        """A unit has been taken apart: copies that have to be kept are too, others are given up.
+        Raises NoRoomError where there is no room to do it."""
+        for content in [one for one in self.loose if one[0] == unit]:
+            self._drop(content)
+            for part in parts:
+                self.forget((part, content[1]))
+        fixed = [one for one in self.fixed if one[0] == unit]
+        if fixed:
+            size = self.graph.sizes[unit]
+            self._make_room(size)
+            self.peak = max(self.peak, self.bytes + size)
+        self.machine.take_apart(fixed, parts)
+        for content in fixed:
+            del self.fixed[content]
+            self.fixed.update({(part, content[1]): None for part in parts})
 
     def clear(self) -> None:
         """Let go of everything."""

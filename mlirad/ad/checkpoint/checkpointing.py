@@ -3,10 +3,10 @@ rest."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from typing import Any
 
+from mlirad.ad.budget.sizes import bytes_of
 from mlirad.ad.checkpoint.recorded import Declared, Statistics
 from mlirad.ad.checkpoint.step_recorder import StepRecorder
 from mlirad.ad.tape.entries import memory_of
@@ -18,20 +18,6 @@ from mlirad.lang.layout.tree import LeafGroup
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Recorder, Target
 from mlirad.runtime.program import program
-
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KIB": 2**10,
-    "MIB": 2**20,
-    "GIB": 2**30,
-    "TIB": 2**40,
-}
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
 def checkpointed(
@@ -94,6 +80,10 @@ def _tape() -> Recording | None:
     if tape.ledger.rules == "refuse":
         raise TaichiRuntimeError(
             'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
+        )
+    if tape.ledger.budget is not None:
+        raise TaichiRuntimeError(
+            "ti.ad.checkpointed() in a tape with memory=...: the tape itself runs launches again"
         )
     return tape if tape.order.repeats_steps else None
 
@@ -223,7 +213,7 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
                 f"state"
             )
         return snapshots
-    found = (_bytes(memory) - 3 * (size + more)) // max(size, 1)
+    found = (bytes_of(memory, "ti.ad.checkpointed()") - 3 * (size + more)) // max(size, 1)
     if found < 1:
         raise TaichiRuntimeError(
             f"ti.ad.checkpointed(): memory={memory!r} is too small: a state has {size} bytes, and "
@@ -232,15 +222,3 @@ def _snapshots(snapshots: int | None, memory: int | str | None, size: int, more:
             "the reverses of two steps keep"
         )
     return found
-
-
-def _bytes(memory: int | str) -> int:
-    if isinstance(memory, int) and not isinstance(memory, bool):
-        return memory
-    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
-    if found is None or found.group(2).upper() not in _UNITS:
-        raise TaichiTypeError(
-            f"ti.ad.checkpointed(): memory= is a number of bytes or a text like '512MB', not "
-            f"{memory!r}"
-        )
-    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mlirad.ad.budget.budget import Budget
 from mlirad.ad.tape.entries import memory_of, touched_box
 from mlirad.ad.tape.versions import Key, Version, Versions
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.recorder import Target
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
@@ -21,8 +23,10 @@ class Call:
     The elements that it overwrites and earlier reverses read become `saved`, the last first.
     """
 
-    def __init__(self, versions: Versions, place: str, saved: list[Version]) -> None:
-        self.saved = saved
+    def __init__(
+        self, versions: Versions, place: str, saved: list[Version], budget: Budget | None = None
+    ) -> None:
+        self.saved, self._budget = saved, budget
         self._versions, self._place = versions, place
         self._elements: dict[Key, Elements] = {}
         self._read: dict[Key, Region] = {}  # before the call wrote there
@@ -34,6 +38,8 @@ class Call:
     ) -> None:
         """A kernel is about to be launched."""
         versions, accesses = self._versions, variant.notes.accesses()
+        if self._budget is not None:
+            self._budget.launch(variant, values, buffers, PRIMAL, None)
         for footprint in accesses.read:
             key = versions.key_of(footprint, variant, buffers)
             elements = versions.elements_of(footprint, variant, buffers)
@@ -60,6 +66,21 @@ class Call:
             self.saved[:0] = found
             self._note(self._written, key, elements, box)
             self._kept.setdefault(key, Covered()).add(box)
+
+    def write_from_python(self, key: Key, elements: Elements, box: Box, place: str) -> None:
+        """Python is about to write to a box."""
+        if self._budget is not None:
+            self._budget.write(key, elements, box)
+        self.write(key, elements, box, place)
+
+    def touched(self) -> list[tuple[Key, Elements, Box]]:
+        """What has been read and written."""
+        return [
+            (key, self._elements[key], box)
+            for regions in (self._read, self._written)
+            for key, region in regions.items()
+            for box in region.boxes
+        ]
 
     def _is_kept(self, key: Key, box: Box) -> bool:
         return key in self._kept and self._kept[key].holds(box)

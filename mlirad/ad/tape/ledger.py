@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+from mlirad.ad.budget.budget import Budget
+from mlirad.ad.budget.counted import CountedVersions
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import Aside, Entry, HostWrite, Replaced
+from mlirad.ad.tape.entries import Aside, Entry, HostWrite, Replaced, rows_of
 from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Versions
 from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
+from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT
+from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
@@ -25,9 +32,16 @@ from mlirad.runtime.variant import Variant
 class Ledger:
     """What was recorded since a tape was entered."""
 
-    def __init__(self, program: Program, rules: str, order: Order) -> None:
+    def __init__(
+        self, program: Program, rules: str, order: Order, memory: int | float | None = None
+    ) -> None:
         self.program, self.rules, self.order = program, rules, order
         self.entries: list[Entry] = []
+        self.budget = None
+        if memory is not None:
+            if not order.repeats_steps:
+                raise TaichiRuntimeError("ti.ad.Tape(memory=...): tangents have no budget")
+            self.budget = Budget(program, memory)
         self.versions = self._versions()
         self.arrays = Arrays(program)
         self.carriers = Carriers(program)
@@ -35,12 +49,50 @@ class Ledger:
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
     def _versions(self) -> Versions:
+        if self.budget is not None:
+            return CountedVersions(self.program, self.rules, self.budget.count)
         return Versions(self.program, self.rules, self.order.beside)
 
     def forget(self) -> None:
         """Let go of everything."""
+        if self.budget is not None:
+            self.budget = Budget(self.program, self.budget.memory)
         self.entries, self.versions = [], self._versions()
         self.arrays = Arrays(self.program)
+
+    def add(self, entry: Entry) -> None:
+        """Note what has been done."""
+        self.entries.append(entry)
+        if self.budget is not None:
+            self.budget.attach(entry, entry.reverse)
+
+    def plan(
+        self,
+        piece: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        derivative: Derivative,
+    ) -> None:
+        """A launch is about to be recorded: within a budget, keep what it overwrites."""
+        if self.budget is not None:
+            mode = self.order.primal_mode(piece, is_replacing=False, validates=False)
+            self.budget.launch(piece, values, buffers, mode, derivative.footprints)
+
+    def explain(self) -> Explanation:
+        """What is kept."""
+        if self.budget is not None:
+            return self.budget.explain()
+        return Explanation(rows_of(self.entries))
+
+    def refuse_unseen(self, found: Sequence[object], who: str) -> None:
+        """Raise TaichiRuntimeError where Python wrote to an array argument, and launches that read
+        it might have to be done again."""
+        if self.budget is not None and found:
+            raise TaichiRuntimeError(
+                f"ti.ad.Tape(memory=...): Python has changed an array argument before {who}, and "
+                "launches that read it may have to be done again: pass a ti.ndarray, or a new "
+                "array to each launch"
+            )
 
     @contextmanager
     def aside(self) -> Iterator[list[Entry]]:
@@ -83,15 +135,20 @@ class Ledger:
     def calling(self, entry: Replaced | Aside, place: str, *, is_recording: bool) -> Iterator[Call]:
         """Follow what it overwrites of what earlier reverses need, and note what its gradient may
         read."""
-        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved)
+        unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.budget)
         if is_recording:
             unseen.check_given()
-        self.entries += [*unseen.look_at_all(self.versions), entry]
+        changed = unseen.look_at_all(self.versions)
+        self.refuse_unseen(changed, str(entry))
+        self.entries += [*changed, entry]
         try:
             yield call
             entry.is_done = True
         finally:
             entry.saved[:0] = unseen.take_all(self.versions)
+            if self.budget is not None:
+                self.budget.call(call.touched() if isinstance(entry, Replaced) else ())
+                self.budget.attach(entry, entry.reverse)
         # else what it reads is not known, so every later write would be refused
         if self.rules != "refuse" and isinstance(entry, Replaced):
             if is_recording:

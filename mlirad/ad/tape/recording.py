@@ -41,8 +41,9 @@ class Recording(RecordedCalls):
         *,
         validation: bool = False,
         keeps_written: bool = False,
+        memory: int | float | None = None,
     ) -> None:
-        self.ledger = Ledger(program, rules, order)
+        self.ledger = Ledger(program, rules, order, memory)
         self.program, self.order, self.is_recording = program, order, False
         self.validation, self.keeps_written = validation, keeps_written
         self.closed_at = -1  # the program's count of changes when the recording ended
@@ -128,8 +129,9 @@ class Recording(RecordedCalls):
             return self._record_with_arrays(kernel, piece, values, buffers, derivative)
         versions = self.ledger.versions
         saved = versions.before_launch(piece, values, ())
+        self.ledger.plan(piece, values, (), derivative)
         found = self.run(piece, values, ())
-        self.ledger.entries.append(Launch(kernel, piece, values, (), saved, derivative))
+        self.ledger.add(Launch(kernel, piece, values, (), saved, derivative))
         versions.after_launch(piece, values, ())
         return found
 
@@ -145,12 +147,14 @@ class Recording(RecordedCalls):
         arrays, versions = ledger.arrays, ledger.versions
         known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
         own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
+        ledger.refuse_unseen([*unseen, *saved], f"kernel '{kernel.__name__}'")
         ledger.entries += unseen
+        ledger.plan(piece, values, buffers, derivative)
         saved += versions.before_launch(piece, values, own)
         found = self.run(piece, values, buffers)
         arrays.unseen.take(piece, values, buffers, known)
         given = [buffer.without_copy() for buffer in buffers]
-        ledger.entries.append(Launch(kernel, piece, values, own, saved, derivative, given, known))
+        ledger.add(Launch(kernel, piece, values, own, saved, derivative, given, known))
         self.order.launched(own)
         versions.after_launch(piece, values, own)
         return found
@@ -189,15 +193,17 @@ class Recording(RecordedCalls):
         box, touched, place = box_of(elements, index), touched_box(target, index), caller()
         ledger.entries += activity_writes(target, place, ledger.versions, self.call)
         if self.call is not None:
-            self.call.write(key, elements, touched, place)
+            self.call.write_from_python(key, elements, touched, place)
             self.order.host_write(target, index, hidden)
             return
         if self.is_recording and not self.is_cut:  # else a step of a loop is done again
             warn_of_write(ledger, target, touched, place)
+        if ledger.budget is not None:
+            ledger.budget.write(key, elements, touched)
         saved = ledger.versions.before_write(key, elements, touched, place)
         beside = self.order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
-        ledger.entries.append(HostWrite(elements, adjoints, box, saved))
+        ledger.add(HostWrite(elements, adjoints, box, saved))
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
@@ -214,5 +220,5 @@ class Recording(RecordedCalls):
         self.host_write(target, None)
         self.order.host_copy(target, source)
         if carries:
-            saved = ledger.entries[-1].saved
-            ledger.entries[-1] = HostCopy(target, source, place, saved, self.order.copied)
+            saved = ledger.entries.pop().saved
+            ledger.add(HostCopy(target, source, place, saved, self.order.copied))

@@ -20,6 +20,12 @@ def reverse(ledger: Ledger, outputs: Sequence[FlowArray]) -> None:
     seeded."""
     warn_of_hidden(ledger, outputs)
     ledger.arrays.gradients.clear_hidden()
+    if ledger.budget is not None:
+        try:
+            ledger.budget.reverse(ledger.entries)
+        finally:
+            ledger.program.settle()
+        return
     way = WayBack((version for entry in ledger.entries for version in entry.saved), ledger.program)
     try:
         sweep(ledger.entries, way.give_back)

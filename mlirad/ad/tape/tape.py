@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from mlirad.ad.budget.sizes import kept_within
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.functions.differences import check_loss_type, compare, fields_of, repeat
-from mlirad.ad.tape.entries import Aside, Entry, Launch, Replaced, rows_of
+from mlirad.ad.tape.entries import Aside, Entry, Launch, Replaced
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_unreached
 from mlirad.ad.tape.order import FirstOrder, Order
@@ -58,6 +59,9 @@ class Tape:
     and source line. With `grad_check`, a list of fields, their gradients are compared with finite
     differences; a loss that is not in f64, or a difference of more than a hundredth, raises
     TaichiAssertionError, what is no field with a gradient TaichiTypeError.
+    With `memory`, bytes, a text like "512MB", or a part of what would be kept (`0.25`), no more is
+    ever kept: launches run again (docs/checkpointing.md). Raises TaichiMemoryError, naming the
+    least, where that cannot be.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class Tape:
         grad_check: Field | Sequence[Field] | None = None,
         rules: str = "save",
         anomaly: bool = False,
+        memory: int | float | str | None = None,
     ) -> None:
         if rules not in RULES:
             raise ValueError(f"rules of a tape are one of {', '.join(RULES)}, not {rules!r}")
@@ -76,6 +81,7 @@ class Tape:
                 "grad_check compares the gradients of a loss, and the tape has none"
             )
         self.validation = validation
+        self.memory = kept_within(memory, rules)
         self.order: Order = FirstOrder(anomaly)  # until it is entered, another may be put here
         self.grad_check = None if grad_check is None else fields_of(grad_check, "grad_check")
         self.loss, self.clear_gradients, self.rules = loss, clear_gradients, rules
@@ -90,6 +96,7 @@ class Tape:
             self.order,
             validation=self.validation,
             keeps_written=self.grad_check is not None,
+            memory=self.memory,
         )
 
     @property
@@ -156,14 +163,8 @@ class Tape:
             self.ledger.arrays.unseen.check_given()
             reverse_loss(self.ledger, self.loss)
             if self.grad_check:
-                compare(
-                    self.grad_check,
-                    self.loss,
-                    self.entries,
-                    self.start,
-                    lambda: repeat(self.entries),
-                    1e-2,
-                )
+                entries, start = self.entries, self.start
+                compare(self.grad_check, self.loss, entries, start, lambda: repeat(entries), 1e-2)
 
     @property
     def calls(self) -> list[tuple[LaunchedKernel | GivenGradient, tuple[Any, ...]]]:
@@ -185,9 +186,9 @@ class Tape:
         ]
 
     def explain(self) -> Explanation:
-        """What the tape keeps, with its bytes: a row for each array a launch overwrites and a
-        reverse reads, and for each of the state of a checkpointed loop, its snapshots."""
-        return Explanation(rows_of(self.entries))
+        """What the tape keeps, a row for each array with its bytes; within a budget, what it gave
+        up and launched again."""
+        return self.ledger.explain()
 
     def grad(
         self, seeds: Mapping[Target, Any] | None = None, clear_gradients: bool | None = None

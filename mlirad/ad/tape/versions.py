@@ -146,17 +146,18 @@ class Versions:
             why = footprints.redone.get(key, "") if isinstance(key, str) else ""
             self._allow(key, reader, footprint.place, why)
             box = hull(region.boxes)
-            saved.append(self._version(elements, box, key, reader, footprint.place, redone))
+            saved += self._keep(elements, box, key, reader, footprint.place, redone)
             self._satisfy(key, _without_ends(box, elements))
         return saved
 
-    def _version(
+    def _keep(
         self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
-    ) -> Version:
+    ) -> list[Version]:
+        """Copy a box."""
         name = _name(key)
         beside = [self._arena.keep(one, box, name) for one in self.beside(key)]
         copy = self._arena.keep(elements, box, name)
-        return Version(copy, key, read, written, redone, beside)
+        return [Version(copy, key, read, written, redone, beside)]
 
     def _satisfy(self, key: Key, box: Box) -> None:
         """Earlier reverses find in a box what they need again, whatever is written there from now
@@ -189,7 +190,7 @@ class Versions:
             return []
         self._allow(key, reader, place, "")
         self._satisfy(key, _without_ends(box, elements))
-        return [self._version(elements, box, key, reader, place, False)]
+        return self._keep(elements, box, key, reader, place, False)
 
     def before_change(
         self,
@@ -219,7 +220,7 @@ class Versions:
         )
         needed = hull([one for region in regions.values() for one in region.boxes])
         self._satisfy(key, _without_ends(needed, elements))
-        return [self._version(elements, needed, key, read, f"Python before {place}", False)]
+        return self._keep(elements, needed, key, read, f"Python before {place}", False)
 
     def need(self, key: Key, elements: Elements, place: str) -> None:
         """Note that a reverse will read all of an array."""

@@ -3,15 +3,17 @@
 `field.accesses` holds one dictionary an access: the array (a symbol, or the number of an argument),
 `access` ("read" or "written"), the place in the source, and `box`, as `mark-footprints` has it. A
 tape asks for these inside functions with a gradient of their own, whose kernels may have no
-derivative.
+derivative, and where it may launch kernels again. `part` says "sum" of updates whose result nobody
+uses, and "whole" of stores that are known to set all of their box.
 """
 
 from mlirad.analysis.access_notes import access_note, is_local
+from mlirad.analysis.covering import covers_box
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_write
 from mlirad.ir.graph import Graph, Node
 from mlirad.ir.requirements import KERNELS, is_private
-from mlirad.ir.walk import functions
+from mlirad.ir.walk import functions, has_uses
 
 REQUIRES = KERNELS
 
@@ -30,7 +32,7 @@ def _notes(function: ir.Operation) -> list[ir.Attribute]:
         if not node.is_access or is_local(graph, node):
             continue
         for kind in _kinds(node):
-            note = access_note(graph, node, kind)
+            note = access_note(graph, node, kind, _part(graph, node))
             notes.setdefault(str(note), note)
     return list(notes.values())
 
@@ -38,3 +40,10 @@ def _notes(function: ir.Operation) -> list[ir.Attribute]:
 def _kinds(node: Node) -> list[str]:
     """What an access does; an update does both."""
     return ["read"] * (not is_write(node) or is_atomic(node)) + ["written"] * is_write(node)
+
+
+def _part(graph: Graph, node: Node) -> str:
+    """What is known of how an access uses, or changes, the elements of its box."""
+    if is_atomic(node):
+        return "" if has_uses(node.op.results[0]) else "sum"
+    return "whole" if is_write(node) and covers_box(graph, node) else ""

@@ -83,9 +83,9 @@ class DeviceMemory(Memory):
         place = contiguous(address, shape, dtype.itemsize)
         return DeviceElements(self.transfers, place, dtype, owner)
 
-    def arena(self, capacity: Capacity) -> Arena:
+    def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
         """Room for many copies."""
-        return DeviceArena(self.transfers, capacity)
+        return DeviceArena(self.transfers, capacity, apart=apart)
 
     def capacity(self) -> Capacity:
         """What the device has."""
@@ -98,11 +98,12 @@ class DeviceMemory(Memory):
 
 
 class DeviceArena(Arena):
-    """Copies in blocks that double in size; those of the user's arrays, on the host."""
+    """Copies in blocks that double in size, or `apart`, each in one of its own; those of the user's
+    arrays, on the host."""
 
-    def __init__(self, transfers: Transfers, capacity: Capacity) -> None:
-        self._transfers, self._capacity = transfers, capacity
-        self._host = HostArena(Capacity())
+    def __init__(self, transfers: Transfers, capacity: Capacity, *, apart: bool = False) -> None:
+        self._transfers, self._capacity, self._apart = transfers, capacity, apart
+        self._host = HostArena(Capacity(), apart=apart)
         self._block: DeviceAllocation | None = None
         self._size = _FIRST
         self._used = 0
@@ -123,6 +124,8 @@ class DeviceArena(Arena):
 
     def _room(self, size: int, name: str) -> tuple[DeviceAllocation, int]:
         """A block, and where in it there is room."""
+        if self._apart:
+            return self._new_block(size, name), 0
         step = _LINE if size >= _LINE else _ALIGNMENT
         start = -(-self._used // step) * step
         if self._block is None or start + size > self._block.size:

@@ -87,10 +87,13 @@ class LazyHostAllocation(HostAllocation):
 
 
 class HostArena(Arena):
-    """Copies in blocks that double in size, so that few pages are asked for anew."""
+    """Copies in blocks that double in size, so that few pages are asked for anew; or `apart`, each
+    in a block of its own."""
 
-    def __init__(self, capacity: Capacity, blocks: Blocks | None = None) -> None:
-        self._capacity, self._blocks = capacity, blocks or Blocks()
+    def __init__(
+        self, capacity: Capacity, blocks: Blocks | None = None, *, apart: bool = False
+    ) -> None:
+        self._capacity, self._blocks, self._apart = capacity, blocks or Blocks(), apart
         self._block = np.empty(0, np.uint8)
         self._used = 0
 
@@ -104,6 +107,11 @@ class HostArena(Arena):
             return kept
         elements.use()
         view = elements.within(box)
+        if self._apart:
+            own = np.empty(view.shape, view.dtype)
+            self._capacity.lend(own, _LENT.format(name))
+            assign(own, view)
+            return HostKept(elements, box, own)
         start = -(-self._used // _KEPT_ALIGNMENT) * _KEPT_ALIGNMENT
         if start + view.nbytes > self._block.nbytes:
             size = min(max(2 * self._block.nbytes, _FIRST), _LARGEST)
@@ -168,9 +176,9 @@ class HostMemory(Memory):
         """What is on the host is NumPy's, or becomes it."""
         return None
 
-    def arena(self, capacity: Capacity) -> Arena:
+    def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
         """Room for many copies."""
-        return HostArena(capacity, self._blocks)
+        return HostArena(capacity, self._blocks, apart=apart)
 
     def capacity(self) -> Capacity:
         """What this process may have."""

@@ -88,8 +88,9 @@ class Memory(ABC):
     # Copies.
 
     @abstractmethod
-    def arena(self, capacity: Capacity) -> Arena:
-        """Room for many copies, which is counted in `capacity`."""
+    def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
+        """Room for many copies, which is counted in `capacity`; where they lie `apart`, that of
+        each is given back with it."""
 
     @abstractmethod
     def capacity(self) -> Capacity:

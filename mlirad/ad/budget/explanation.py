@@ -1,0 +1,45 @@
+"""What a budget did, for reading: what is kept, what was given up and launched again, and where the
+time went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mlirad.ad.budget.copies import Copies
+from mlirad.ad.budget.planner import Planner
+from mlirad.ad.budget.units import Units
+from mlirad.runtime.explanation import Explanation, Row
+
+
+def explained(
+    planner: Planner, units: Units, copies: Copies, names: Mapping[int, str], head: str
+) -> Explanation:
+    """A row for each array of which something is kept, and remarks: `head`, arrays by what was
+    given up, kernels by what ran again, seconds."""
+    room, graph = planner.room, planner.graph
+    kept: dict[str, int] = {}
+    for unit, _ in (*room.fixed, *room.loose):
+        name = _name(units, unit)
+        kept[name] = kept.get(name, 0) + graph.sizes[unit]
+    remarks = [f"{head}; at most {copies.peak} were held"]
+    given_up: dict[str, int] = {}
+    for unit, count in room.dropped.items():
+        name = _name(units, unit)
+        given_up[name] = given_up.get(name, 0) + count
+    remarks += [f"{name}: given up {count} times" for name, count in given_up.items()]
+    again: dict[str, list[int]] = {}
+    for step, count in planner.repeated.items():
+        again.setdefault(names.get(step, "a copy"), []).append(count)
+    remarks += [
+        f"kernel '{name}': launched again {sum(counts)} times, one launch at most {max(counts)} "
+        "times"
+        for name, counts in again.items()
+    ]
+    remarks.append(
+        ", ".join(f"{what} {1000 * seconds:.1f} ms" for what, seconds in copies.seconds.items())
+    )
+    return Explanation([Row(name, "", "", "kept", size) for name, size in kept.items()], remarks)
+
+
+def _name(units: Units, unit: int) -> str:
+    return str(units.places[unit][0].key)

@@ -1,0 +1,50 @@
+"""Amounts of memory as a program gives them: bytes, a text, a part of what would be kept."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+
+from mlirad.errors import TaichiTypeError
+
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 2**10,
+    "MIB": 2**20,
+    "GIB": 2**30,
+    "TIB": 2**40,
+}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+
+def bytes_of(memory: object, who: str) -> int:
+    """The bytes of a number, or of a text like "512MB". Raises TaichiTypeError for anything
+    else."""
+    if isinstance(memory, int) and not isinstance(memory, bool) and memory >= 0:
+        return memory
+    found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
+    if found is None or found.group(2).upper() not in _UNITS:
+        raise TaichiTypeError(
+            f"{who}: memory= is a number of bytes or a text like '512MB', not {memory!r}"
+        )
+    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])
+
+
+def kept_within(memory: object, rules: str) -> int | float | None:
+    """What a tape may keep: bytes, or a part below 1.0 of what would be kept; None for all. With
+    rules="refuse" nothing is kept anyway. Raises TaichiTypeError for anything else."""
+    if memory is None:
+        return None
+    who = "ti.ad.Tape()"
+    found = memory if isinstance(memory, float) else bytes_of(memory, who)
+    if isinstance(found, float) and not (isfinite(found) and 0.0 < found <= 1.0):
+        raise TaichiTypeError(
+            f"{who}: memory= is a number of bytes, a text like '512MB', or a part between 0.0 and "
+            f"1.0 of what would be kept, not {memory!r}"
+        )
+    return None if rules == "refuse" or (isinstance(found, float) and found == 1.0) else found

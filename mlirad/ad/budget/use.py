@@ -1,0 +1,146 @@
+"""What a launch of a kernel does to units of memory, and how it is launched again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from mlirad.ad.budget.graph import Step
+from mlirad.ad.budget.units import Units
+from mlirad.ad.tape.versions import Key, buffer_of
+from mlirad.dialect import context
+from mlirad.dialect.field import PrintOp
+from mlirad.dialect.turn import in_turn
+from mlirad.errors import TaichiRuntimeError
+from mlirad.ir.walk import functions, operations
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.ndarray import Ndarray
+from mlirad.pipeline.mode import Mode
+from mlirad.runtime.footprints import Footprint, Footprints
+from mlirad.runtime.memory.memory import Elements, SparseElements
+from mlirad.runtime.program import Program
+from mlirad.runtime.variant import Variant
+
+_Memory = tuple[Key, Elements]
+
+
+class KernelUse:
+    """The accesses of a kernel, for all of its launches.
+
+    A kernel that prints, or uses derivatives, is not launched again: what it makes is kept.
+    """
+
+    def __init__(self, program: Program, variant: Variant, found: Footprints | None) -> None:
+        self.program, self.variant, self.name = program, variant, variant.kernel.name
+        if variant.kernel.own_arrays:
+            raise TaichiRuntimeError(
+                f"ti.ad.Tape(memory=...): '{self.name}' was built of definitions of ti.te, and has "
+                "arrays of its own, which have no budget yet"
+            )
+        accesses = variant.notes.accesses()
+        self.read = [one for one in accesses.read if one.part != "sum"]
+        self.written = accesses.written
+        self.needed: Sequence[Footprint] = ()
+        self.before: Sequence[Footprint] = ()
+        self.footprints = found  # of its reverse, if there is one
+        if found is not None:
+            self.needed = [one for one in found.needed if one.array not in found.redone]
+            self.before = [
+                one for one in (*found.needed, *found.written) if one.array in found.redone
+            ]
+        touched = (*accesses.read, *accesses.written)
+        self.is_repeatable = not prints(variant) and not any(map(self._is_derivative, touched))
+
+    def _is_derivative(self, one: Footprint) -> bool:
+        return isinstance(one.array, str) and self.program.derivatives.are_derivatives(one.array)
+
+    def step(self, units: Units, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Step:
+        """What a launch reads and writes. Raises TaichiRuntimeError for memory that cannot be
+        within a budget."""
+        every = (*self.read, *self.written, *self.needed, *self.before)
+        found = {id(one): self._memory(one, buffers) for one in every}
+        for one in every:  # which may take units apart
+            memory = found[id(one)]
+            if memory is not None:
+                units.of(*memory, one.box(values))
+
+        def of(some: Iterable[Footprint]) -> tuple[int, ...]:
+            boxes = [(found[id(one)], one.box(values)) for one in some]
+            return tuple(
+                dict.fromkeys(u for m, box in boxes if m is not None for u in units.of(*m, box))
+            )
+
+        whole = set(of(one for one in self.written if one.part == "whole"))
+        adds = frozenset(of(one for one in self.written if one.part == "sum")) - whole
+        blends = frozenset(of(one for one in self.written if not one.part)) - whole
+        return Step(
+            of(self.read),
+            of(self.written),
+            blends,
+            adds,
+            of(self.needed),
+            of(self.before),
+            is_repeatable=self.is_repeatable,
+        )
+
+    def _memory(self, one: Footprint, buffers: Sequence[ArrayBuffer]) -> _Memory | None:
+        """The array of an access; None where nothing of it is kept."""
+        if isinstance(one.array, str):
+            if self._is_derivative(one):
+                return None
+            elements = self.program.fields[one.array].elements
+            if isinstance(elements, SparseElements):
+                raise self._error(f"uses field '{one.array}' of a sparse block", one.place)
+            return one.array, elements
+        buffer = buffer_of(one.array, self.variant, buffers)
+        if isinstance(buffer.owner, Ndarray) and not buffer.is_mirror:
+            if buffer.owner.is_gradient:
+                raise self._error("uses the gradient of a ti.ndarray", one.place)
+            return buffer.address, buffer.elements()
+        if one in self.written:
+            raise self._error(
+                f"writes to array argument '{buffer.name}', which is no ti.ndarray", one.place
+            )
+        return None
+
+    def _error(self, what: str, place: str) -> TaichiRuntimeError:
+        return TaichiRuntimeError(
+            f"ti.ad.Tape(memory=...): kernel '{self.name}' {what} at {place}, which cannot be made "
+            "again within a budget"
+        )
+
+    def again(
+        self, mode: Mode, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> Callable[[], None]:
+        """How to launch again; arrays of Python's have to hold what they do now."""
+        variant, name = self.variant, self.name
+        if not buffers:
+            return lambda: (variant.launch(mode, values), None)[1]
+        given = [buffer.without_copy() for buffer in buffers]
+        sums = [_checksum(buffer) for buffer in buffers]
+
+        def launch() -> None:
+            passed = [buffer.renewed() for buffer in given]
+            for buffer, before in zip(passed, sums):
+                if _checksum(buffer) != before:
+                    raise TaichiRuntimeError(
+                        f"ti.ad.Tape(memory=...): array argument '{buffer.name}' of kernel "
+                        f"'{name}' holds something else than when it was launched first, and it "
+                        "has to be launched again: pass a ti.ndarray, or a new array to each launch"
+                    )
+            variant.launch(mode, values, passed)
+
+        return launch
+
+
+def _checksum(buffer: ArrayBuffer) -> int:
+    """Of an array that Python may change unseen."""
+    return 0 if buffer.is_ours else buffer.elements().checksum()
+
+
+@in_turn
+def prints(variant: Variant) -> bool:
+    """Whether launches print."""
+    with context():
+        found = functions(variant.kernel.module.operation)
+        return any(PrintOp.holds(op) for function in found for op in operations(function))
