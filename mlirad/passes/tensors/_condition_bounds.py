@@ -75,7 +75,7 @@ def _atoms(condition: ir.Value) -> Iterator[ir.Value]:
 
 def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
     """Whether what a comparison demands of one index of a reduction is now in its bounds."""
-    sums = _sums_of(atom)
+    sums = sums_of(atom)
     own = list(te.body_of(op).arguments)
     used = [k for k, index in enumerate(own) if any(one.coefficient(index) for one in sums)]
     if len(used) != 1:
@@ -115,7 +115,7 @@ def _rounded(name: str, total: Sum, divisor: int) -> ir.Value:
     return value if divisor == 1 else b.make(name, value.type, [value, b.index(divisor)])
 
 
-def _sums_of(atom: ir.Value) -> Sequence[Sum]:
+def sums_of(atom: ir.Value) -> Sequence[Sum]:
     """The sums that are not negative where a comparison of indices holds, and only there; none for
     what is no such comparison."""
     op = defining_op(atom)

@@ -3,7 +3,8 @@
 Assumes that what derivatives multiply is 0 where their first factor is, whatever the others are:
 sweeps mark those products and sums. A tensor of zeros is not read; a sum loses what is 0; a
 reduction does not visit the points at which a condition on its indices says that nothing is added.
-Short loops with conditions stay: they become tiles of vectors. Afterwards nothing is marked.
+Short loops with conditions stay: they become tiles of vectors. Conditions on indices that always
+hold, or never, are known. Afterwards nothing is marked.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from mlirad.ir.walk import (
     is_zero,
     operations,
 )
-from mlirad.passes.tensors._condition_bounds import bound_by_conditions
+from mlirad.passes.tensors._condition_bounds import bound_by_conditions, sums_of
+from mlirad.passes.tensors._known_conditions import Ranges, fold_known, ranges_of
 
 REQUIRES = TENSORS
 
@@ -37,8 +39,13 @@ def remove_te_zeros(root: ir.Operation) -> None:
 
 def _remove(definition: ir.Operation) -> None:
     inner = list(operations(definition))
+    ranges: Ranges = {}
+    for op in [definition, *inner]:
+        ranges |= ranges_of(op)
     for op in inner:
         _fold(op)
+        if len(op.results) == 1:
+            fold_known(op, sums_of(op.results[0]), ranges)
     for op in inner:
         if te.is_reduce(op):
             bound_by_conditions(op)

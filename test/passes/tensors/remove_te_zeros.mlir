@@ -139,3 +139,35 @@ func.func @zeros(%x: tensor<4xf32>) -> tensor<4xf32> {
   }) {label = "y"} : () -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// A condition that always holds is none; where one never holds nothing is read.
+// CHECK-LABEL: func.func @known
+// CHECK-NOT: arith.cmpi
+// CHECK: "te.compute"
+// CHECK-NEXT: ^bb0(%[[I:.*]]: index):
+// CHECK-NEXT: %[[V:.*]] = "te.read"({{.*}}, %[[I]])
+// CHECK-NEXT: "te.yield"(%[[V]])
+func.func @known(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c7 = arith.constant 7 : index
+  %c9 = arith.constant 9 : index
+  %zero = arith.constant 0.0 : f32
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %always = arith.cmpi sle, %i, %c7 : index
+    %never = arith.cmpi eq, %i, %c9 : index
+    %v = scf.if %always -> (f32) {
+      %a = "te.read"(%x, %i) : (tensor<8xf32>, index) -> f32
+      scf.yield %a : f32
+    } else {
+      scf.yield %zero : f32
+    }
+    %w = scf.if %never -> (f32) {
+      %a = "te.read"(%x, %c7) : (tensor<8xf32>, index) -> f32
+      scf.yield %a : f32
+    } else {
+      scf.yield %v : f32
+    }
+    "te.yield"(%w) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
