@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.te.built import Built
 from mlirad.te.places import place
@@ -14,6 +15,7 @@ from mlirad.te.schedule import Schedule
 from mlirad.te.tensor import Tensor
 
 
+@in_turn
 def build(
     outputs: Any,
     inputs: Sequence[Tensor],

@@ -14,6 +14,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.te.bounds import check_reads
 from mlirad.te.dependencies import stop
@@ -42,6 +43,7 @@ from mlirad.types import DataType, TypeLike, f32, i32, resolve
 _numbers = count(1)
 
 
+@in_turn
 def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") -> Tensor:
     """A tensor that a call is given: `x = te.placeholder((n, 3), name="x")`.
 
@@ -54,6 +56,7 @@ def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") ->
     return own.named(Tensor(value, checked, resolved, name, at))
 
 
+@in_turn
 def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     """A tensor of some shape, whose element at indices i, j, ... is `element(i, j, ...)`.
 
@@ -134,6 +137,7 @@ class _Around:
         return replace(self, condition=both)
 
 
+@in_turn
 def define(
     shape: Shape,
     axes: Sequence[Axis],

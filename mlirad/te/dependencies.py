@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import captured, owner_operation
 from mlirad.te.graph import graph
@@ -33,6 +34,7 @@ def is_stopped(tensor: Tensor) -> bool:
     return STOP in owner_operation(tensor.value).attributes
 
 
+@in_turn
 def stop(tensor: Tensor) -> None:
     """Let no derivative pass through a definition."""
     with graph().defining(tensor.place):

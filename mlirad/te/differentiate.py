@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoint
 from mlirad.te.compute import compute
@@ -54,6 +55,7 @@ class Differentiation(Sequence[Tensor]):
         return iter(self._listed())
 
 
+@in_turn
 def differentiate(
     output: Tensor | Sequence[Tensor],
     inputs: Sequence[Tensor] | None = None,
@@ -86,6 +88,7 @@ def differentiate(
     return Differentiation(inputs, sweep.adjoints, sweep.summands)
 
 
+@in_turn
 def sources_of(output: Tensor, override: Mapping[Tensor, Override]) -> set[Tensor]:
     """The tensors that the adjoint of an output may flow to: it, and floats behind it."""
     sweep = _Sweep((), dict(override), adjoint_step)
@@ -158,6 +161,7 @@ class _Sweep:
             self.add(source, tensor, summand)
 
 
+@in_turn
 def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     """What the definition of `output` alone gives to the adjoint of a tensor that it reads:
     `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
@@ -175,6 +179,7 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     return own.named(Tensor(total, shape, tensor.dtype, name, output.place))
 
 
+@in_turn
 def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     """The derivative of the definition of `output` alone, of shape `output.shape +
     tensor.shape`."""

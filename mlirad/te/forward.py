@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.forward import tangent
 from mlirad.te.dependencies import behind, consumed, is_stopped
@@ -14,6 +15,7 @@ from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
 
 
+@in_turn
 def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> Any:
     """The tangents of outputs, for those of some inputs, which have their shapes: forward mode.
 
@@ -44,6 +46,7 @@ def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> A
     return found[0] if isinstance(outputs, Tensor) else found
 
 
+@in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
     """The product of a scalar's second derivative with directions: for each input a tensor of its
     shape. Raises TaichiTypeError for an output with axes."""

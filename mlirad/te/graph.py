@@ -10,7 +10,7 @@ from functools import cache
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.dialect.te import SizeOp, size
-from mlirad.dialect.turn import compiling
+from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import SourceLocation
 from mlirad.ir import build as b
 from mlirad.ir.walk import constant_integer, owner_operation
@@ -102,6 +102,7 @@ class Graph:
         return self._sizes[one]
 
 
+@in_turn
 @cache
 def graph() -> Graph:
     """The process' one."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
+from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.te.bounds import check_reads
 from mlirad.te.compute import Renaming, check_axes, compute, tensor_type
@@ -30,6 +31,7 @@ from mlirad.te.tensor import Tensor, checked_shape
 UNROLLED = 64  # steps of recurrences that go from all states to all
 
 
+@in_turn
 def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "scan") -> Any:
     """All states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
 
