@@ -149,3 +149,14 @@ def test_indices_of_all_integers() -> None:
     )
     picked = [np.array([5, 0, 3, 3], kind.numpy) for kind in kinds]
     check(y, [x, *rows], [RANDOM.normal(size=6), *picked])
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_derivatives_of_derivatives_under_bounds_of_their_own(stride: int) -> None:
+    x, v, head, k = given(10), given(5, name="v"), given(4), te.reduce_axis(3)
+    rows = _integers(8)
+    y = te.compute((4,), lambda i: te.sum(x[stride * i + k] * v[rows[i + k]] ** 2, axis=k))
+    (slope,) = te.differentiate(y, [x], head)
+    values = [RANDOM.normal(size=one.shape) for one in (x, v, head)]
+    picked = np.array([0, 4, 4, 2, 1, 1, 0, 3], np.int32)
+    check(slope, [x, v, head, rows], [*values, picked], second=True)

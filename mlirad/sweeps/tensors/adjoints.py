@@ -7,7 +7,7 @@ again, and no larger than both. Where f depends on data, it is a `te.scatter`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import product
 
@@ -24,6 +24,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import block_operations, owner_operation
+from mlirad.sweeps.tensors.boxes import Covering
 from mlirad.sweeps.tensors.combined import as_scan, goes_in_steps
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import (
@@ -292,24 +293,38 @@ class _Part:
     def scattered(self) -> ir.Value:
         """An update for each point."""
         type_, sizes, shape = self._frame()
-        own = [*self.definition.indices, *([] if self.is_initial else self.definition.reduced)]
-        box = [*shape[: self.prefix], *self.share.extents(self.is_initial)]
+        covering = Covering(self.definition, not self.is_initial)
+        box = [*shape[: self.prefix], *covering.extents]
         (read,) = self.reads
 
         def fill(indices: list[ir.Value]) -> list[ir.Value]:
-            prefix, points = indices[: self.prefix], dict(zip(own, indices[self.prefix :]))
-            at = At(points)
-            holds = at.reached(read)
+            prefix, points = indices[: self.prefix], covering.points(indices[self.prefix :])
+            holds = _reached(read, points, covering.inside(points))
             condition = b.number(1, b.integer_type(1)) if holds is None else holds
             value = guarded(
                 holds,
                 lambda: b.number(0.0, self._frame_element()),
                 lambda: self._derivative(At(points), prefix),
             )
-            target = at.guarded_values(holds, list(read.operands)[1:])
+            target = At(points).guarded_values(holds, list(read.operands)[1:])
             return [condition, value, *prefix, *target]
 
         return te.scatter(self.label, type_, sizes, box, fill)
+
+
+def _reached(
+    read: ir.Operation, points: Mapping[ir.Value, ir.Value], inside: ir.Value | None
+) -> ir.Value | None:
+    """Whether there is a point, and what is read there is needed; None where both are certain."""
+    if inside is None:
+        return At(points).reached(read)
+    branch = b.if_else(inside, [inside.type])
+    with ir.InsertionPoint(branch.then):
+        holds = At(points).reached(read)
+        b.yield_([b.number(1, inside.type) if holds is None else holds])
+    with ir.InsertionPoint(branch.otherwise):
+        b.yield_([b.number(0, inside.type)])
+    return branch.results[0]
 
 
 def added(left: ir.Value, right: ir.Value) -> ir.Value:

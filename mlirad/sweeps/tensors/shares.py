@@ -10,13 +10,12 @@ from mlirad.dialect import te
 from mlirad.errors import TaichiDerivativeError
 from mlirad.ir import build as b
 from mlirad.ir.location import source_location
-from mlirad.ir.walk import constant_float, constant_integer
+from mlirad.ir.walk import constant_float
 from mlirad.sweeps.tensors.copies import At
 from mlirad.sweeps.tensors.definition import (
     Definition,
     copied_before,
     extents,
-    is_of_sizes,
     type_with,
 )
 
@@ -38,21 +37,6 @@ class Share:
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
-
-    def extents(self, is_initial: bool) -> list[ir.Value]:
-        """The box that `te.scatter` goes through. Raises TaichiDerivativeError for one that is
-        none."""
-        found = extents(self.definition.op.results[0])
-        for op in [] if is_initial else self.definition.reductions:
-            for low, high in te.bounds_of(op):
-                if constant_integer(low) != 0 or not is_of_sizes(high):
-                    raise TaichiDerivativeError(
-                        "an index from data, under a sum whose bounds depend on where it is taken, "
-                        "has no derivative: of second derivatives, take te.jvp of the first",
-                        source_location(op.location),
-                    )
-                found.append(At({}).value(high))
-        return found
 
     def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
         """The derivative of an element in what a point gives, for the values that it gives; None

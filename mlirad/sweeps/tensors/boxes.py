@@ -1,0 +1,111 @@
+"""A box that holds all points of a definition, also of one whose bounds depend on where one is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mlirad.bindings import ir
+from mlirad.dialect import te
+from mlirad.errors import TaichiDerivativeError
+from mlirad.ir import build as b
+from mlirad.ir.location import source_location
+from mlirad.ir.walk import constant_integer, defining_op
+from mlirad.sweeps.tensors.copies import At
+from mlirad.sweeps.tensors.definition import Definition, extents, is_of_sizes
+
+Interval = tuple[int, int]  # the least and the greatest value
+
+
+class Covering:
+    """Its extents, at the insertion point, and which of its points are the definition's.
+
+    `of_reductions` says whether the indices of reductions count. Raises TaichiDerivativeError where
+    bounds that depend on where one is are made of more than numbers that are known.
+    """
+
+    def __init__(self, definition: Definition, of_reductions: bool) -> None:
+        self.indices = list(definition.indices)
+        self.extents = extents(definition.op.results[0])
+        self._first = [0] * len(self.indices)
+        self._bounds: list[tuple[ir.Value, ir.Value, ir.Value]] = []
+        known: dict[ir.Value, Interval] = {}
+        for index, extent in zip(self.indices, self.extents):
+            number = constant_integer(extent)
+            if number is not None:
+                known[index] = 0, number - 1
+        for op in definition.reductions if of_reductions else []:
+            for index, bounds in zip(te.body_of(op).arguments, te.bounds_of(op)):
+                self._add(op, index, bounds, known)
+
+    def _add(
+        self,
+        op: ir.Operation,
+        index: ir.Value,
+        bounds: tuple[ir.Value, ir.Value],
+        known: dict[ir.Value, Interval],
+    ) -> None:
+        low, high = bounds
+        ends = _interval(low, known), _interval(high, known)
+        self.indices.append(index)
+        if ends[0] is not None and ends[1] is not None:
+            known[index] = ends[0][0], ends[1][1] - 1
+        if constant_integer(low) == 0 and is_of_sizes(high):
+            self.extents.append(At({}).value(high))
+            self._first.append(0)
+            return
+        if ends[0] is None or ends[1] is None:
+            raise TaichiDerivativeError(
+                "an index from data, under a sum whose bounds depend on sizes and on where it is "
+                "taken, has no derivative: of second derivatives, take te.jvp of the first",
+                source_location(op.location),
+            )
+        self.extents.append(b.index(max(ends[1][1] - ends[0][0], 0)))
+        self._first.append(ends[0][0])
+        self._bounds.append((index, low, high))
+
+    def points(self, at: Sequence[ir.Value]) -> dict[ir.Value, ir.Value]:
+        """The indices of the definition at a point of the box."""
+        moved = [
+            b.add(value, b.index(first)) if first else value
+            for value, first in zip(at, self._first)
+        ]
+        return dict(zip(self.indices, moved))
+
+    def inside(self, points: Mapping[ir.Value, ir.Value]) -> ir.Value | None:
+        """Whether a point of the box is one of the definition's; None where all are."""
+        at, found = At(points), []
+        for index, low, high in self._bounds:
+            found.append(b.compare(b.SGE, points[index], at.value(low)))
+            found.append(b.compare(b.SLT, points[index], at.value(high)))
+        return b.all_of(found) if found else None
+
+
+def _interval(value: ir.Value, known: Mapping[ir.Value, Interval]) -> Interval | None:
+    """Between which numbers an integer lies; None where that is not known."""
+    number = constant_integer(value)
+    if number is not None:
+        return number, number
+    op = defining_op(value)
+    if value in known or op is None:
+        return known.get(value)
+    parts = [_interval(operand, known) for operand in list(op.operands)[-2:]]
+    if op.name == "arith.select" and parts[0] is not None and parts[1] is not None:
+        return min(parts[0][0], parts[1][0]), max(parts[0][1], parts[1][1])
+    if op.name not in _ENDS or len(parts) != 2 or parts[0] is None or parts[1] is None:
+        return None
+    (a, c), (d, e) = parts[0], parts[1]
+    if op.name in ("arith.floordivsi", "arith.ceildivsi") and not d == e > 0:
+        return None
+    ends = [_ENDS[op.name](left, right) for left in (a, c) for right in (d, e)]
+    return min(ends), max(ends)
+
+
+_ENDS: dict[str, Callable[[int, int], int]] = {
+    "arith.addi": lambda a, c: a + c,
+    "arith.subi": lambda a, c: a - c,
+    "arith.muli": lambda a, c: a * c,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.floordivsi": lambda a, c: a // c,
+    "arith.ceildivsi": lambda a, c: -(-a // c),
+}
