@@ -322,3 +322,41 @@ def test_what_real_functions_declare() -> None:
 
     with pytest.raises(ti.TaichiSyntaxError, match="return value must be annotated"):
         run()
+
+
+@pytest.mark.usefixtures("f64")
+def test_what_a_recursive_function_overwrites_is_kept() -> None:
+    """A tape keeps for a reverse what a function that calls itself overwrites, without a derivative
+    of its own."""
+    n = 8
+    x, loss = (ti.field(ti.f64, shape, needs_grad=True) for shape in (n, ()))
+    weight = ti.field(ti.f64, n)
+
+    @ti.real_func
+    def overwrite(i: ti.i32) -> ti.i32:
+        depth = i
+        if i < n:
+            weight[i] = 7.0 + weight[i]
+            depth = overwrite(i + 1)
+        return depth
+
+    @ti.kernel
+    def change() -> ti.i32:
+        return overwrite(0)
+
+    @ti.kernel
+    def add_up():
+        for i in x:
+            loss[None] += x[i] ** 2 * weight[i]
+
+    @ti.ad.no_grad
+    def aside():
+        assert change() == n
+
+    x.fill(2)
+    weight.fill(1)
+    with ti.ad.Tape(loss):
+        add_up()
+        aside()
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.full(n, 4.0))
+    np.testing.assert_array_equal(weight.to_numpy(), np.full(n, 8.0))
