@@ -59,7 +59,7 @@ def _remove(definition: ir.Operation) -> None:
 
 def _fold(op: ir.Operation) -> None:
     """Let what uses a sum or a product of a derivative use what it is known to be."""
-    if not te.is_derivative(op):
+    if not te.is_derivative(op) or op.name not in ("arith.addf", "arith.mulf"):
         return
     left, right = op.operands
     zero = next((value for value in (left, right) if is_zero(value)), None)
