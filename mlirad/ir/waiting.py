@@ -9,7 +9,7 @@ from mlirad.dialect.field import array_of, element_type
 from mlirad.dialect.snode import duals_of, places
 
 LEAST = 1 << 18
-LEAST_ROW = 1 << 14  # of all elements with one first index, which are then cleared by themselves
+LEAST_ROW = 1 << 18  # of all elements with one first index, which are then cleared by themselves
 
 
 def derivatives(module: ir.Operation) -> set[str]:
