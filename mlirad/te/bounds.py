@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from mlirad.analysis.linear import Linear, number, unknown
-from mlirad.errors import TaichiIndexError
+from mlirad.errors import SourceLocation, TaichiIndexError
 from mlirad.te.expressions import Axis, Call, Expr, Number, Read, Reduction, Select, Size
+from mlirad.te.size_needs import SizeNeed, SumOfSizes
 from mlirad.te.tensor import shown_extent
 
 Interval = tuple[int, int]  # first and last
 
 
-def check_reads(body: Expr) -> None:
+def check_reads(body: Expr, shape: Sequence[Expr | int] = ()) -> list[SizeNeed]:
     """Raise TaichiIndexError where a read is out of bounds: at any indices; under a condition, at
-    all."""
-    _Check().visit(body, False)
+    all. What sizes have to be for the others, in a definition of some shape, is given."""
+    check = _Check(shape)
+    check.visit(body, False)
+    return check.needs
 
 
 class _Check:
-    def __init__(self) -> None:
+    def __init__(self, shape: Sequence[Expr | int]) -> None:
         self._seen: set[tuple[Expr, bool]] = set()
+        self._shape = shape
+        self.needs: list[SizeNeed] = []
 
     def visit(self, one: Expr, is_guarded: bool) -> None:
         """Look at an expression, and what it is made of."""
@@ -44,7 +50,11 @@ class _Check:
 
     def _read(self, one: Read, is_guarded: bool) -> None:
         for axis, (index, extent) in enumerate(zip(one.indices, one.tensor.shape)):
-            if is_beyond_for_every_size(index, extent, is_guarded):
+            ends = _ends(index, extent)
+            if ends is not None and not is_guarded:
+                text = f"index {axis} of tensor '{one.tensor.name}'"
+                self.needs += ends.needs(text, one.place, self._shape)
+            if ends is not None and ends.are_beyond_for_every_size(is_guarded):
                 raise TaichiIndexError(
                     f"index {axis} of tensor '{one.tensor.name}', of extent "
                     f"{shown_extent(extent)}, is out of bounds for every size",
@@ -112,26 +122,64 @@ _CALLS: dict[str, Callable[..., Interval | None]] = {
 Form = Linear[Expr]
 
 
-def is_beyond_for_every_size(index: Expr, extent: Expr | int, is_guarded: bool) -> bool:
-    """Whether an index that is a sum of indices and sizes, and has some of these, is out of bounds
-    at some indices; under a condition, at all."""
+@dataclass(frozen=True)
+class _Ends:
+    """The least and the greatest value of an index, the extent that it has to be less than, and
+    the extents of the indices that it is made of, as sums of sizes."""
+
+    low: Form
+    high: Form
+    length: Form
+    around: tuple[Form, ...]
+
+    def are_beyond_for_every_size(self, is_guarded: bool) -> bool:
+        """Whether the index is out of bounds at some indices; under a condition, at all."""
+        first, behind = (self.high, self.low) if is_guarded else (self.low, self.high)
+        beyond = behind.plus(self.length, -1).plus(number(1))
+        return _is_positive(first.times(-1)) or _is_positive(beyond)
+
+    def needs(
+        self, text: str, place: SourceLocation, shape: Sequence[Expr | int]
+    ) -> Iterator[SizeNeed]:
+        """What sizes have to be for it to be in bounds, as far as not all are."""
+        extents = [number(one) if isinstance(one, int) else _form(one) for one in shape]
+        around = [*self.around, *(one for one in extents if one is not None)]
+        named = tuple(found for one in around if (found := _by_name(one)) is not None)
+        left = self.length.plus(self.high, -1).plus(number(-1))
+        for least in (self.low, left):
+            found = _by_name(least)
+            if found is not None and not _is_positive(least.plus(number(1))):
+                yield SizeNeed(found, named, text, place)
+
+
+def _by_name(total: Form) -> SumOfSizes | None:
+    """A sum of sizes alone by their names."""
+    if not all(isinstance(one, Size) for one in total.names):
+        return None
+    terms = ((one.name, factor) for one, factor in total.terms if isinstance(one, Size))
+    return Linear(frozenset(terms), total.constant)
+
+
+def _ends(index: Expr, extent: Expr | int) -> _Ends | None:
+    """Those of an index that is a sum of indices and sizes, and where sizes decide."""
     form, length = _form(index), number(extent) if isinstance(extent, int) else _form(extent)
     if form is None or length is None:
-        return False
+        return None
     low = high = form
+    around: list[Form] = []
     for axis, factor in form.terms:
         if isinstance(axis, Axis):
             most = number(axis.extent) if isinstance(axis.extent, int) else _form(axis.extent)
             if most is None or (isinstance(axis.extent, int) and not axis.extent):
-                return False
+                return None
+            around.append(most)
             last = most.plus(number(-1))
             least, greatest = (number(0), last) if factor > 0 else (last, number(0))
             low = low.plus(unknown(axis), -factor).plus(least, factor)
             high = high.plus(unknown(axis), -factor).plus(greatest, factor)
     if not (low.terms or high.terms or length.terms):
-        return False
-    first, behind = (high, low) if is_guarded else (low, high)
-    return _is_positive(first.times(-1)) or _is_positive(behind.plus(length, -1).plus(number(1)))
+        return None
+    return _Ends(low, high, length, tuple(around))
 
 
 def _form(one: Expr) -> Form | None:

@@ -19,6 +19,7 @@ from mlirad.te.derivatives import cuts_at, like
 from mlirad.te.differentiate import differentiate
 from mlirad.te.launched import Launched, Launches
 from mlirad.te.programs import program_of
+from mlirad.te.size_needs import needs_of
 from mlirad.te.sizes import Sizes
 from mlirad.te.tensor import Tensor
 from mlirad.te.tensor_kernel import definitions
@@ -51,6 +52,7 @@ class Built:
         self.outputs, self.inputs = list(outputs), list(inputs)
         self._gives_list = gives_list
         self._sizes = Sizes(self.inputs, sizes)
+        self._needs = needs_of(module, sizes)
         self._launches: Launches | None = None
         self._last: Launched | None = None
 
@@ -64,6 +66,10 @@ class Built:
         launches = self._launches_of(current)
         arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
         sizes = self._sizes.of(self.__name__, arrays)
+        if self._needs:
+            known = dict(zip(self._sizes.order, sizes))
+            for need in self._needs:
+                need.check(self.__name__, known)
         results = self._results(sizes, out)
         recorder = current.threads.recorder
         found, buffers = launches.prepare([*arrays, *results], with_gradients=recorder is not None)

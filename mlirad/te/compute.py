@@ -37,6 +37,7 @@ from mlirad.te.expressions import (
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.schedule import named, names_in
+from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Shape, Tensor, checked_shape
 from mlirad.types import DataType, TypeLike, f32, i32, resolve
 
@@ -69,9 +70,11 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     if body.dtype == INDEX:
         body = cast(body, i32)
     check_axes(body, {*axes})
-    check_reads(body)
+    needs = check_reads(body, checked)
     called = name or f"compute{next(_numbers)}"
-    return define(checked, axes, body, called, at, names_in(element))
+    made = define(checked, axes, body, called, at, names_in(element))
+    note_needs(made, needs)
+    return made
 
 
 def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:

@@ -15,6 +15,7 @@ from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
 from mlirad.te.operators import gradient_of
 from mlirad.te.places import place
+from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Shape, Tensor, shown_extent
 
 # the tensors that the adjoint flows to, and what gives their adjoints: f(tensor, inputs, head)
@@ -85,6 +86,7 @@ def differentiate(
     for one in inputs or ():
         if one not in sweep.adjoints:
             sweep.adjoints[one] = zeros((*prefix, *one.shape), one)
+    inherit_needs([sweep.adjoints[one] for one in inputs or sweep.adjoints], sweep.adjoints)
     return Differentiation(inputs, sweep.adjoints, sweep.summands)
 
 

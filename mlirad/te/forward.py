@@ -12,6 +12,7 @@ from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.differentiate import check_float, differentiate, same_shape, zeros
 from mlirad.te.graph import graph
 from mlirad.te.places import place
+from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Tensor
 
 
@@ -43,6 +44,7 @@ def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> A
             name = f"{one.name}.tangent"
             known[one] = graph().named(Tensor(value, one.shape, one.dtype, name, one.place))
     found = [known[one] if one in known else zeros(one.shape, one) for one in wanted]
+    inherit_needs(found, order)
     return found[0] if isinstance(outputs, Tensor) else found
 
 
