@@ -56,3 +56,16 @@ func.func @first(%v: f64) {
   }) {label = "h", states = 1} : () -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @too_many(%v: f32) {
+  // expected-error @+1 {{'te.scan' has 1000000000000000000 states, and a step that takes 2 values}}
+  %h = "te.scan"() ({
+    "te.yield"(%v) : (f32) -> ()
+  }, {
+  ^bb0(%t: index, %s: f32):
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "h", states = 1000000000000000000} : () -> tensor<5x5xf32>
+  return
+}

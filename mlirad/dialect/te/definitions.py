@@ -316,6 +316,9 @@ def _problem_of_scan(op: ir.Operation) -> str | None:
     box = type_.rank - 1 - (states > 1)
     if states < 1 or box < 0:
         return f"{states} states in {type_}"
+    taken = sum(len(block.arguments) for block in op.regions[1].blocks)
+    if states > max(taken, 1):  # maybe more than there is memory for
+        return f"'{op.name}' has {states} states, and a step that takes {taken} values"
     index, values = ir.IndexType.get(op.context), [type_.element_type] * states
     step = [index] * (box + 1) + values
     return problem_of_region(op, [index] * box, values) or problem_of_region(op, step, values, 1)
