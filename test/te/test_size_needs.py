@@ -30,9 +30,7 @@ def test_another_size() -> None:
     assert f(ones(0), ones(0)).shape == (0,)
     with pytest.raises(TaichiRuntimeTypeError, match=r"index 0 of tensor 'w' is out of bounds"):
         f(ones(4), ones(3))
-    with pytest.raises(
-        TaichiRuntimeTypeError, match=r"test_size_needs.py:\d+:\d+: .*m = 3, n"
-    ):
+    with pytest.raises(TaichiRuntimeTypeError, match=r"test_size_needs.py:\d+:\d+: .*m = 3, n"):
         f(ones(4), ones(3))
 
 
