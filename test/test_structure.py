@@ -308,3 +308,9 @@ def test_classes_and_functions_are_short(path: Path) -> None:
         ]
         assert lines <= LONGEST_CLASS, f"{where}: {node.name} has {lines} lines"
         assert len(methods) <= MOST_METHODS, f"{where}: {node.name} has {len(methods)} methods"
+
+
+def test_files_of_tests_have_names_of_their_own() -> None:
+    """Folders of tests are no packages: pytest knows a file by its name alone."""
+    names = [path.name for path in (ROOT / "test").rglob("test_*.py")]
+    assert len(names) == len({*names})

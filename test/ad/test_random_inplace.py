@@ -22,7 +22,7 @@ from programs.load import load
 import mlirad as ti
 from mlirad.pipeline.runner import VERIFY
 
-PARTS, COUNT, DRIVERS = 6, 50, 2  # 300 modules, each of two programs
+PARTS, COUNT, DRIVERS = 6, 25, 2  # 300 programs, two a module
 
 
 class Difference(Exception):
