@@ -30,9 +30,11 @@ from mlirad.te.functions import (
     erf,
     erfc,
     exp,
+    expm1,
     floor,
     gelu,
     log,
+    log1p,
     maximum,
     minimum,
     normal_density,
@@ -42,6 +44,7 @@ from mlirad.te.functions import (
     rsqrt,
     sigmoid,
     sin,
+    softplus,
     sqrt,
     tan,
     tanh,
@@ -80,12 +83,14 @@ __all__ = [
     "erf",
     "erfc",
     "exp",
+    "expm1",
     "floor",
     "gelu",
     "hvp",
     "jacobian",
     "jvp",
     "log",
+    "log1p",
     "logsumexp",
     "max",
     "maximum",
@@ -105,6 +110,7 @@ __all__ = [
     "select",
     "sigmoid",
     "sin",
+    "softplus",
     "sqrt",
     "stop_gradient",
     "sum",
@@ -113,3 +119,7 @@ __all__ = [
     "trunc",
     "var",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

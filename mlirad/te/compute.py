@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 from typing import Any
 
 from mlirad.bindings import ir
@@ -41,8 +40,6 @@ from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Shape, Tensor, checked_shape
 from mlirad.types import DataType, TypeLike, f32, i32, resolve
 
-_numbers = count(1)
-
 
 @in_turn
 def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") -> Tensor:
@@ -50,8 +47,10 @@ def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") ->
 
     `shape` has integers, and sizes made by `te.var`. Raises TaichiTypeError for what is no shape.
     """
+    _check_name(name)
     checked, resolved, at = checked_shape(shape, f"tensor '{name}'"), resolve(dtype), place()
     own = graph()
+    own.begin()
     with own.defining(at):
         value = te.placeholder(name, tensor_type(checked, resolved), own.sizes(checked))
     return own.named(Tensor(value, checked, resolved, name, at))
@@ -71,14 +70,24 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
         body = cast(body, i32)
     check_axes(body, {*axes})
     needs = check_reads(body, checked)
-    called = name or f"compute{next(_numbers)}"
+    _check_name(name)
+    called = name or f"compute{graph().count}"
     made = define(checked, axes, body, called, at, names_in(element))
     note_needs(made, needs)
     return made
 
 
+def _check_name(name: object) -> None:
+    if not isinstance(name, str):
+        raise TaichiTypeError(f"the name of a tensor is text, not {name!r}", place())
+
+
 def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
     """An index for each axis, named as the function names it."""
+    if not callable(element):
+        raise TaichiTypeError(
+            f"a tensor is defined by a function of its indices, not by {element!r}", place()
+        )
     try:
         parameters = list(inspect.signature(element).parameters.values())
     except (TypeError, ValueError):
@@ -151,6 +160,7 @@ def define(
 ) -> Tensor:
     """A definition by an expression that is known to be one; `variables` hold some of its axes."""
     own = graph()
+    own.begin()
     around = _Around(tuple(axes))
     root = _in_normal_form(body, around, name)
     with own.defining(at):

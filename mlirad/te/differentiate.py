@@ -10,13 +10,12 @@ from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoint
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped
-from mlirad.te.expressions import Extent, Number, select
+from mlirad.te.expressions import Number, select
 from mlirad.te.functions import all as all_of
 from mlirad.te.graph import graph
-from mlirad.te.operators import gradient_of
 from mlirad.te.places import place
 from mlirad.te.size_needs import inherit_needs
-from mlirad.te.tensor import Shape, Tensor, shown_extent
+from mlirad.te.tensor import Shape, Tensor, same_shape, shown_extent
 
 # the tensors that the adjoint flows to, and what gives their adjoints: f(tensor, inputs, head)
 Override = tuple[Sequence[Tensor], Callable[..., Any]]
@@ -138,7 +137,7 @@ class _Sweep:
 
     def _override_of(self, tensor: Tensor) -> Override | None:
         own = self.override.get(tensor)
-        return gradient_of(tensor) if own is None else own
+        return graph().gradient(tensor) if own is None else own
 
     def sources(self, tensor: Tensor) -> Sequence[Tensor]:
         """The tensors that the adjoint of one flows to."""
@@ -196,7 +195,9 @@ def _heads(outputs: Sequence[Tensor], head: Tensor | Sequence[Tensor] | None) ->
         if len(outputs) > 1 and any(one.ndim for one in outputs):
             raise TaichiTypeError("several outputs with axes take a list of heads", place())
         return [_identity(one) for one in outputs]
-    heads = [head] if isinstance(head, Tensor) else list(head)
+    heads = list(head) if isinstance(head, Sequence) else [head]
+    for one in heads:
+        check_float(one)
     if len(heads) != len(outputs):
         raise TaichiTypeError(f"{len(heads)} heads for {len(outputs)} outputs", place())
     prefixes = []
@@ -281,17 +282,6 @@ def _check_shape(summand: Any, shape: Shape, tensor: Tensor, source: Tensor) -> 
             f"{source.dtype}",
             place(),
         )
-
-
-def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
-    """Whether two shapes are written alike."""
-    return len(left) == len(right) and all(map(_same_extent, left, right))
-
-
-def _same_extent(left: Extent, right: Extent) -> bool:
-    if isinstance(left, int) or isinstance(right, int):
-        return isinstance(left, int) and isinstance(right, int) and left == right
-    return left is right or shown_extent(left) == shown_extent(right)
 
 
 def _shown(shape: Shape) -> str:

@@ -9,11 +9,11 @@ from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.forward import tangent
 from mlirad.te.dependencies import behind, consumed, is_stopped
-from mlirad.te.differentiate import check_float, differentiate, same_shape, zeros
+from mlirad.te.differentiate import check_float, differentiate, zeros
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.size_needs import inherit_needs
-from mlirad.te.tensor import Tensor
+from mlirad.te.tensor import Tensor, same_shape
 
 
 @in_turn

@@ -33,7 +33,7 @@ def _of_floats(name: str, count: int = 1) -> Callable[..., Expr]:
         made = [one if one.dtype.is_float else cast(one, f32) for one in made]
         return Call(made[0].dtype, name, tuple(made))
 
-    function.__name__ = name.partition(".")[2].removesuffix("f")
+    function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("f")
     function.__doc__ = f"`{name}`, of floats; integers are converted to f32 first."
     return function
 
@@ -44,6 +44,7 @@ sin, cos, tan, asin, acos, atan = map(
 tanh, exp, log, sqrt, rsqrt = map(
     _of_floats, ("math.tanh", "math.exp", "math.log", "math.sqrt", "math.rsqrt")
 )
+expm1, log1p = map(_of_floats, ("math.expm1", "math.log1p"))
 erf, erfc, floor, ceil, trunc = map(
     _of_floats, ("math.erf", "math.erfc", "math.floor", "math.ceil", "math.trunc")
 )
@@ -82,9 +83,12 @@ def clip(value: Operand, low: Operand, high: Operand) -> Expr:
 
 
 def sigmoid(value: Operand) -> Expr:
-    """`1 / (1 + exp(-x))`, by `tanh`, which does not overflow."""
+    """`1 / (1 + exp(-x))`, without overflow, and as exact for small results as for others."""
     made = as_float(expr(value))
-    return 0.5 * tanh(0.5 * made) + 0.5
+    is_small = comparison("lt", made, 0)
+    part = exp(select(is_small, made, -made))
+    large = 1.0 / (1.0 + part)
+    return select(is_small, part * large, large)
 
 
 def relu(value: Operand) -> Expr:
@@ -93,10 +97,17 @@ def relu(value: Operand) -> Expr:
     return select(comparison("gt", made, 0), made, 0)
 
 
+def softplus(value: Operand) -> Expr:
+    """`log(1 + exp(x))`, without overflow, and as exact for small results as for others."""
+    made = as_float(expr(value))
+    is_large = comparison("gt", made, 0)
+    return relu(made) + log1p(exp(select(is_large, -made, made)))
+
+
 def gelu(value: Operand) -> Expr:
     """`x Φ(x)` (Hendrycks and Gimpel, 2016)."""
     made = as_float(expr(value))
-    return 0.5 * made * (1.0 + erf(made * 2**-0.5))
+    return 0.5 * made * erfc(made * -(2**-0.5))
 
 
 def normal_density(value: Operand) -> Expr:

@@ -3,9 +3,12 @@ needs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
+from typing import Any
+from weakref import ref
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
@@ -18,6 +21,7 @@ from mlirad.te.emission import dtype_of_type, integer_value
 from mlirad.te.expressions import Expr, Extent, Size, arithmetic
 from mlirad.te.places import location, place
 from mlirad.te.tensor import Tensor
+from mlirad.te.unreachable import erase_all_but, reached
 
 NUMBERS = {
     "arith.addi": "add",
@@ -29,15 +33,53 @@ NUMBERS = {
 }
 
 
+_LEAST = 256  # tensors: so many more than are needed are kept
+
+# the tensors that an operator was given, and its gradient
+OwnGradient = tuple[Sequence[ir.Value], Callable[..., Any]]
+
+
 class Graph:
-    """Definitions in the order in which they were made."""
+    """Definitions in the order in which they were made, as long as the program holds a tensor that
+    is made of them."""
 
     def __init__(self) -> None:
         with context(), ir.Location.unknown():
             self.module = ir.Module.create()
-        self.tensors: dict[ir.Value, Tensor] = {}
+        self._described: dict[ir.Value, Tensor] = {}  # what a definition is
+        self._held: dict[ir.Value, ref[Tensor]] = {}  # by the program, if it still is
+        self._gradients: dict[ir.Value, OwnGradient] = {}
         self._sizes: dict[Size, ir.Value] = {}
         self._constants: dict[int, ir.Value] = {}
+        self._most = _LEAST
+
+    @property
+    def count(self) -> int:
+        """How many tensors there are."""
+        return len(self._described)
+
+    @in_turn
+    def collect(self) -> None:
+        """Erase what no tensor needs that the program holds.
+
+        What is being made has to be held, too: the value of a definition does not count.
+        """
+        roots = [value for value, held in self._held.items() if held() is not None]
+        more = {value: inputs for value, (inputs, _) in self._gradients.items()}
+        needed = reached([*roots, *self._constants.values()], more)
+        for known in (self._described, self._held, self._gradients):
+            for value in [one for one in known if owner_operation(one) not in needed]:
+                del known[value]
+        unused = [one for one, own in self._sizes.items() if owner_operation(own) not in needed]
+        for one in unused:
+            del self._sizes[one]
+        erase_all_but(needed, self.module.body)
+        self._most = max(_LEAST, 2 * self.count)
+
+    def begin(self) -> None:
+        """Called before something is defined: now and then, what is not needed goes."""
+        if self.count > self._most:
+            self.collect()
 
     @contextmanager
     def defining(self, at: SourceLocation) -> Iterator[None]:
@@ -47,24 +89,46 @@ class Graph:
 
     def named(self, tensor: Tensor) -> Tensor:
         """A tensor that is found by its definition from now on."""
-        self.tensors[tensor.value] = tensor
+        self._described[tensor.value] = replace(tensor)
+        self._held[tensor.value] = ref(tensor)
         return tensor
+
+    def known(self, value: ir.Value) -> Tensor | None:
+        """The tensor of a definition, if it is one's: that which the program holds, or another."""
+        held = self._held.get(value)
+        found = None if held is None else held()
+        if found is None and value in self._described:
+            found = replace(self._described[value])
+            self._held[value] = ref(found)
+        return found
 
     def tensor(self, value: ir.Value) -> Tensor:
         """The tensor of a definition: one that passes have made gets a name here."""
-        if value not in self.tensors:
-            type_ = ir.RankedTensorType(value.type)
-            sizes = iter(owner_operation(value).operands)
-            shape = tuple(
-                self._extent_of(next(sizes))
-                if type_.is_dynamic_dim(axis)
-                else type_.get_dim_size(axis)
-                for axis in range(type_.rank)
-            )
-            label = ir.StringAttr(owner_operation(value).attributes["label"]).value
-            dtype = dtype_of_type(type_.element_type)
-            return self.named(Tensor(value, shape, dtype, label, place()))
-        return self.tensors[value]
+        return self.known(value) or self._made_by_passes(value)
+
+    def _made_by_passes(self, value: ir.Value) -> Tensor:
+        type_ = ir.RankedTensorType(value.type)
+        sizes = iter(owner_operation(value).operands)
+        shape = tuple(
+            self._extent_of(next(sizes)) if type_.is_dynamic_dim(axis) else type_.get_dim_size(axis)
+            for axis in range(type_.rank)
+        )
+        label = ir.StringAttr(owner_operation(value).attributes["label"]).value
+        dtype = dtype_of_type(type_.element_type)
+        return self.named(Tensor(value, shape, dtype, label, place()))
+
+    def give_gradient(
+        self, tensor: Tensor, inputs: Sequence[Tensor], f: Callable[..., Any]
+    ) -> None:
+        """Let the adjoint of a tensor go to some others by a function."""
+        self._gradients[tensor.value] = [one.value for one in inputs], f
+
+    def gradient(self, tensor: Tensor) -> tuple[list[Tensor], Callable[..., Any]] | None:
+        """These, where there are such."""
+        if tensor.value not in self._gradients:
+            return None
+        inputs, function = self._gradients[tensor.value]
+        return [self.tensor(value) for value in inputs], function
 
     def _extent_of(self, value: ir.Value) -> Extent:
         """A size in IR as an expression."""

@@ -10,10 +10,9 @@ from typing import Any
 from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import stop
+from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
-
-_gradients: dict[Tensor, tuple[Sequence[Tensor], Callable[..., Any]]] = {}
 
 
 class Operator:
@@ -33,7 +32,7 @@ class Operator:
             self._check(name, one)
         made = self.function(*args, **keywords)
         if self.gradient is not None:
-            _gradients[made] = (_tensors([*args, *keywords.values()]), self.gradient)
+            graph().give_gradient(made, _tensors([*args, *keywords.values()]), self.gradient)
         return made
 
     def _check(self, name: str, given: Any) -> None:
@@ -62,11 +61,6 @@ def _tensors(given: Sequence[Any]) -> list[Tensor]:
     """The tensors among some arguments, also within lists."""
     each = [_tensors(one) if isinstance(one, tuple | list) else [one] for one in given]
     return [one for part in each for one in part if isinstance(one, Tensor)]
-
-
-def gradient_of(tensor: Tensor) -> tuple[Sequence[Tensor], Callable[..., Any]] | None:
-    """The inputs and the gradient of the operator that made a tensor, where it has one."""
-    return _gradients.get(tensor)
 
 
 def stop_gradient(tensor: Tensor) -> Tensor:

@@ -58,7 +58,7 @@ class Plans:
     def write(self, op: ir.Operation, copied: ir.Value) -> None:
         """Say on the copy of a definition what there is to say of it."""
         made = defining_op(copied)
-        tensor = graph().tensors.get(op.results[0])
+        tensor = graph().known(op.results[0])
         if made is None or tensor is None:
             return
         set_schedule(made, tensor, self.schedules.get(tensor))

@@ -9,8 +9,9 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
+from mlirad.ir.walk import has_uses
 from mlirad.te.bounds import check_reads
-from mlirad.te.compute import Renaming, check_axes, compute, tensor_type
+from mlirad.te.compute import Renaming, check_axes, compute, define, placeholder, tensor_type
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     INDEX,
@@ -26,7 +27,8 @@ from mlirad.te.expressions import (
 )
 from mlirad.te.graph import graph
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, checked_shape
+from mlirad.te.size_needs import note_needs
+from mlirad.te.tensor import Tensor, checked_shape, same_shape
 
 UNROLLED = 64  # steps of recurrences that go from all states to all
 
@@ -48,20 +50,26 @@ def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "sca
     first = states[0]
     axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
     number = Axis(INDEX, "t", steps)
-    given = update(number, initial if len(states) > 1 else first, *axes)
+    before = [placeholder(one.shape, one.dtype, one.name) for one in states]
+    given = update(number, before if len(states) > 1 else before[0], *axes)
     values = [expr(one) for one in (given if isinstance(given, tuple | list) else [given])]
     if len(values) != len(states):
         raise TaichiTypeError(
             f"a recurrence of {len(states)} states was given {len(values)} behind a step", place()
         )
     values = [cast(value, first.dtype) for value in values]
+    needs = []
     for value in values:
         check_axes(value, {number, *axes})
-        check_reads(value)
-    if all(_is_local(value, states, axes) for value in values):
-        found = _loop(steps, states, values, number, axes, name)
+        needs += check_reads(value, (steps, *first.shape))
+    is_within = any(has_uses(one.value) for one in before)  # what the update defines
+    if not is_within and all(_is_local(value, before, axes) for value in values):
+        stand_ins = {one: Axis(one.dtype, one.name, 0) for one in before}
+        found = _loop(steps, states, stand_ins, values, [number, *axes], name)
     else:
         found = _unrolled(steps, states, update, name)
+    for made in found:
+        note_needs(made, needs)
     return found[0] if isinstance(initial, Tensor) else found
 
 
@@ -69,7 +77,7 @@ def _check_states(states: Sequence[Any]) -> None:
     for one in states:
         if not isinstance(one, Tensor):
             raise TaichiTypeError(f"a {type(one).__name__} is no state: give a tensor", place())
-        if one.dtype != states[0].dtype or len(one.shape) != len(states[0].shape):
+        if one.dtype != states[0].dtype or not same_shape(one.shape, states[0].shape):
             raise TaichiTypeError("the states of a recurrence have one shape and type", place())
 
 
@@ -85,22 +93,22 @@ def _is_local(one: Expr, states: Sequence[Tensor], axes: Sequence[Axis]) -> bool
 def _loop(
     steps: Extent,
     states: Sequence[Tensor],
+    before: dict[Tensor, Axis],
     values: Sequence[Expr],
-    number: Axis,
     axes: Sequence[Axis],
     name: str,
 ) -> list[Tensor]:
     first, own, at, count = states[0], graph(), place(), len(states)
-    before = [Axis(first.dtype, one.name, 0) for one in states]
-    stand_ins = _States(dict(zip(states, before)))
-    made = [stand_ins.of(value) for value in values]
+    renamed = _States(before)
+    made = [renamed.of(value) for value in values]
     shape = (steps + 1, *first.shape, *([count] if count > 1 else []))
 
     def begin(indices: list[ir.Value]) -> list[ir.Value]:
         return [te.read(one.value, indices) for one in states]
 
     def step(arguments: list[ir.Value]) -> list[ir.Value]:
-        emitter = Emitter(dict(zip([number, *axes, *before], arguments)), own.extent)
+        known = dict[Expr, ir.Value](zip([*axes, *before.values()], arguments))
+        emitter = Emitter(known, own.extent)
         return [emitter.value(value) for value in made]
 
     with own.defining(at):
@@ -137,18 +145,16 @@ def _unrolled(
             "a number that is known",
             place(),
         )
+    first, at = states[0], place()
     histories: list[list[Tensor]] = [[state] for state in states]
     for t in range(steps):
         current = [history[-1] for history in histories]
-        given = current if len(states) > 1 else current[0]
-
-        def element(*indices: Any, k: int, t: int = t, given: Any = given) -> Any:
-            found = update(expr(t, INDEX), given, *indices)
-            return cast(found[k] if isinstance(found, tuple | list) else found, states[0].dtype)
-
-        for k, history in enumerate(histories):
-            shape = states[k].shape
-            history.append(compute(shape, lambda *i, k=k, f=element: f(*i, k=k), f"{name}.{t + 1}"))
+        axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
+        found = update(expr(t, INDEX), current if len(states) > 1 else current[0], *axes)
+        values = found if isinstance(found, tuple | list) else [found]
+        for history, value in zip(histories, values):  # whose reads have been looked at
+            body = cast(value, first.dtype)
+            history.append(define(first.shape, axes, body, f"{name}.{t + 1}", at))
     return [_stacked(history, name) for history in histories]
 
 

@@ -92,6 +92,17 @@ def shown_extent(extent: Extent) -> str:
     return f"({f' {signs.get(name, name)} '.join(map(shown_extent, extent.parts))})"
 
 
+def same_shape(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
+    """Whether two shapes are written alike."""
+    return len(left) == len(right) and all(map(_same_extent, left, right))
+
+
+def _same_extent(left: Extent, right: Extent) -> bool:
+    if isinstance(left, int) or isinstance(right, int):
+        return isinstance(left, int) and isinstance(right, int) and left == right
+    return left is right or shown_extent(left) == shown_extent(right)
+
+
 def checked_shape(shape: Any, what: str) -> Shape:
     """A shape as users give it. Raises TaichiTypeError for what is none."""
     given: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)

@@ -68,7 +68,7 @@ def check(
         assert own.shape == values[k].shape
     if second:
         product = te.build(
-            _curvature(output, wanted, head, directions), [*inputs, head, *directions]
+            curvature(output, wanted, head, directions), [*inputs, head, *directions]
         )
         curved = product(*values, adjoint, *along)
         ahead, back = (both(*moved(step), adjoint)[1:] for step in (STEP, -STEP))
@@ -79,7 +79,7 @@ def check(
     return found
 
 
-def _curvature(
+def curvature(
     output: te.Tensor, wanted: Sequence[te.Tensor], head: te.Tensor, directions: Sequence[te.Tensor]
 ) -> list[te.Tensor]:
     """The second derivative of the output, weighed by a head, times directions."""

@@ -1,7 +1,5 @@
-"""Random programs of tensor expressions, and what NumPy computes for them.
-
-A program is a tree of tuples, which is read in two ways: as expressions of `te`, and as arrays over
-all points at once.
+"""Random programs of tensor expressions: trees of tuples, which `program_tensors.py` reads as
+expressions of `te`, and `program_arrays.py` as arrays over all points at once.
 """
 
 from __future__ import annotations
@@ -12,34 +10,14 @@ from typing import Any
 
 import numpy as np
 
-import mlirad as ti
-from mlirad import te
-
 Node = tuple[Any, ...]
-Array = np.ndarray[Any, Any]
-NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf, "joined": 0.0}
-FUNCTIONS = {
-    "sin": (te.sin, np.sin),
-    "tanh": (te.tanh, np.tanh),
-    "abs": (te.abs, np.abs),
-    "root": (lambda x: te.sqrt(x * x + 1.0), lambda x: np.sqrt(x * x + 1.0)),
-    "neg": (lambda x: -x, np.negative),
-}
-ALIKE = {
-    "add": lambda a, c: a + c,
-    "sub": lambda a, c: a - c,
-    "mul": lambda a, c: a * c,
-    "floordiv": lambda a, c: a // c,
-    "mod": lambda a, c: a % c,
-    "lt": lambda a, c: a < c,
-    "and": lambda a, c: a & c,
-}
-JOINED = te.comm_reducer(lambda a, b: a + b + 0.25 * a * b, lambda dtype: 0.0, "joined")
+FUNCTIONS = ("sin", "tanh", "abs", "root", "neg")
 
 
 @dataclass
 class Definition:
-    """A tensor: given, or of some shape and the tree of its elements."""
+    """A tensor: given, or of some shape and the tree of its elements, or the states of a
+    recurrence."""
 
     name: str
     shape: tuple[int, ...]
@@ -47,6 +25,8 @@ class Definition:
     body: Node | None = None
     is_integer: bool = False
     limit: int = 0  # of integers: what they are less than
+    states: tuple[str, ...] = ()  # of a recurrence: where they begin; `body` has a value for each
+    shown: int = 0  # which of them this tensor is
 
 
 @dataclass
@@ -69,6 +49,7 @@ class Writer:
         self.random, self.size = np.random.default_rng(seed), size
         self.program = Program()
         self._count = 0
+        self._states = 0  # of the recurrence that is written
 
     def written(self) -> Program:
         """A program."""
@@ -79,7 +60,8 @@ class Writer:
             rows = Definition("rows", (1 + self._less(5),), is_integer=True, limit=limit)
             self.program.tensors.append(rows)
         for k in range(1 + self._less(self.size)):
-            self.program.tensors.append(self._definition(f"y{k}"))
+            write = self._recurrence if self._chance(0.15) else self._definition
+            self.program.tensors.append(write(f"y{k}"))
         return self.program
 
     def _less(self, count: int) -> int:
@@ -99,6 +81,26 @@ class Writer:
         axes = {f"i{k}": extent for k, extent in enumerate(shape)}
         return Definition(name, shape, tuple(axes), self._value(axes, self.size))
 
+    def _recurrence(self, name: str) -> Definition:
+        known = [one for one in self.program.tensors if not one.is_integer and len(one.shape) < 4]
+        first = self._one(known)
+        alike = [one.name for one in known if one.shape == first.shape]
+        states = tuple(self._one(alike) for _ in range(1 + self._less(2)))
+        length = 1 + self._less(4)
+        axes = {f"i{k}": extent for k, extent in enumerate(first.shape)}
+        self._states = len(states)
+        body = tuple(self._next_state(number, axes, length) for number in range(len(states)))
+        self._states = 0
+        shape = (length + 1, *first.shape)
+        return Definition(name, shape, tuple(axes), body, False, 0, states, self._less(len(states)))
+
+    def _next_state(self, number: int, axes: Mapping[str, int], length: int) -> Node:
+        """What behaves, of the state itself and of anything."""
+        own: Node = ("state", number, tuple(("axis", name) for name in axes))
+        other = self._value({**axes, "t": length}, self._less(2))
+        kept = ("mul", ("number", 0.5), own)
+        return (self._one(["add", "sub", "max", "mul"]), kept, ("function", "tanh", other))
+
     def _value(self, axes: Mapping[str, int], depth: int) -> Node:
         """A number at a point."""
         kinds = ["read"] * (4 if depth else 1) + ["two", "function", "select", "reduce", "two"]
@@ -107,7 +109,7 @@ class Writer:
             name = self._one(["add", "sub", "mul", "max", "min"])
             return (name, self._value(axes, depth - 1), self._value(axes, depth - 1))
         if kind == "function":
-            return ("function", self._one(list(FUNCTIONS)), self._value(axes, depth - 1))
+            return ("function", self._one(FUNCTIONS), self._value(axes, depth - 1))
         if kind == "select":
             then, other = (self._value(axes, depth - 1) for _ in range(2))
             return ("select", self._condition(axes, depth), then, other)
@@ -121,10 +123,11 @@ class Writer:
             self._count += 1
             own[f"k{self._count}"] = 1 + self._less(4)
         inside = {**axes, **own}
-        kind = self._one(["sum", "sum", "sum", "prod", "max", "min", "joined"])
+        kind = self._one(["sum", "sum", "sum", "prod", "max", "min", "joined", "pairs"])
         where = self._condition(inside, 0) if self._chance(0.3) else None
         init = self._value(axes, 0) if self._chance(0.2) or where is not None else None
-        return ("reduce", kind, own, self._value(inside, depth - 1), where, init)
+        values = [self._value(inside, depth - 1) for _ in range(2 if kind == "pairs" else 1)]
+        return ("reduce", kind, own, tuple(values), where, init)
 
     def _condition(self, axes: Mapping[str, int], depth: int) -> Node:
         if depth and self._chance(0.3):
@@ -133,6 +136,12 @@ class Writer:
         return ("lt", left, right)
 
     def _read(self, axes: Mapping[str, int]) -> Node:
+        if self._states and self._chance(0.3):
+            names = [name for name in axes if name[0] == "i"]
+            at = tuple(("axis", name) for name in names)
+            if at and self._chance(0.2):  # of another element
+                at = (("mod", ("add", at[0], ("integer", 1)), ("integer", axes["i0"])), *at[1:])
+            return ("state", self._less(self._states), at)
         known = [one for one in self.program.tensors if not one.is_integer]
         one = self._one(known)
         made = [self._index(axes, extent) for extent in one.shape]
@@ -154,6 +163,11 @@ class Writer:
             total = ("add", total, ("mul", ("integer", factor), ("axis", name)))
             ends = sorted((0, factor * (axes[name] - 1)))
             low, high = low + ends[0], high + ends[1]
+        rows = [one for one in self.program.tensors if one.is_integer]
+        if rows and self._chance(0.15):
+            at, guard = self._index(axes, rows[0].shape[0])
+            if guard is None:
+                total, high = ("add", total, ("read", "rows", (at,))), high + rows[0].limit - 1
         if self._chance(0.2):
             divisor = 2 + self._less(3)
             return ("floordiv", total, ("integer", divisor)), low // divisor, high // divisor
@@ -183,101 +197,3 @@ class Writer:
             return clamped, None
         inside = ("and", ("lt", ("integer", -1), total), ("lt", total, ("integer", extent)))
         return (total, inside) if way == 2 else (("select", inside, total, ("integer", 0)), None)
-
-
-class AsTensors:
-    """A program as tensors of `te`."""
-
-    def __init__(self, program: Program) -> None:
-        self.of: dict[str, te.Tensor] = {}
-        for one in program.tensors:
-            self.of[one.name] = self._made(one)
-        self.inputs = [self.of[one.name] for one in program.inputs]
-        self.output = self.of[program.tensors[-1].name]
-
-    def _made(self, one: Definition) -> te.Tensor:
-        if one.body is None:
-            return te.placeholder(one.shape, ti.i32 if one.is_integer else ti.f64, one.name)
-        body = one.body
-        return te.compute(
-            one.shape, lambda *at: self._value(body, dict(zip(one.axes, at))), one.name
-        )
-
-    def _value(self, node: Node, axes: Mapping[str, Any]) -> Any:
-        kind, *parts = node
-        if kind in ("number", "integer"):
-            return te.cast(parts[0], ti.f64) if kind == "number" else parts[0]
-        if kind == "axis":
-            return axes[parts[0]]
-        if kind == "read":
-            return self.of[parts[0]][tuple(self._value(index, axes) for index in parts[1])]
-        if kind == "function":
-            return FUNCTIONS[parts[0]][0](self._value(parts[1], axes))
-        if kind == "reduce":
-            return self._reduction(parts, axes)
-        values = [self._value(part, axes) for part in parts]
-        if kind == "select":
-            return te.select(*values)
-        return {"max": te.max, "min": te.min}.get(kind, ALIKE.get(kind))(*values)  # type: ignore[misc]
-
-    def _reduction(self, parts: Sequence[Any], axes: Mapping[str, Any]) -> Any:
-        kind, extents, body, where, init = parts
-        own = {name: te.reduce_axis(extent, name) for name, extent in extents.items()}
-        inside = {**axes, **own}
-        functions = {"sum": te.sum, "prod": te.prod, "max": te.max, "min": te.min, "joined": JOINED}
-        return functions[kind](
-            self._value(body, inside),
-            axis=tuple(own.values()),
-            where=None if where is None else self._value(where, inside),
-            init=None if init is None else self._value(init, axes),
-        )
-
-
-class AsArrays:
-    """A program as arrays of NumPy."""
-
-    def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
-        self.of = dict(zip([one.name for one in program.inputs], inputs))
-        for one in program.tensors:
-            if one.body is not None:
-                grid = np.meshgrid(*map(np.arange, one.shape), indexing="ij")
-                value = self._value(one.body, dict(zip(one.axes, grid)))
-                self.of[one.name] = np.broadcast_to(value, one.shape).astype(float)
-        self.output = self.of[program.tensors[-1].name]
-
-    def _value(self, node: Node, axes: Mapping[str, Array]) -> Any:
-        kind, *parts = node
-        if kind in ("number", "integer"):
-            return np.asarray(parts[0])
-        if kind == "axis":
-            return axes[parts[0]]
-        if kind == "read":
-            array = self.of[parts[0]]
-            at = [self._value(index, axes) for index in parts[1]]
-            return array[tuple(np.clip(i, 0, extent - 1) for i, extent in zip(at, array.shape))]
-        if kind == "function":
-            return FUNCTIONS[parts[0]][1](self._value(parts[1], axes))
-        if kind == "reduce":
-            return self._reduction(parts, axes)
-        values = [self._value(part, axes) for part in parts]
-        if kind == "select":
-            return np.where(*values)
-        return {"max": np.maximum, "min": np.minimum}.get(kind, ALIKE.get(kind))(*values)  # type: ignore[misc]
-
-    def _reduction(self, parts: Sequence[Any], axes: Mapping[str, Array]) -> Array:
-        kind, extents, body, where, init = parts
-        outer = np.broadcast_shapes(*(one.shape for one in axes.values()))
-        count = len(extents)
-        inside = {name: one[(..., *[None] * count)] for name, one in axes.items()}
-        for number, (name, extent) in enumerate(extents.items()):
-            inside[name] = np.arange(extent).reshape([-1] + [1] * (count - 1 - number))
-        shape = (*outer, *extents.values())
-        values = np.broadcast_to(self._value(body, inside), shape)
-        if where is not None:
-            values = np.where(self._value(where, inside), values, NEUTRAL[kind])
-        flat = values.reshape((*outer, -1))
-        first = NEUTRAL[kind] if init is None else self._value(init, axes)
-        if kind == "joined":
-            return (np.prod(1 + 0.25 * flat, axis=-1) * (1 + 0.25 * first) - 1) / 0.25
-        function = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}[kind]
-        return function(function.reduce(flat, axis=-1), first)

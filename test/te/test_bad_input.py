@@ -102,6 +102,26 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
             kind,
             r"the head of 'y' is of shape \(5\) and type f64, expected one that ends in \(4\)",
         ),
+        "a number for a head": (
+            lambda: te.differentiate(y, [x], head=1.0),
+            kind,
+            "a float is no tensor",
+        ),
+        "an array for a head": (
+            lambda: te.differentiate(y, [x], head=np.ones(4)),
+            kind,
+            "a ndarray is no tensor",
+        ),
+        "a number for a function": (
+            lambda: te.compute((4,), 3),
+            kind,
+            "defined by a function of its indices, not by 3",
+        ),
+        "a number for a name": (
+            lambda: te.placeholder((4,), ti.f64, 3),
+            kind,
+            "the name of a tensor is text, not 3",
+        ),
         "a head of another type": (
             lambda: te.differentiate(y, [x], head=given(4, dtype=ti.f32)),
             kind,

@@ -82,6 +82,16 @@ def test_networks_with_a_state() -> None:
         np.testing.assert_allclose(found[t + 1], state)
 
 
+def test_operators_of_states() -> None:
+    x, u = given(3, 2, 4), given(4, 4, name="u")
+    h = te.scan(3, _start(2, 4), lambda t, h, n, i: te.tanh(te.nn.matmul(h, u)[n, i] + x[t, n, i]))
+    values = [0.5 * RANDOM.normal(size=one.shape) for one in (x, u)]
+    state = np.zeros((2, 4))
+    for t, found in enumerate(check(h, [x, u], values)[1:]):
+        state = np.tanh(state @ values[1] + values[0][t])
+        np.testing.assert_allclose(found, state)
+
+
 def test_gated_units() -> None:
     """Cho and others, 2014."""
     x = given(3, 2, 3)
@@ -102,3 +112,43 @@ def test_gated_units() -> None:
 
     h = te.scan(3, _start(2, 4), step)
     check(h, [x, *weights], [0.5 * RANDOM.normal(size=one.shape) for one in (x, *weights)])
+
+
+def test_states_that_begin_alike_and_what_they_begin_with() -> None:
+    x, first = given(5, 3), given(3, name="first")
+    values = [RANDOM.normal(size=(5, 3)), RANDOM.normal(size=3)]
+    sums, squares = te.scan(
+        5, [first, first], lambda t, s, i: (s[0][i] + x[t, i], s[1][i] + s[0][i] * x[t, i])
+    )
+    check(squares, [x, first], values, second=True)
+    np.testing.assert_allclose(check(sums, [x, first], values)[-1], values[1] + values[0].sum(0))
+    again = te.scan(5, first, lambda t, s, i: s[i] * x[t, i] + first[i])
+    wanted = [values[1]]
+    for own in values[0]:
+        wanted.append(wanted[-1] * own + values[1])
+    np.testing.assert_allclose(check(again, [x, first], values, second=True), wanted)
+    with pytest.raises(ti.TaichiTypeError, match="one shape and type"):
+        te.scan(5, [first, given(4)], lambda t, s, i: (s[0][i], s[1][i]))
+
+
+def test_steps_in_which_nothing_is_read() -> None:
+    x, k = given(3, 2), te.reduce_axis(2)
+    values = [RANDOM.normal(size=(3, 2))]
+
+    def step(t: Any, h: te.Tensor, i: Any) -> Any:
+        return te.sum(h[k], axis=k) * 0.5 + te.select(t + i < 3, x[t + i, i], 1.0)
+
+    found = check(te.scan(5, _start(2), step), [x], values, second=True)
+    state = np.zeros(2)
+    for t in range(5):
+        state = state.sum() / 2 + [values[0][t + i, i] if t + i < 3 else 1.0 for i in range(2)]
+        np.testing.assert_allclose(found[t + 1], state)
+
+
+def test_sizes_that_are_too_small_for_a_recurrence() -> None:
+    n, m = te.var("n"), te.var("m")
+    x = given(m, 3)
+    h = te.build(te.scan(n, _start(3), lambda t, h, i: h[i] + x[t, i]), [x, given(n)])
+    assert h(np.ones((5, 3)), np.ones(5))[5, 2] == 5
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"test_recurrences.*'x' is out of bounds"):
+        h(np.ones((4, 3)), np.ones(5))

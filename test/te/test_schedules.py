@@ -79,6 +79,7 @@ def test_random_schedules_give_the_same(program, threads):
         np.testing.assert_allclose(found, wanted, rtol=2e-5, atol=2e-5, err_msg=str(schedule))
 
 
+@pytest.mark.cpu_code("lanes and tiles of its loops")
 def test_a_schedule_of_an_adjoint():
     ti.init()
     y, (x, w), *_ = _matmul()
@@ -91,6 +92,7 @@ def test_a_schedule_of_an_adjoint():
     assert any("tiles of 3 of i0 by" in line and "along i1" in line for line in step.explain())
 
 
+@pytest.mark.cpu_code("lanes and tiles of its loops")
 def test_explain_says_what_was_asked():
     ti.init()
     y, inputs, *_ = _convolution()
@@ -102,6 +104,7 @@ def test_explain_says_what_was_asked():
     assert any("of 5 of k by" in line and "along j" in line for line in lines)
 
 
+@pytest.mark.cpu_code("lanes and tiles of its loops")
 def test_lanes_along_another_axis_are_made():
     ti.init(cpu_max_num_threads=1)
     x = te.placeholder((64, 64), name="x")

@@ -3,11 +3,10 @@ passes the assembler."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from replayed import replayed
 from te.contractions import Program, conv2d, matmul
 from te.lowered import lowered
 
@@ -32,24 +31,11 @@ def _step(name: str) -> te.Built:
     return te.build([output, *te.differentiate(output, inputs, head=head)], [*inputs, head])
 
 
-def _without_locations(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#loc"))
-
-
-def _replayed(text: str, pipeline: str, folder: Path) -> str:
-    file = folder / "dump.mlir"
-    file.write_text(text)
-    command = [sys.executable, "-m", "mlirad_opt", str(file), "--pass-pipeline", pipeline]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return _without_locations(done.stdout)
-
-
 def test_definitions_replay(tmp_path: Path) -> None:
     ti.init()
     step = _step("convolution")
-    expected = _replayed(str(lowered(step)), "builtin.module()", tmp_path)
-    found = _replayed(step.ir("te"), f"builtin.module({SIMPLIFY},{LOWER})", tmp_path)
+    expected = replayed(str(lowered(step)), "builtin.module()", tmp_path)
+    found = replayed(step.ir("te"), f"builtin.module({SIMPLIFY},{LOWER})", tmp_path)
     assert found == expected and "scf.parallel" in found
 
 
@@ -57,8 +43,8 @@ def test_loops_replay(tmp_path: Path) -> None:
     ti.init(arch=ti.cpu, cpu_max_num_threads=2)
     step = _step("matmul")
     stages = program().executor.stages(PRIMAL, program().config)
-    expected = _replayed(step.ir(stages[-1].name), "builtin.module()", tmp_path)
-    assert _replayed(step.ir("field"), join(stages), tmp_path) == expected
+    expected = replayed(step.ir(stages[-1].name), "builtin.module()", tmp_path)
+    assert replayed(step.ir("field"), join(stages), tmp_path) == expected
 
 
 def test_unknown_stages_are_named() -> None:

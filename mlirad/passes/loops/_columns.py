@@ -103,7 +103,7 @@ class Columns:
     def _copy(self, point: Point, masks: Masks, trips: Part, memory: ir.Value) -> None:
         """Make the panel of a tile's columns: for every trip a row of each term."""
         terms, inner = self.nest.terms, self.plan.inner.value
-        if all(term.right.is_next_to_next(self.plan.column.value) for term in terms):
+        if all(term.right.is_near_to_next(self.plan.column.value) for term in terms):
 
             def rows(trip: ir.Value) -> None:
                 first = b.mul(b.sub(trip, trips.lower), b.index(len(terms)))
@@ -134,7 +134,8 @@ class Columns:
             start = k * self.plan.lanes
             place = self.places.of(term.right, point, {self.plan.column.value: start})
             within = self._within(term, point, start, mask)
-            vector = v.load_lanes(term.right.memref, place, self.vector, within)
+            steps = term.right.steps(self.plan.column.value)
+            vector = v.load_steps(term.right.memref, place, steps or 1, self.vector, within)
             v.store_lanes(vector, memory, [row, b.index(start)])
 
     def _within(

@@ -95,9 +95,10 @@ class Dots:
         rows, columns = shape
         lefts, rights = (
             [
-                v.load_lanes(
+                v.load_steps(
                     element.memref,
                     self.places.of(element, point, {index.value: k}),
+                    element.steps(self.plan.inner.value) or 1,
                     self.vector,
                     mask,
                 )

@@ -99,17 +99,26 @@ class Sum:
         pending = [(self.loop, self.position)]
         while pending:
             loop, position = pending.pop()
-            value, carried = _given(loop, position), For(loop).carried[position]
-            while value != carried:
-                op = defining_op(value)
-                assert op is not None, "a sum is made of operations"
-                if is_for(op):
-                    inner = ir.OpResult(value).result_number
-                    yield value
-                    pending.append((op, inner))
-                    value = op.operands[3 + inner]
-                else:
-                    value = next(v for v in op.operands if _steps(v, carried, op) is not None)
+            yield from self._inner(_given(loop, position), For(loop).carried[position], pending)
+
+    def _inner(
+        self, value: ir.Value, carried: ir.Value, pending: list[tuple[ir.Operation, int]]
+    ) -> Iterator[ir.Value]:
+        """The sums of loops between two values of a chain, which are then to be looked into."""
+        while value != carried:
+            op = defining_op(value)
+            assert op is not None, "a sum is made of operations"
+            if is_for(op):
+                inner = ir.OpResult(value).result_number
+                yield value
+                pending.append((op, inner))
+                value = op.operands[3 + inner]
+            elif is_branch(op):
+                then, passed = _choices(value)
+                yield from self._inner(then, passed, pending)
+                value = passed
+            else:
+                value = next(v for v in op.operands if _steps(v, carried, op) is not None)
 
 
 class Parts(NamedTuple):
@@ -322,7 +331,7 @@ def _addends(loop: ir.Operation, position: int) -> list[Term] | None:
     """What a loop adds to what it carries at a position, with where; None where it does anything
     else with it."""
     carried, end = For(loop).carried[position], block_operations(For(loop).body)[-1]
-    if len(list(carried.uses)) != 1:
+    if not _is_only_added_to(carried):
         return None
     return _steps(end.operands[position], carried, end)
 
@@ -336,8 +345,13 @@ def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] |
     if value == carried:
         return []
     op = defining_op(value)
-    if op is None or is_bound(op) or len(list(value.uses)) != 1:
+    if op is None or is_bound(op) or not _is_only_added_to(value):
         return None
+    if is_branch(op):
+        then, passed = _choices(value)
+        earlier = _steps(passed, carried, op)
+        inner = _steps(then, passed, block_operations(If(op).then)[-1])
+        return None if earlier is None or inner is None else [*earlier, *inner]
     if op.name in ("arith.addf", "arith.subf"):
         left, right = op.operands
         sides = [(left, right)] if op.name == "arith.subf" else [(left, right), (right, left)]
@@ -351,6 +365,25 @@ def _steps(value: ir.Value, carried: ir.Value, at: ir.Operation) -> list[Term] |
         earlier, inner = _steps(op.operands[3 + position], carried, op), _addends(op, position)
         return None if earlier is None or inner is None else [*earlier, *inner]
     return None
+
+
+def _choices(value: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """What a result of a branch is where its condition holds, and where it does not."""
+    position, branch = ir.OpResult(value).result_number, If(ir.OpResult(value).owner.operation)
+    then, otherwise = (block_operations(block)[-1].operands[position] for block in branch.blocks)
+    return then, otherwise
+
+
+def _is_only_added_to(value: ir.Value) -> bool:
+    """Whether a value has one use, beside those that pass it by a branch."""
+    users = [use.owner.operation for use in value.uses]
+    passed = [op for op in users if is_branch(enclosing(op)) and _ends_otherwise(op)]
+    return len(users) - len(passed) == 1 or (len(users) == 1 and bool(passed))
+
+
+def _ends_otherwise(op: ir.Operation) -> bool:
+    blocks = If(enclosing(op)).blocks
+    return len(blocks) > 1 and op == block_operations(blocks[1])[-1]
 
 
 def _addends_of(value: ir.Value, at: ir.Operation, is_negative: bool) -> list[Term]:

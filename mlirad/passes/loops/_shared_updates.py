@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic
-from mlirad.ir.reductions import REDUCE_MARK
+from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.walk import operations
 
-PLAIN_MARK = "field.plain"
 _ATOMIC, _PLAIN = 25, 3  # operations that an update takes about as long as
 
 

@@ -10,7 +10,8 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import For, is_for
-from mlirad.ir.walk import before, block_operations, clone, is_defined_in, operations
+from mlirad.ir.unrolling import unroll
+from mlirad.ir.walk import before, is_defined_in, operations
 
 _TRIPS, _OPERATIONS = 5, 400  # of a loop that is written out; of what it becomes
 
@@ -19,7 +20,11 @@ def write_out(root: ir.Operation) -> bool:
     """Write out the short loops of a nest that hide bounds; whether there were any."""
     found = list(_hiding(root))
     for loop in found:
-        _unroll(loop)
+        span = spans(loop)[0]
+        with before(loop):
+            first, step = span.low or 0, span.step or 1
+            indices = [b.index(first + trip * step) for trip in range(span.trips or 0)]
+        unroll(loop, indices)
     return bool(found)
 
 
@@ -45,20 +50,3 @@ def _mixed(test: ir.Operation, root: ir.Operation) -> list[ir.Value]:
     names = list(left.plus(right, -1).names)
     own = [name for name in names if is_defined_in(name, root)]
     return own if len(own) > 1 and all(isinstance(x, ir.BlockArgument) for x in own) else []
-
-
-def _unroll(loop: ir.Operation) -> None:
-    """Write out a loop whose bounds are known."""
-    span, body = spans(loop)[0], For(loop).body
-    values = list(loop.operands)[3:]
-    with before(loop):
-        for trip in range(span.trips or 0):
-            index = b.index((span.low or 0) + trip * (span.step or 1))
-            mapping: dict[ir.Value, ir.Value] = dict(zip(body.arguments, [index, *values]))
-            *ops, end = block_operations(body)
-            for op in ops:
-                clone(op, mapping)
-            values = [mapping.get(value, value) for value in end.operands]
-    for result, value in zip(list(loop.results), values):
-        result.replace_all_uses_with(value)
-    loop.erase()

@@ -16,6 +16,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.activity import blocks_by_activity
 from mlirad.dialect.field import is_load
+from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.structured import Parallel, is_for, is_parallel
 from mlirad.ir.walk import accesses, enclosing, functions, operations
@@ -70,7 +71,7 @@ def _mark_private(loop: ir.Operation, choice: Choice | None, every_axis: bool) -
     for root, group in accesses_by_array(loop).items():
         if isinstance(root, str):
             for op in private_updates(meetings, shared, group):
-                op.attributes["field.plain"] = ir.UnitAttr.get()
+                op.attributes[PLAIN_MARK] = ir.UnitAttr.get()
 
 
 def _refuse_endless(

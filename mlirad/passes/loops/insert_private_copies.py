@@ -15,7 +15,7 @@ from mlirad.dialect import field
 from mlirad.dialect.field import array_of, array_type, element_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads
-from mlirad.ir.reductions import REDUCE_MARK
+from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.walk import (
@@ -51,7 +51,7 @@ def _privatise(loop: ir.Operation, threads: int) -> None:
     for op, root, _ in accesses(loop):
         groups.setdefault(root, []).append(op)
     for root, group in groups.items():
-        shared = [op for op in group if "field.plain" not in op.attributes]
+        shared = [op for op in group if PLAIN_MARK not in op.attributes]
         if isinstance(root, str) and shared and all(_is_sum(op) for op in group):
             _copy_array(loop, shared, threads)
 
@@ -92,7 +92,7 @@ def _copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> 
             chunk = field.chunk()
             indices = split_access(op)[1]
             at = [chunk, *(indices[a] for a in moving)]
-            field.atomic(op.operands[0], copies, at, marks={"field.plain": ir.UnitAttr.get()})
+            field.atomic(op.operands[0], copies, at, marks={PLAIN_MARK: ir.UnitAttr.get()})
         op.erase()
     _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads)
 
@@ -155,7 +155,7 @@ def _add_up(
                 [field.load(copies, [b.index(k), *place.values()]) for k in range(threads)]
             )
             indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
-            field.atomic(value, array, indices, marks={"field.plain": ir.UnitAttr.get()})
+            field.atomic(value, array, indices, marks={PLAIN_MARK: ir.UnitAttr.get()})
             b.end_parallel()
 
 

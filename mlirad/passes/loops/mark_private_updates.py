@@ -15,7 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import is_atomic, is_load
 from mlirad.ir.build import integer_type
 from mlirad.ir.limits import Threads
-from mlirad.ir.reductions import REDUCE_MARK
+from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_parallel
 from mlirad.ir.walk import (
@@ -39,7 +39,7 @@ def mark_private_updates(
             _mark_loop(loop, threads, every_axis)
         for op in operations(function):
             if is_atomic(op) and not any(_inside(op, loop) for loop in loops):
-                op.attributes["field.plain"] = unit
+                op.attributes[PLAIN_MARK] = unit
 
 
 def _inside(op: ir.Operation, loop: ir.Operation) -> bool:
@@ -68,7 +68,7 @@ def _mark_loop(loop: ir.Operation, threads: int, every_axis: bool) -> None:
                 op.attributes[REDUCE_MARK] = ir.IntegerAttr.get(integer_type(64), number)
         for op in _updates(group) if own or serial else private_updates(meetings, shared, group):
             if REDUCE_MARK not in op.attributes:
-                op.attributes["field.plain"] = unit
+                op.attributes[PLAIN_MARK] = unit
 
 
 def _chunk_axis(loop: ir.Operation, threads: int) -> int:

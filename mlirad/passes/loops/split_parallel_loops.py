@@ -15,7 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import ChunkOp, atomic
 from mlirad.ir import build as b
 from mlirad.ir.limits import Threads, Worth
-from mlirad.ir.reductions import Reduction, find_reductions
+from mlirad.ir.reductions import PLAIN_MARK, Reduction, find_reductions
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.rounding import update_marks
 from mlirad.ir.structured import Parallel, is_for, is_parallel, is_while
@@ -29,7 +29,7 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops._chunk import Chunk, is_made_again
-from mlirad.passes.loops._shared_updates import PLAIN_MARK, is_faster_alone, shared_updates
+from mlirad.passes.loops._shared_updates import is_faster_alone, shared_updates
 
 REQUIRES = KERNELS
 _CHUNKS_A_THREAD = 4
@@ -102,7 +102,7 @@ class _Split:
                     self._visible(reduction.array),
                     [self._visible(index) for index in reduction.indices],
                     reduction.kind,
-                    {"field.plain": ir.UnitAttr.get(), **update_marks(reduction.updates[0])},
+                    {PLAIN_MARK: ir.UnitAttr.get(), **update_marks(reduction.updates[0])},
                 )
         self.loop.erase()
 

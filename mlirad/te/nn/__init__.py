@@ -188,3 +188,7 @@ __all__ = [
     "upsample",
     "variance",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -8,12 +8,12 @@ from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, select
 from mlirad.te.functions import abs as abs_of
-from mlirad.te.functions import clip
+from mlirad.te.functions import clip, expm1
 from mlirad.te.functions import exp as exp_of
 from mlirad.te.functions import gelu as gelu_of
-from mlirad.te.functions import log as log_of
 from mlirad.te.functions import relu as relu_of
 from mlirad.te.functions import sigmoid as sigmoid_of
+from mlirad.te.functions import softplus as softplus_of
 from mlirad.te.functions import tanh as tanh_of
 from mlirad.te.nn.axes import check_extents, check_least_rank, check_rank
 from mlirad.te.operators import Operator, operator
@@ -30,26 +30,18 @@ def _of_elements(name: str, function: Callable[[Expr], Expr], what: str) -> Oper
     return operator(made)
 
 
-def _log_of_one_and(x: Expr) -> Expr:
-    return log_of(1.0 + exp_of(x))
-
-
-def _softplus(x: Expr) -> Expr:
-    return select(x > 0, x + _log_of_one_and(-x), _log_of_one_and(x))
-
-
 relu = _of_elements("relu", relu_of, "x where it is greater than 0, else 0.")
 relu6 = _of_elements("relu6", lambda x: clip(x, 0, 6), "x between 0 and 6.")
 sigmoid = _of_elements("sigmoid", sigmoid_of, "`1 / (1 + exp(-x))`.")
 tanh = _of_elements("tanh", tanh_of, "The hyperbolic tangent.")
 exp = _of_elements("exp", exp_of, "The exponential function.")
 gelu = _of_elements("gelu", gelu_of, "`x Φ(x)` (Hendrycks and Gimpel, 2016).")
-softplus = _of_elements("softplus", _softplus, "`log(1 + exp(x))`, without overflow.")
+softplus = _of_elements("softplus", softplus_of, "`log(1 + exp(x))`, without overflow.")
 softsign = _of_elements("softsign", lambda x: x / (1.0 + abs_of(x)), "`x / (1 + |x|)`.")
 silu = _of_elements("silu", lambda x: x * sigmoid_of(x), "`x / (1 + exp(-x))`.")
-mish = _of_elements("mish", lambda x: x * tanh_of(_softplus(x)), "`x tanh(softplus(x))`.")
+mish = _of_elements("mish", lambda x: x * tanh_of(softplus_of(x)), "`x tanh(softplus(x))`.")
 log_sigmoid = _of_elements(
-    "log_sigmoid", lambda x: -_softplus(-x), "`-log(1 + exp(-x))`, without overflow."
+    "log_sigmoid", lambda x: -softplus_of(-x), "`-log(1 + exp(-x))`, without overflow."
 )
 hard_sigmoid = _of_elements(
     "hard_sigmoid", lambda x: clip(x / 6 + 0.5, 0.0, 1.0), "`x / 6 + 1/2` between 0 and 1."
@@ -78,7 +70,7 @@ def prelu(x: Tensor, slope: Tensor) -> Tensor:
 @operator
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """x where it is greater than 0, else `alpha (exp(x) - 1)` (Clevert et al., 2016)."""
-    return compute(x.shape, lambda *i: select(x[i] > 0, x[i], (exp_of(x[i]) - 1.0) * alpha), "elu")
+    return compute(x.shape, lambda *i: select(x[i] > 0, x[i], expm1(x[i]) * alpha), "elu")
 
 
 @operator
@@ -87,7 +79,7 @@ def selu(x: Tensor) -> Tensor:
     alpha, scale = 1.6732632423543772, 1.0507009873554805
     return compute(
         x.shape,
-        lambda *i: select(x[i] > 0, x[i] * scale, (exp_of(x[i]) - 1.0) * (alpha * scale)),
+        lambda *i: select(x[i] > 0, x[i] * scale, expm1(x[i]) * (alpha * scale)),
         "selu",
     )
 

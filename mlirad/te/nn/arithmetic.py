@@ -8,13 +8,12 @@ from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
-from mlirad.te.differentiate import same_shape
 from mlirad.te.expressions import Expr, Extent
 from mlirad.te.functions import maximum as maximum_of
 from mlirad.te.functions import minimum as minimum_of
 from mlirad.te.operators import Operator, operator
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, shown_extent
+from mlirad.te.tensor import Tensor, same_shape, shown_extent
 
 
 def _of_two(name: str, function: Callable[[Expr, Expr], Expr], what: str) -> Operator:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
-from mlirad.te.differentiate import same_shape
 from mlirad.te.expressions import Extent
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, shown_extent
+from mlirad.te.tensor import Tensor, same_shape, shown_extent
 
 
 def check_rank(what: str, tensor: Tensor, rank: int, named: str) -> None:

@@ -32,7 +32,7 @@ def conv1d(
     mode: str = "zeros",
 ) -> Tensor:
     """A convolution along one axis; see `conv2d`. Layouts are "NCW" and "NWC"."""
-    return _convolution("conv1d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+    return _convolution(1, x, weight, bias, stride, padding, dilation, groups, layout, mode)
 
 
 @operator
@@ -60,7 +60,7 @@ def conv2d(
 
     Dumoulin and Visin, "A guide to convolution arithmetic for deep learning", 2016.
     """
-    return _convolution("conv2d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+    return _convolution(2, x, weight, bias, stride, padding, dilation, groups, layout, mode)
 
 
 @operator
@@ -76,11 +76,11 @@ def conv3d(
     mode: str = "zeros",
 ) -> Tensor:
     """A convolution along three axes; see `conv2d`. Layouts are "NCDHW" and "NDHWC"."""
-    return _convolution("conv3d", x, weight, bias, stride, padding, dilation, groups, layout, mode)
+    return _convolution(3, x, weight, bias, stride, padding, dilation, groups, layout, mode)
 
 
 def _convolution(
-    what: str,
+    rank: int,
     x: Tensor,
     weight: Tensor,
     bias: Tensor | None,
@@ -91,7 +91,7 @@ def _convolution(
     layout: str,
     mode: str,
 ) -> Tensor:
-    rank = int(what[4])
+    what = f"conv{rank}d"
     is_last = has_channels_last(what, layout, rank)
     check_rank(what, x, rank + 2, f"images of {rank + 2} axes ({layout})")
     check_rank(what, weight, rank + 2, f"weights of {rank + 2} axes")

@@ -9,7 +9,7 @@ from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, select
 from mlirad.te.functions import abs as abs_of
-from mlirad.te.functions import exp, log, relu
+from mlirad.te.functions import relu, softplus
 from mlirad.te.nn.axes import check_extents, check_rank
 from mlirad.te.nn.softmax import log_softmax
 from mlirad.te.nn.statistics import averaged
@@ -55,9 +55,7 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
     check_extents("binary_cross_entropy", targets, logits.shape, "targets")
 
     def element(*i: Expr) -> Expr:
-        x = logits[i]
-        softplus = select(x > 0, x + log(1.0 + exp(-x)), log(1.0 + exp(x)))
-        return softplus - x * targets[i]
+        return softplus(logits[i]) - logits[i] * targets[i]
 
     return _mean("binary_cross_entropy", logits.shape, element)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Axis, Expr, cast
+from mlirad.te.expressions import Axis, Expr
 from mlirad.te.functions import maximum, minimum, sqrt
 from mlirad.te.nn.axes import check_rank
 from mlirad.te.nn.convolutions import SPACE, has_channels_last, put_together, taken_apart
+from mlirad.te.nn.statistics import count_of
 from mlirad.te.nn.windows import Padding, PerAxis, Windows, windows
 from mlirad.te.operators import Operator, operator
 from mlirad.te.places import place
@@ -49,6 +49,7 @@ class Pool:
 
 def _pool(
     name: str,
+    rank: int,
     x: Tensor,
     kernel: PerAxis,
     stride: PerAxis | None,
@@ -56,7 +57,6 @@ def _pool(
     dilation: PerAxis,
     layout: str,
 ) -> Pool:
-    rank = int(name[-2])
     is_last = has_channels_last(name, layout, rank)
     check_rank(name, x, rank + 2, f"images of {rank + 2} axes ({layout})")
     _, _, space = taken_apart(x.shape, is_last)
@@ -70,8 +70,7 @@ def _pool(
     return Pool(name, x, slid, is_last, tuple(slid.axes()))
 
 
-def _named(function: Callable[..., Tensor], name: str, what: str) -> Operator:
-    rank = int(name[-2])
+def _named(function: Callable[..., Tensor], name: str, rank: int, what: str) -> Operator:
     function.__name__ = name
     function.__doc__ = (
         f"{what} of windows of x, (batch, channels, {', '.join(SPACE[rank])}), or with channels "
@@ -93,10 +92,10 @@ def _max_pool(rank: int) -> Operator:
         dilation: PerAxis = 1,
         layout: str = f"NC{SPACE[rank]}",
     ) -> Tensor:
-        pool = _pool(name, x, kernel, stride, padding, dilation, layout)
+        pool = _pool(name, rank, x, kernel, stride, padding, dilation, layout)
         return pool.of(lambda value, inside, _: largest(value, pool.axes, inside))
 
-    return _named(made, name, "The maxima, of which the first one gets the derivative,")
+    return _named(made, name, rank, "The maxima, of which the first one gets the derivative,")
 
 
 def _avg_pool(rank: int) -> Operator:
@@ -110,7 +109,7 @@ def _avg_pool(rank: int) -> Operator:
         layout: str = f"NC{SPACE[rank]}",
         count_padding: bool = True,
     ) -> Tensor:
-        pool = _pool(name, x, kernel, stride, padding, 1, layout)
+        pool = _pool(name, rank, x, kernel, stride, padding, 1, layout)
 
         def mean(value: Expr, inside: Expr | None, window: Sequence[Expr]) -> Expr:
             weight = 1.0 / _count(pool.slid, window, value, count_padding)
@@ -118,19 +117,19 @@ def _avg_pool(rank: int) -> Operator:
 
         return pool.of(mean)
 
-    return _named(made, name, "The means, in which padding counts as zeros, or not at all,")
+    return _named(made, name, rank, "The means, in which padding counts as zeros, or not at all,")
 
 
 def _count(slid: Windows, window: Sequence[Expr], like: Expr, count_padding: bool) -> Expr | int:
     """How many points of a window count."""
     if count_padding or not slid.is_padded:
-        return reduce(lambda left, right: left * right, slid.kernel)
+        return count_of(slid.kernel, like)
     starts = [i * step - first for i, step, first in zip(window, slid.stride, slid.before)]
     counts = [
         minimum(start + size, extent) - maximum(start, 0)
         for start, size, extent in zip(starts, slid.kernel, slid.extents)
     ]
-    return cast(reduce(lambda left, right: left * right, counts), like.dtype)
+    return count_of(counts, like)
 
 
 def _l2_pool(rank: int) -> Operator:
@@ -143,10 +142,10 @@ def _l2_pool(rank: int) -> Operator:
         padding: Padding = 0,
         layout: str = f"NC{SPACE[rank]}",
     ) -> Tensor:
-        pool = _pool(name, x, kernel, stride, padding, 1, layout)
+        pool = _pool(name, rank, x, kernel, stride, padding, 1, layout)
         return pool.of(lambda value, inside, _: sqrt(sum_over(value * value, pool.axes, inside)))
 
-    return _named(made, name, "The Euclidean norms, whose derivatives at 0 are NaN,")
+    return _named(made, name, rank, "The Euclidean norms, whose derivatives at 0 are NaN,")
 
 
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, (1, 2, 3))

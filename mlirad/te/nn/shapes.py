@@ -8,12 +8,11 @@ from typing import Any
 
 from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute
-from mlirad.te.differentiate import same_shape
 from mlirad.te.expressions import Expr, Extent, expr, select
 from mlirad.te.nn.axes import axes_of, axis_of, check_least_rank, known
 from mlirad.te.operators import operator
 from mlirad.te.places import place
-from mlirad.te.tensor import Shape, Tensor, checked_shape, shown_extent
+from mlirad.te.tensor import Shape, Tensor, checked_shape, same_shape, shown_extent
 
 
 @operator

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
-from mlirad.te.expressions import Axis, Expr, cast, expr
+from mlirad.te.expressions import Axis, Expr, expr
 from mlirad.te.nn.axes import check_least_rank, known
-from mlirad.te.nn.statistics import averaged, over
+from mlirad.te.nn.statistics import averaged, count_of, over
 from mlirad.te.nn.windows import PerAxis, joined, per_axis
 from mlirad.te.operators import operator
 from mlirad.te.reductions import largest
@@ -44,8 +43,7 @@ def adaptive_avg_pool(x: Tensor, size: PerAxis) -> Tensor:
     def combine(
         value: Expr, axes: tuple[Axis, ...], inside: Expr | None, counts: list[Expr]
     ) -> Expr:
-        count = cast(reduce(lambda left, right: left * right, counts), value.dtype)
-        return sum_over(value * (1.0 / count), axes, inside)
+        return sum_over(value * (1.0 / count_of(counts, value)), axes, inside)
 
     return _adaptive("adaptive_avg_pool", x, size, combine)
 

@@ -249,3 +249,37 @@ func.func @several(%a: memref<9x9xf32> {llvm.noalias}, %b: memref<9x9xf32> {llvm
   }
   return
 }
+
+// A sum that a branch without a result looks at on its way is not split.
+// CHECK-LABEL: func.func @looked_at(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[S:.*]] = scf.for %{{.*}} iter_args(%[[SUM:.*]] = %cst)
+// CHECK: arith.mulf
+// CHECK: scf.if
+// CHECK-NEXT: memref.store %[[SUM]]
+// CHECK: memref.store %[[S]]
+func.func @looked_at(%w: memref<8x6xf32> {llvm.noalias}, %x: memref<?x6xf32> {llvm.noalias}, %g: memref<6xf32> {llvm.noalias}, %h: memref<?x8xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c6 = arith.constant 6 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %b = %c0 to %n step %c1 {
+    scf.for %i = %c0 to %c8 step %c1 {
+      %sum = scf.for %j = %c0 to %c6 step %c1 iter_args(%s = %zero) -> f32 {
+        %u = memref.load %w[%i, %j] : memref<8x6xf32>
+        %v = memref.load %x[%b, %j] : memref<?x6xf32>
+        %p = arith.mulf %u, %v : f32
+        %large = arith.cmpf ogt, %p, %zero : f32
+        scf.if %large {
+          memref.store %s, %g[%j] : memref<6xf32>
+        }
+        %t = arith.addf %s, %p : f32
+        scf.yield %t : f32
+      }
+      memref.store %sum, %h[%b, %i] : memref<?x8xf32>
+    }
+  }
+  return
+}

@@ -205,3 +205,36 @@ func.func @terms(%w: memref<10x9x2xf32> {llvm.noalias}, %x: memref<9x9xf32> {llv
   }
   return
 }
+
+// Every second column: a panel of them, out of all between them.
+// CHECK-LABEL: func.func @second_columns(
+// CHECK: %[[PANEL:.*]] = memref.alloc()
+// CHECK: %[[A:.*]] = vector.load %arg1[%{{.*}}, %c0]
+// CHECK: %[[B:.*]] = vector.load %arg1[%{{.*}}, %c3]
+// CHECK: %[[EVEN:.*]] = vector.shuffle %[[A]], %[[B]] [0, 2, 5, 7]
+// CHECK: vector.store %[[EVEN]], %[[PANEL]]
+// Of the last four one is not there: it is not read.
+// CHECK: %[[ONE:.*]] = vector.shuffle %{{.*}}, %{{.*}} [0, 4, 1, 4] : vector<4xi1>, vector<4xi1>
+// CHECK: vector.maskedload %arg1[%{{.*}}, %c8], %[[ONE]]
+func.func @second_columns(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x13xf32> {llvm.noalias}, %c: memref<10x7xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c7 = arith.constant 7 : index
+  %c10 = arith.constant 10 : index
+  %c40 = arith.constant 40 : index
+  scf.for %i = %c0 to %c10 step %c1 {
+    scf.for %j = %c0 to %c7 step %c1 {
+      scf.for %k = %c0 to %c40 step %c1 {
+        %twice = arith.muli %j, %c2 : index
+        %x = memref.load %a[%i, %k] : memref<10x40xf32>
+        %y = memref.load %b[%k, %twice] : memref<40x13xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<10x7xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<10x7xf32>
+      }
+    }
+  }
+  return
+}

@@ -1,0 +1,75 @@
+"""Short loops between sums that move along with indices around them, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from mlirad.analysis.bound_ends import SHORT, end_form, ends_of
+from mlirad.analysis.integer_systems import extent_of
+from mlirad.analysis.linear import Linear, number
+from mlirad.analysis.places import Places
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.structured import For, is_for
+from mlirad.ir.unrolling import unroll
+from mlirad.ir.walk import before, constant_integer, enclosing, operations
+
+_OPERATIONS = 1000  # of what a loop that is written out becomes
+Sum = Linear[ir.Value]
+
+
+def write_out_windows(root: ir.Operation) -> None:
+    """Write out loops over windows that carry something, inner ones first."""
+    for loop in reversed([op for op in operations(root) if is_for(op) and len(op.results)]):
+        found = _window(loop)
+        if found is not None and found[1] * len(list(operations(loop))) <= _OPERATIONS:
+            _write_out(loop, *found)
+
+
+def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
+    """The first index of a loop, and how many there are if nothing else bounds it; None where that
+    is not known to be few, or does not depend on anything."""
+    if constant_integer(loop.operands[2]) != 1:
+        return None
+    ends = ends_of(loop)
+    gaps = [
+        (low, gap.constant)
+        for low, high in product(map(end_form, ends.lower), map(end_form, ends.upper))
+        if low.terms and not (gap := high.plus(low, -1)).terms
+    ]
+    least = min(gaps, key=lambda gap: gap[1], default=None)
+    if least is None or least[1] > SHORT:
+        return None
+    return least[0], max(0, least[1])
+
+
+def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:
+    ends, known = ends_of(loop), dict(_known_around(loop))
+    indices, conditions = [], []
+    with before(loop):
+        places = Places([])
+        for trip in range(trips):
+            here = first.plus(number(trip))
+            demands = [here.plus(end_form(low), -1) for low in ends.lower]
+            demands += [end_form(high).plus(here, -1).plus(number(-1)) for high in ends.upper]
+            extents = [extent_of(one, known) for one in demands]
+            if any(extent is not None and extent[1] < 0 for extent in extents):
+                continue
+            open_ = [d for d, extent in zip(demands, extents) if extent is None or extent[0] < 0]
+            zero = b.index(0)
+            indices.append(places.sum(here, {}, {}))
+            conditions.append([b.compare(b.SGE, places.sum(d, {}, {}), zero) for d in open_])
+    unroll(loop, indices, conditions)
+
+
+def _known_around(loop: ir.Operation) -> Iterator[tuple[ir.Value, tuple[int, int]]]:
+    """The first and the last value of the indices of loops around one, where they are known."""
+    op = enclosing(loop)
+    while op.name != "func.func":
+        if is_for(op):
+            span = spans(op)[0]
+            if span.low is not None and span.high is not None and span.low < span.high:
+                yield For(op).induction, (span.low, span.high - 1)
+        op = enclosing(op)
