@@ -11,6 +11,7 @@ from mlirad.ir.descriptor import pointer_behind
 from mlirad.ir.signature import NOALIAS, parameter_attributes
 from mlirad.ir.walk import defining_op
 
+NEAR = 4  # steps between elements that are loaded with those between them
 _ALLOCATIONS = ("memref.alloc", "memref.alloca")
 
 
@@ -26,9 +27,20 @@ class Element(NamedTuple):
 
     def is_next_to_next(self, index: ir.Value) -> bool:
         """Whether the next value of an index is the next element in memory."""
+        return self.steps(index) == 1
+
+    def is_near_to_next(self, index: ir.Value) -> bool:
+        """Whether the elements of an index and its next value are so few steps apart that both are
+        loaded with those between them."""
+        steps = self.steps(index)
+        return steps is not None and 1 <= steps <= NEAR
+
+    def steps(self, index: ir.Value) -> int | None:
+        """How many elements behind that of an index the one of its next value is; None where they
+        differ by more than the last axis."""
         if not self.forms or any(form.coefficient(index) for form in self.forms[:-1]):
-            return False
-        return self.forms[-1].coefficient(index) == 1 and self.strides[-1] == 1
+            return None
+        return self.forms[-1].coefficient(index) if self.strides[-1] == 1 else None
 
     def tells_apart(self, one: ir.Value, other: ir.Value) -> bool:
         """Whether two points that differ in two indices at most certainly are two elements."""

@@ -31,6 +31,7 @@ _POLES = frozenset(
         "arith.divf",
         "arith.remf",
         "math.log",
+        "math.log1p",
         "math.sqrt",
         "math.rsqrt",
         "math.powf",
@@ -38,10 +39,13 @@ _POLES = frozenset(
         "math.acos",
         "math.tan",
         "math.exp",
+        "math.expm1",
         CustomOp.OPERATION_NAME,
     }
 )
-_OVERFLOWING = frozenset({"math.exp", "math.tan"})  # infinite where their results are as good as
+_OVERFLOWING = frozenset(
+    {"math.exp", "math.expm1", "math.tan"}
+)  # infinite where their results are as good as
 _CHOICES = {"arith.select": (1, 2), "arith.maximumf": (0, 1), "arith.minimumf": (0, 1)}
 
 
@@ -152,7 +156,9 @@ class Finiteness:
             return self.intervals.of(node.operands[0])[0] < 0.0
         if node.name in ("math.log", "math.rsqrt"):
             return not self.intervals.of(node.operands[0])[0] > 0.0
-        if node.name == "math.exp":
+        if node.name == "math.log1p":
+            return not self.intervals.of(node.operands[0])[0] > -1.0
+        if node.name in ("math.exp", "math.expm1"):
             return not self.intervals.exponential_is_finite(node.operands[0])
         return node.name in _POLES
 

@@ -264,7 +264,9 @@ class _Order(Generic[Name]):
         levels = [self._without_redundant(bounds)]
         for variable in reversed(range(len(self.frees))):
             levels.insert(0, self._without_redundant(_eliminated(levels[0], variable)))
-        solution.not_negative += [bound.rest for bound in levels[0]]
+        # those that elimination made hold wherever the ranges of free indices are not empty
+        alone = {_smallest(bound).rest for bound in bounds if not any(bound.factors)}
+        solution.not_negative += [bound.rest for bound in levels[0] if bound.rest in alone]
         for variable in range(len(self.frees)):
             solution.free.append(self._range(variable, levels[variable + 1]))
 

@@ -39,12 +39,17 @@ def narrow(limits: LimitsOf, condition: ir.Value, nest: ir.Operation) -> bool:
     if not own:
         return not gap.terms and gap.constant >= 0
     index, factor = own[0], gap.coefficient(own[0])
-    if len(own) > 1 or abs(factor) != 1 or not isinstance(index, ir.BlockArgument):
+    if len(own) > 1 or not isinstance(index, ir.BlockArgument):
         return False
     if not is_for(index.owner.owner.operation) or index.arg_number:
         return False
-    rest, here = gap.without(index), limits.setdefault(index, Limits())
-    if factor == 1:  # index + rest >= 0
+    rest = gap.without(index)
+    if abs(factor) != 1:
+        if rest.terms:
+            return False
+        rest = number(rest.constant // abs(factor))
+    here = limits.setdefault(index, Limits())
+    if factor > 0:  # index + rest >= 0
         here.lower.append(rest.times(-1))
     else:  # rest - index >= 0
         here.upper.append(rest.plus(number(1)))

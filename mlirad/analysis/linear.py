@@ -6,14 +6,15 @@ arguments. Sums are tuples, because an analysis makes and compares very many of 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Hashable, Iterator, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from mlirad.bindings import ir
 from mlirad.ir.walk import constant_integer
 
 Name = TypeVar("Name", bound=Hashable)
 Other = TypeVar("Other", bound=Hashable)
+Asked = TypeVar("Asked", contravariant=True)
 
 
 class Linear(NamedTuple, Generic[Name]):
@@ -71,9 +72,15 @@ def unknown(name: Name) -> Linear[Name]:
     return Linear(frozenset({(name, 1)}), 0)
 
 
-def evaluated(total: Linear[int], values: Sequence[int]) -> int:
-    """The number that a sum of positions is for the values at them."""
-    return total.constant + sum(factor * values[position] for position, factor in total.terms)
+class Values(Protocol[Asked]):
+    """What numbers the names of sums are: a mapping, or a sequence, whose positions are names."""
+
+    def __getitem__(self, name: Asked, /) -> int: ...
+
+
+def evaluated(total: Linear[Name], values: Values[Name]) -> int:
+    """The number that a sum is for the values of its names."""
+    return total.constant + sum(factor * values[name] for name, factor in total.terms)
 
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")

@@ -13,6 +13,7 @@ from mlirad.ir.structured import is_branch
 from mlirad.ir.walk import defining_op, enclosing
 
 Extent = Linear[ir.Value]
+SHORT = 5  # values of an index at which conditions stay: such loops are tiles of vectors
 
 
 @dataclass
@@ -64,8 +65,7 @@ def points_of(inner: ir.Operation) -> Count | None:
 def _evaluations(definition: ir.Operation, inner: ir.Operation) -> list[Extent]:
     """How often a region of a definition is evaluated, which holds an op."""
     if te.ScatterOp.holds(definition):
-        box = len(te.body_of(definition).arguments)
-        return [linear_form(value) for value in list(definition.operands)[-box:]] if box else []
+        return [linear_form(value) for value in te.box_of(definition)]
     extents = _extents(definition.results[0])
     if not te.ScanOp.holds(definition):
         return extents

@@ -26,9 +26,10 @@ _MOST_ROWS, _MOST_VECTORS = 16, 4  # of a tile that a program asks for
 _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
 ]
-_COPY, _SCATTERED, _ACROSS = 1.0, 8.0, 12.0  # costs, in multiplications of vectors
-_CACHED = 1 << 16  # elements of the right factor that stay in a cache
-_STREAMED = 1.0  # what it costs to read a vector that does not
+_COPY, _SCATTERED, _ACROSS = 1.0, 16.0, 12.0  # costs, in multiplications of vectors
+# what it costs to read a vector of a right factor of more elements than stay in a cache
+_STREAMED = {1 << 16: 1.0, 1 << 19: 3.0}
+_LARGE = 1 << 10  # values of an index that may not be few
 _ENOUGH = 512  # trips of a dot product that pay for adding up lanes
 
 
@@ -137,7 +138,7 @@ def _is_together(one: Plan) -> bool:
     return (
         one.is_packed
         and same
-        and all(term.right.is_next_to_next(column) for term in nest.terms)
+        and all(term.right.is_near_to_next(column) for term in nest.terms)
         and all(
             nest.terms[0].right.moves_with(index) or not nest.output.moves_with(index)
             for term in nest.terms
@@ -183,7 +184,8 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
     cost += 2 / (terms * prod(index.expected for index in sums))
     if is_packed:
-        cost += (_COPY if is_neighbour else _SCATTERED) / max(1, rereads)
+        near = (right.steps(column.value) or 0) if right.is_near_to_next(column.value) else 0
+        cost += (_COPY * (2 * near - 1) if near else _SCATTERED) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
 
 
@@ -195,7 +197,7 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
         index
         for index in sums
         if all(
-            one.left.is_next_to_next(index.value) and one.right.is_next_to_next(index.value)
+            one.left.is_near_to_next(index.value) and one.right.is_near_to_next(index.value)
             for one in nest.terms
         )
     ]
@@ -207,10 +209,12 @@ def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     height, width = _height(row, 4), _height(column, 4 if registers >= _MANY else 3)
     if height * width > _MOST_ROWS:
         width = max(1, _MOST_ROWS // height)
-    cost = _padding(inner[0], lanes) + (height + width) / (2 * height * width)
+    near = [one.steps(inner[0].value) or 1 for one in (nest.terms[0].left, nest.terms[0].right)]
+    loads = height * (2 * near[0] - 1) + width * (2 * near[1] - 1)
+    cost = _padding(inner[0], lanes) + loads / (2 * height * width)
     cost += _ACROSS * lanes / prod(index.expected for index in sums)
-    if column.expected * inner[0].expected > _CACHED:
-        cost += _STREAMED / height
+    shared = (_LARGE if column.extent is None else column.expected) * inner[0].expected
+    cost += max((one for least, one in _STREAMED.items() if shared > least), default=0.0) / height
     yield Plan(nest, row, column, inner[0], height, width, lanes, True, False, cost)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mlirad.bindings import ir
+from mlirad.ir import build as b
 from mlirad.ir.box import Bounds, bounds_of, bounds_of_index
-from mlirad.ir.structured import is_for
-from mlirad.ir.walk import constant_integer
+from mlirad.ir.structured import While, is_for
+from mlirad.ir.walk import block_operations, constant_integer, defining_op
 
 UNKNOWN = 8  # trips that a loop is expected to make where nothing is known
 
@@ -67,3 +68,40 @@ def span_of(index: ir.Value) -> Span | None:
 def certainly_runs(op: ir.Operation) -> bool:
     """Whether an operation is a `for` that is known to run at least once."""
     return is_for(op) and spans(op)[0].runs
+
+
+def most_trips(loop: ir.Operation) -> int | None:
+    """The most iterations that a `while` makes, where it goes on only as long as a number that
+    grows by a step is below another; None where that is not known."""
+    box = While(loop)
+    condition = block_operations(box.before)[-1].operands[0]
+    found = [_most_below(box, loop, test) for test in _tests(condition)]
+    return min((most for most in found if most is not None), default=None)
+
+
+def _tests(condition: ir.Value) -> list[ir.Operation]:
+    """Comparisons that all hold where a condition does."""
+    op = defining_op(condition)
+    if op is None:
+        return []
+    if op.name == "arith.andi":
+        return [test for operand in op.operands for test in _tests(operand)]
+    return [op] * (op.name == "arith.cmpi")
+
+
+def _most_below(box: While, loop: ir.Operation, test: ir.Operation) -> int | None:
+    number, limit = test.operands[0], constant_integer(test.operands[1])
+    if ir.IntegerAttr(test.attributes["predicate"]).value != b.SLT or limit is None:
+        return None
+    if not isinstance(number, ir.BlockArgument) or number.owner != box.before:
+        return None
+    position = number.arg_number
+    passed = list(block_operations(box.before)[-1].operands)[1:]
+    step = defining_op(block_operations(box.after)[-1].operands[position])
+    first = constant_integer(loop.operands[position])
+    if step is None or step.name != "arith.addi" or first is None or number not in passed:
+        return None
+    grows = constant_integer(step.operands[1])
+    if step.operands[0] != box.after.arguments[passed.index(number)] or not grows or grows < 0:
+        return None
+    return max(0, -(-(limit - first) // grows)) if limit + grows < 1 << 31 else None

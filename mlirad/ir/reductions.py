@@ -10,6 +10,7 @@ from mlirad.ir.rounding import EXACT, round_like
 from mlirad.ir.structured import is_serial_loop
 from mlirad.ir.walk import Array, array_root, enclosing, operations
 
+PLAIN_MARK = "field.plain"  # of an update that none at the same time meets
 REDUCE_MARK = "field.reduce"  # of an update: the number of the cell, among those of its loop
 
 

@@ -37,6 +37,50 @@ def load_lanes(
     return b.make("vector.maskedload", type_, [memref, *indices, mask, b.number(0.0, type_)])
 
 
+def load_steps(
+    memref: ir.Value,
+    indices: Sequence[ir.Value],
+    step: int,
+    type_: ir.Type,
+    mask: ir.Value | None = None,
+) -> ir.Value:
+    """Elements that are a few steps apart along the last axis, out of all from the first to the
+    last; 0 where a mask is off. What lies between lanes that are on may be read."""
+    if step == 1:
+        return load_lanes(memref, indices, type_, mask)
+    width = ir.VectorType(type_).shape[0]
+    starts = [min(piece * width, (width - 1) * step + 1 - width) for piece in range(step)]
+    pieces = []
+    for start in starts:
+        at = [*indices[:-1], b.add(indices[-1], b.index(start))]
+        here = None if mask is None else _mask_of_piece(mask, start, step)
+        pieces.append(load_lanes(memref, at, type_, here))
+    found = pieces[0]
+    for number in range(1, step):
+        picked = []
+        for lane in range(width):
+            at_element = lane * step
+            piece = min(at_element // width, step - 1)
+            earlier = lane if number > 1 else at_element
+            new = width + at_element - starts[number] if piece == number else -1
+            picked.append(earlier if piece < number else new)
+        found = _shuffled(found, pieces[number], picked)
+    return found
+
+
+def _mask_of_piece(mask: ir.Value, start: int, step: int) -> ir.Value:
+    """Which elements of a piece that begins somewhere are those of lanes that are on."""
+    width = ir.VectorType(mask.type).shape[0]
+    elements = [start + number for number in range(width)]
+    picked = [width if element % step else element // step for element in elements]
+    return _shuffled(mask, b.number(0, mask.type), picked)
+
+
+def _shuffled(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Value:
+    mask = ir.DenseI64ArrayAttr.get(list(picked))
+    return b.make("vector.shuffle", left.type, [left, right], mask=mask)
+
+
 def store_lanes(
     value: ir.Value, memref: ir.Value, indices: Sequence[ir.Value], mask: ir.Value | None = None
 ) -> None:

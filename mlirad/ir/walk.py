@@ -12,21 +12,24 @@ Array: TypeAlias = str | ir.Value | tuple[str, int]
 
 
 def operations(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Every operation nested in one, outer before inner, in order."""
-    pending = [_children(op)]
+    """Every operation nested in one, outer before inner, in order; what is in it is looked at when
+    the walk goes on."""
+    pending = [_children(op.regions)]
     while pending:
-        child = next(pending[-1], None)
-        if child is None:
-            pending.pop()
-        else:
+        for child in pending[-1]:
             yield child
-            pending.append(_children(child))
+            regions = child.regions
+            if len(regions):
+                pending.append(_children(regions))
+                break
+        else:
+            pending.pop()
 
 
-def _children(op: ir.Operation) -> Iterator[ir.Operation]:
+def _children(regions: ir.RegionSequence) -> Iterator[ir.Operation]:
     return (
         child.operation
-        for region in op.regions
+        for region in regions
         for block in region.blocks
         for child in block.operations
     )

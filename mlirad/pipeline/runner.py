@@ -61,7 +61,7 @@ def compile_pipeline(
     if root.name not in (ANY, module.name):
         if module.name != MODULE:
             raise PipelineError(f"a pipeline for '{root.name}' cannot run on '{module.name}'")
-        root = Step(module.name, steps=[root], is_anchor=True)
+        root = Step(module.name, steps=(root,), is_anchor=True)
     with module.context:
         actions = _Compiler(verify, verify or verify_ours, is_foreign, watchers).actions(
             module.name, root.steps

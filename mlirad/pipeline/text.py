@@ -3,18 +3,20 @@ mixed."""
 
 from __future__ import annotations
 
-from mlirad.data_classes import data_class, field
+from functools import lru_cache
+
+from mlirad.data_classes import data_class
 from mlirad.pipeline.options import PipelineError
 from mlirad.pipeline.registry import pass_names
 
 
-@data_class
+@data_class(frozen=True)
 class Step:
     """A pass with its options, or an anchor with its steps."""
 
     name: str
     options: str = ""
-    steps: list[Step] = field(default_factory=list)
+    steps: tuple[Step, ...] = ()
     is_anchor: bool = False
 
     @property
@@ -31,6 +33,7 @@ class Step:
         return f"{self.name}{{{self.options}}}" if self.options else self.name
 
 
+@lru_cache
 def parse_pipeline(text: str) -> Step:
     """Parse a pipeline with its anchor. Raises PipelineError, with the position, for malformed
     text."""
@@ -39,7 +42,7 @@ def parse_pipeline(text: str) -> Step:
     if parser.position != len(text):
         raise parser.error("expected the end of the pipeline")
     if not step.is_anchor:
-        return Step("builtin.module", steps=[step], is_anchor=True)
+        return Step("builtin.module", steps=(step,), is_anchor=True)
     return step
 
 
@@ -90,7 +93,7 @@ class _Parser:
             elif self.peek() != ")":
                 raise self.error("expected ',' or ')'")
         self.position += 1
-        return Step(name, steps=steps, is_anchor=True)
+        return Step(name, steps=tuple(steps), is_anchor=True)
 
     def options(self) -> str:
         depth, start = 0, self.position + 1

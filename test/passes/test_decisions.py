@@ -17,8 +17,8 @@ from programs.tied import FIELDS, SIZE, TiedWriter, fill
 import mlirad as ti
 from mlirad.pipeline.stages import cpu, gpu
 
-PROGRAMS = 40
-RECORDED = 12
+PROGRAMS = 16
+RECORDED = 8
 
 
 @pytest.fixture(params=["f32", "f64"])

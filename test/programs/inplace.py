@@ -9,6 +9,11 @@ goes anywhere.
 from __future__ import annotations
 
 from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from gradients import State
 
 SIZE = 4
 FIELDS = ("x", "y", "w", "g")
@@ -33,6 +38,24 @@ def total():
         part = ti.sin(x[i] + 0.4 * i) * w[i] + y[i] * (i + 1) - g[i] * x[i] + p[i][0] * p[i][1]
         loss[None] += part + s[None] * x[i]
 """
+
+
+def inputs_of(module: ModuleType) -> list[Any]:
+    """The fields of a program that have gradients."""
+    return [module.x, module.y, module.w, module.p]
+
+
+def prepare(module: ModuleType, point: int) -> State:
+    """Give the fields of a program values; what they are."""
+    random = np.random.default_rng(point)
+    inputs = inputs_of(module)
+    for field in [*inputs, module.g, module.s]:
+        field.from_numpy(random.uniform(0.3, 1.3, field.to_numpy().shape))
+    for field in (module.m, module.n):
+        field.from_numpy(random.integers(0, 5, field.to_numpy().shape).astype(np.int32))
+    module.k.fill(0)
+    module.loss.fill(0)
+    return State(inputs, module.loss)
 
 
 class Writer:

@@ -16,16 +16,16 @@ import numpy as np
 SIZE = 6
 WIDTH = 16
 TIMES = 4
-HEADER = f"""import mlirad as ti
+_HEADER = """import mlirad as ti
 
-x = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
-y = ti.Vector.field(2, ti.f64, shape={SIZE}, needs_grad=True)
-u = ti.field(ti.f64, shape=({TIMES + 1}, {SIZE}), needs_grad=True)
-z = ti.field(ti.f64, shape={SIZE}, needs_grad=True)
+x = ti.field(ti.f64, shape={size}, needs_grad=True)
+y = ti.Vector.field(2, ti.f64, shape={size}, needs_grad=True)
+u = ti.field(ti.f64, shape=({times}, {size}), needs_grad=True)
+z = ti.field(ti.f64, shape={size}, needs_grad=True)
 loss = ti.field(ti.f64, shape=(), needs_grad=True)
-w = ti.field(ti.f64, shape={WIDTH}, needs_grad=True)
-n = ti.field(ti.i32, shape={SIZE})
-c = ti.field(ti.i32, shape={WIDTH})
+w = ti.field(ti.f64, shape={width}, needs_grad=True)
+n = ti.field(ti.i32, shape={size})
+c = ti.field(ti.i32, shape={width})
 
 
 @ti.func
@@ -53,8 +53,9 @@ def inputs(shape: tuple[int, ...], seed: int) -> np.ndarray:
 class Writer:
     """Writes one program, line by line."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, size: int = SIZE) -> None:
         self.random = random
+        self.size, self.width = size, max(WIDTH, size)
         self.lines: list[str] = []
         self.depth = 1
         self.floats: list[str] = []
@@ -79,7 +80,8 @@ class Writer:
             if "outer" in self.floats and self.random.random() < 0.5:
                 self.emit("outer = ti.sin(outer * x[2])")
             self.parallel_loop()
-        return HEADER + "\n".join(self.lines) + "\n"
+        header = _HEADER.format(size=self.size, width=self.width, times=TIMES + 1)
+        return header + "\n".join(self.lines) + "\n"
 
     def emit(self, line: str) -> None:
         """Write a line at the present depth."""
@@ -95,7 +97,7 @@ class Writer:
         saved = list(self.floats), list(self.integers), list(self.vectors)
         if self.serial:
             self.emit("ti.loop_config(serialize=True)")
-        self.emit(f"for i in range({SIZE}):")
+        self.emit(f"for i in range({self.size}):")
         self.depth += 1
         self.fixed.append("i")
         self.loops.append("parallel")
@@ -178,7 +180,7 @@ class Writer:
 
     def assign_integer(self) -> None:
         k = self.random.choice(self.integers)
-        choices = [f"({k} * 3 + {self.integer()}) % 7", f"{k} + 1", f"n[{k} % {SIZE}]"]
+        choices = [f"({k} * 3 + {self.integer()}) % 7", f"{k} + 1", f"n[{k} % {self.size}]"]
         self.emit(f"{k} = {self.random.choice(choices)}")
 
     def assign_component(self) -> None:
@@ -193,7 +195,7 @@ class Writer:
         if self.reads_z:
             self.emit(f"loss[None] += {self.expression(1)}")
         else:
-            self.emit(f"z[{self.integer()} % {SIZE}] += {self.expression(1)}")
+            self.emit(f"z[{self.integer()} % {self.size}] += {self.expression(1)}")
 
     def overwrite(self) -> None:
         w, c = f"w[{self.own_index()}]", f"c[{self.own_index()}]"
@@ -225,7 +227,7 @@ class Writer:
                 f"7 - {j}",
                 f"2 * {j} + {self.random.randrange(3)}",
                 f"{self.random.randrange(4)}",
-                f"{self.integer()} % {WIDTH}",
+                f"{self.integer()} % {self.width}",
             ]
         )
 
@@ -303,8 +305,8 @@ class Writer:
             [
                 f"{k} % 2 == 0",
                 f"{k} > 2",
-                f"n[{k} % {SIZE}] < 3",
-                f"x[{k} % {SIZE}] > 1.0",
+                f"n[{k} % {self.size}] < 3",
+                f"x[{k} % {self.size}] > 1.0",
                 f"{k} % 3 == 1 or y[i][1] < 1.0",
                 f"not ({k} < 4 and x[i] < 1.0)",
             ]
@@ -317,7 +319,7 @@ class Writer:
     def leaf(self) -> str:
         """A variable, an element or a number."""
         choices = [
-            f"x[{self.random.randrange(SIZE)}]",
+            f"x[{self.random.randrange(self.size)}]",
             f"{self.random.uniform(-2, 2):.2f}",
             *self.floats,
             *self.floats,
@@ -326,7 +328,7 @@ class Writer:
             k = self.integer()
             choices += [
                 "x[i]",
-                f"x[{k} % {SIZE}]",
+                f"x[{k} % {self.size}]",
                 f"y[i][{k} % 2]",
                 "y[i].norm()",
                 f"ti.cast({k} % 4, ti.f64) * 0.3",
@@ -334,7 +336,7 @@ class Writer:
             if self.in_place:
                 choices += [self.own_float(), f"{self.own_float()} * 0.5"]
             if self.reads_z:
-                choices += [f"z[{k} % {SIZE}] * 0.05", "ti.sin(z[i] * 0.1)"]
+                choices += [f"z[{k} % {self.size}] * 0.05", "ti.sin(z[i] * 0.1)"]
         if self.vectors:
             v = self.random.choice(self.vectors)
             choices += [f"{v}[1]", f"{v}.dot({v}) * 0.3", f"{v}[{self.integer()} % 3]"]

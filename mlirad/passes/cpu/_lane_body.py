@@ -12,6 +12,7 @@ from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
 from mlirad.passes.cpu._lane_loops import counted, repeated
 from mlirad.passes.cpu._lane_memory import Memory
+from mlirad.passes.cpu._lane_sums import LaneSums
 from mlirad.passes.cpu._lane_update import STEPS, Update
 from mlirad.passes.cpu._lane_updates import Meetings
 from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements
@@ -27,8 +28,8 @@ _ATOMICS = ("memref.atomic_rmw", "memref.generic_atomic_rmw")
 class Body:
     """What is emitted of one loop's body, for its full vectors and for its rest."""
 
-    def __init__(self, values: Values, memory: Memory, meetings: Meetings) -> None:
-        self.values, self.memory, self.meetings = values, memory, meetings
+    def __init__(self, values: Values, memory: Memory, meetings: Meetings, sums: LaneSums) -> None:
+        self.values, self.memory, self.meetings, self.sums = values, memory, meetings, sums
         self.skipped = {
             op for update in meetings.updates.values() for op in (update.load, *update.steps)
         }
@@ -127,6 +128,9 @@ class Body:
         name = STEPS[step.name]
         neutral = values.splat(neutral_of(name, update.value.type), update.value.type)
         vector = values.chosen(mask, values.vector(update.value), neutral)
+        if self.sums.takes(update):
+            self.sums.add(update, vector, step.name)
+            return
         total = halved(vector, name, attributes_of(step))
         places = [values.first(index) for index in list(update.load.operands)[1:]]
         memref = update.load.operands[0]

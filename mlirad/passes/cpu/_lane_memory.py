@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.vectors import load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu._lane_addresses import Addresses, Place, flattened
 from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements, reduced
@@ -98,7 +99,7 @@ class Memory:
     def _loaded(self, place: Place, kind: ir.Type, mask: Mask) -> ir.Value:
         values = self.values
         if place.stride in _SHORT and mask is None:
-            return self._picked(place.flat, place.offset, place.stride, kind)
+            return load_steps(place.flat, [place.offset], place.stride, kind)
         zero = values.splat(0, ir.VectorType(kind).element_type)
         if place.stride == 1:
             if mask is None:
@@ -114,36 +115,6 @@ class Memory:
             zero,
         ]
         return b.make("vector.gather", kind, operands)
-
-    def _picked(self, flat: ir.Value, offset: ir.Value, stride: int, kind: ir.Type) -> ir.Value:
-        """Elements that are few steps apart, out of all from the first to the last."""
-        width = self.values.width
-        ends = (width - 1) * stride + 1 - width
-        starts = [min(piece * width, ends) for piece in range(stride)]
-        pieces = [
-            b.make("vector.load", kind, [flat, b.add(offset, b.index(start))]) for start in starts
-        ]
-        found = pieces[0]
-        for number in range(1, stride):
-            picked = []
-            for lane in range(width):
-                at = lane * stride
-                piece = min(at // width, stride - 1)
-                earlier = lane if number > 1 else at
-                picked.append(
-                    earlier
-                    if piece < number
-                    else width + at - starts[number]
-                    if piece == number
-                    else -1
-                )
-            found = b.make(
-                "vector.shuffle",
-                kind,
-                [found, pieces[number]],
-                mask=ir.DenseI64ArrayAttr.get(picked),
-            )
-        return found
 
     def store(self, op: ir.Operation, mask: Mask) -> None:
         """Store what lanes have."""

@@ -29,6 +29,7 @@ from mlirad.ir.walk import (
 from mlirad.passes.cpu._lane_body import Body, neutral_of
 from mlirad.passes.cpu._lane_choice import Candidate, choose
 from mlirad.passes.cpu._lane_memory import Memory
+from mlirad.passes.cpu._lane_sums import LaneSums
 from mlirad.passes.cpu._lane_update import STEPS
 from mlirad.passes.cpu._lane_updates import reductions_of
 from mlirad.passes.cpu._lane_values import Mask, Values
@@ -69,6 +70,7 @@ class _Lanes:
         loop, bounds = self.loop, bounds_of(self.loop)[0]
         values = Values(self.candidate.strides, self.width)
         memory = Memory(values)
+        self.own_sums = LaneSums(self.candidate.meetings, values)
         for op in operations(loop):
             for operand in op.operands:
                 if isinstance(operand.type, ir.MemRefType):
@@ -136,7 +138,8 @@ class _Lanes:
             values.set(self.box.induction, first)
             for carried, value in zip(self.box.carried, sums):
                 values.set(carried, value)
-            Body(values, memory, self.candidate.meetings).block(self.box.body, mask)
+            body = Body(values, memory, self.candidate.meetings, self.own_sums)
+            body.block(self.box.body, mask)
             ends = block_operations(self.box.body)[-1].operands
             return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.ir import build as b
+from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import at_end, before, block_operations, is_defined_in, owner_operation
 from mlirad.passes.gpu._accumulator import Accumulator, add_slots, empty_slots
@@ -100,7 +101,7 @@ class Cells:
         made = {} if known is None else dict(known)
         for sum_, total in zip(self.sums, totals):
             reduction = sum_.reduction
-            marks = {"field.plain": ir.UnitAttr.get(), **sum_.marks}
+            marks = {PLAIN_MARK: ir.UnitAttr.get(), **sum_.marks}
             cell = [reduction.array, *reduction.indices]
             array, *indices = [self._again(value, made) for value in cell]
             field.atomic(sum_.narrowed(total), array, indices, reduction.kind, marks)

@@ -27,7 +27,7 @@ from mlirad.ir.blocks import (
 )
 from mlirad.ir.box import box_digits
 from mlirad.ir.launch_memory import scratch
-from mlirad.ir.reductions import REDUCE_MARK, Reduction
+from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK, Reduction
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.rounding import EXACT
 from mlirad.ir.striding import stride
@@ -89,7 +89,7 @@ def _is_one_sum(group: Group) -> bool:
     if not all(is_atomic(op) and not has_uses(op.results[0]) for op, _ in group):
         return False
     kinds = {AtomicOp(op).kind.value for op, _ in group}
-    marks = ("field.plain", REDUCE_MARK, EXACT)
+    marks = (PLAIN_MARK, REDUCE_MARK, EXACT)
     marked = any(mark in op.attributes for op, _ in group for mark in marks)
     return len(kinds) == 1 and kinds != {"exchange"} and not marked
 
@@ -158,7 +158,7 @@ class _Copied:
             )
             with first_thread([self.sum], totals) as (total,):
                 indices = box_digits(number, [b.index(extent) for extent in self.extents])
-                marks = {"field.plain": ir.UnitAttr.get(), **self.sum.marks}
+                marks = {PLAIN_MARK: ir.UnitAttr.get(), **self.sum.marks}
                 field.atomic(self.sum.narrowed(total), array, indices, self.sum.kind, marks)
             b.end_parallel()
 

@@ -14,6 +14,7 @@ from mlirad.dialect.field import GetOp, is_access, is_atomic, is_load, split_acc
 from mlirad.dialect.field_layout import FieldLayout, layouts
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
+from mlirad.ir.reductions import PLAIN_MARK, REDUCE_MARK
 from mlirad.ir.requirements import KERNELS, is_private
 from mlirad.ir.rounding import EXACT
 from mlirad.ir.structured import Parallel, is_parallel
@@ -72,7 +73,7 @@ class _Stream:
 
     def _is_shared(self, op: ir.Operation) -> bool:
         """Whether an access is a load of one element all along the axis, or adds to a sum."""
-        if "field.reduce" in op.attributes:
+        if REDUCE_MARK in op.attributes:
             return EXACT not in op.attributes
         return is_load(op) and not any(i in self.varying for i in split_access(op)[1])
 
@@ -82,7 +83,7 @@ class _Stream:
         array, indices = split_access(op)
         root = array_root(array)
         layout = self.layouts.get(root) if isinstance(root, str) else None
-        if layout is None or "field.reduce" in op.attributes or not indices:
+        if layout is None or REDUCE_MARK in op.attributes or not indices:
             return None
         along = indices[-1] == self.loop.indices[-1]
         if not along or any(index in self.varying for index in indices[:-1]):
@@ -114,7 +115,7 @@ def _extent(loop: Parallel) -> int | None:
 def _is_plain(op: ir.Operation) -> bool:
     """Whether an op is arithmetic, or an access that is not atomic among iterations."""
     if is_access(op):
-        marks = ("field.plain", "field.reduce")
+        marks = (PLAIN_MARK, REDUCE_MARK)
         return not is_atomic(op) or any(mark in op.attributes for mark in marks)
     return GetOp.holds(op) or (not op.regions and op.name.startswith(("arith.", "math.")))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp
 from mlirad.ir import build as b
+from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.rounding import round_like
 
 _KINDS = {
@@ -25,7 +26,7 @@ _KINDS = {
 def update(op: ir.Operation, memref: ir.Value, indices: Sequence[ir.Value]) -> ir.Value:
     """What a `field.atomic` does to an element; gives the value before."""
     kind, value = AtomicOp(op).kind.value, op.operands[0]
-    if "field.plain" in op.attributes:
+    if PLAIN_MARK in op.attributes:
         old = b.read(memref, indices)
         b.write(round_like(b.combine(kind, old, value), op), memref, indices)
         return old

@@ -14,6 +14,7 @@ from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
+from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import marked_as_anew
 from mlirad.ir.structured import is_for, is_parallel
@@ -66,7 +67,7 @@ def _reaches_all_once(group: list[Access]) -> bool:
 
 
 def _is_plain_sum(op: ir.Operation) -> bool:
-    if not is_atomic(op) or "field.plain" not in op.attributes or has_uses(op.results[0]):
+    if not is_atomic(op) or PLAIN_MARK not in op.attributes or has_uses(op.results[0]):
         return False
     return field.AtomicOp(op).kind.value == "add"
 

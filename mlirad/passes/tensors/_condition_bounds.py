@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.analysis.te_accesses import Form
+from mlirad.analysis.te_points import SHORT
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b
@@ -21,7 +22,6 @@ from mlirad.ir.walk import (
 )
 from mlirad.sweeps.tensors.points import emitted
 
-SHORT = 5  # values of an index whose conditions stay: such sums are tiles of vectors
 _NEUTRAL = {"sum": 0.0, "prod": 1.0, "max": float("-inf"), "min": float("inf")}
 Sum = Linear[ir.Value]
 

@@ -58,17 +58,31 @@ def _merge(op: ir.Operation) -> None:
         copy_remarks(op, consumers)
         for consumer in consumers:
             remark(consumer, f"'{te.label_of(op)}' is merged into '{te.label_of(consumer)}'")
-        for read in readers:
-            _write_into(op, read)
+        for read in readers[1:]:
+            _copy_into(op, read)
+        _move_into(op, readers[0])
     if not has_uses(op.results[0]):
         op.erase()
 
 
-def _write_into(op: ir.Operation, read: ir.Operation) -> None:
+def _copy_into(op: ir.Operation, read: ir.Operation) -> None:
     body = te.body_of(op)
     copier = Copier(dict(zip(body.arguments, list(read.operands)[1:])))
     with before(read):
         (value,) = copier.block(body)
+    read.results[0].replace_all_uses_with(value)
+    read.erase()
+
+
+def _move_into(op: ir.Operation, read: ir.Operation) -> None:
+    """Write a definition into its last reader: what is moved is not copied again and again."""
+    body = te.body_of(op)
+    *ops, end = block_operations(body)
+    for argument, index in zip(body.arguments, list(read.operands)[1:]):
+        argument.replace_all_uses_with(index)
+    for inner in ops:
+        inner.move_before(read)
+    (value,) = end.operands
     read.results[0].replace_all_uses_with(value)
     read.erase()
 

@@ -18,13 +18,17 @@ _LOWER = (
 _IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
 _WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
-    "{fast}mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,"
+    "{fast}lower-small-exponentials,mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,"
     "convert-scf-to-cf,"
-    "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm,"
+    "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm{{approximate-log1p=false}},convert-math-to-libm,convert-vector-to-llvm,"
     "convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
-_TILES = ",split-contractions,tile-contractions{{width={width} fused={fused}}}"
+_TILES = (
+    ",split-window-loops,canonicalize,cse,"
+    "split-contractions,tile-contractions{{width={width} fused={fused}}}"
+)
+_FACTORS = "loop-invariant-code-motion,hoist-factors,"
 _LANES, _FUSE, _FAST = "split-sums,lower-constant-powers,", "merge-products,", "insert-fast-math,"
 _ROOTS = "insert-root-estimates,"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
@@ -94,5 +98,5 @@ def target_stage(
 ) -> Stage:
     """From memrefs and loops to LLVM's dialect."""
     functions = "" if library is None else library.passes()
-    fast = (_LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
+    fast = (_FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
     return Stage("target", _TARGET.format(fast=fast))

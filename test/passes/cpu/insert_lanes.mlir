@@ -172,6 +172,61 @@ func.func @updates(%x: memref<8xf32>, %s: memref<f32>, %at: memref<8xindex>, %h:
   return
 }
 
+// Into a small array that all update often, each lane adds to sums of its own; they are added up behind the nest.
+// CHECK-LABEL: func.func @small_array
+// CHECK: %[[OWN:.*]] = memref.alloca() : memref<4x8xf32>
+// CHECK: scf.for %[[E:.*]] = %c0 to %c4
+// CHECK: vector.store %cst, %[[OWN]][%[[E]], %c0]
+// CHECK: scf.for %{{.*}} = %c0 to %c64 step %c8
+// CHECK: scf.for %[[K:.*]] = %c0 to %c4
+// CHECK-NOT: extract
+// CHECK: %[[OLD:.*]] = vector.load %[[OWN]][%[[K]], %c0]
+// CHECK-NOT: extract
+// CHECK: %[[NEW:.*]] = arith.subf %[[OLD]], %{{.*}} : vector<8xf32>
+// CHECK: vector.store %[[NEW]], %[[OWN]][%[[K]], %c0]
+// CHECK: scf.for %[[E:.*]] = %c0 to %c4
+// CHECK: vector.load %[[OWN]][%[[E]], %c0]
+// CHECK: %[[ALL:.*]] = vector.extract %{{.*}}[0]
+// CHECK: %[[S:.*]] = memref.load %arg1[%[[E]]]
+// CHECK: arith.addf %[[S]], %[[ALL]]
+func.func @small_array(%x: memref<64xf32>, %s: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    scf.for %k = %c0 to %c4 step %c1 {
+      %b = memref.load %s[%k] : memref<4xf32>
+      %c = arith.subf %b, %a : f32
+      memref.store %c, %s[%k] : memref<4xf32>
+    }
+  } {field.any_order}
+  return
+}
+
+// Where the loop reads the array too, it is updated in memory.
+// CHECK-LABEL: func.func @small_array_read
+// CHECK-NOT: memref.alloca
+// CHECK: return
+func.func @small_array_read(%x: memref<64xf32>, %s: memref<4xf32>, %y: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    %r = memref.load %s[%c0] : memref<4xf32>
+    memref.store %r, %y[%i] : memref<64xf32>
+    scf.for %k = %c0 to %c4 step %c1 {
+      %b = memref.load %s[%k] : memref<4xf32>
+      %c = arith.subf %b, %a : f32
+      memref.store %c, %s[%k] : memref<4xf32>
+    }
+  } {field.any_order}
+  return
+}
+
 // A sum over the loop is one a lane, and then their sum.
 // CHECK-LABEL: func.func @sum
 // CHECK: %[[S:.*]] = scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (vector<8xf32>)

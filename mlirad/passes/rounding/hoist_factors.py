@@ -1,0 +1,176 @@
+"""Multiply a sum that a serial loop carries by what does not change in the loop behind it, instead
+of each of its terms: `s += c * f(j)` is `s + c * sum`.
+
+Assumes that marks say which sums may be made in any order, and that code that does not change in a
+loop stands in front of it; a pipeline without `fast_math` leaves this out. What several sums share
+is divided by the factor once. Where the loop may not run, the sum is left as it was then: the
+factor may be infinite.
+"""
+
+from __future__ import annotations
+
+from mlirad.analysis.trips import certainly_runs
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.rounding import EXACT, FUSED, LANES
+from mlirad.ir.structured import For, is_for
+from mlirad.ir.walk import (
+    attributes_of,
+    before,
+    block_operations,
+    defining_op,
+    following,
+    functions,
+    is_defined_in,
+    operations,
+)
+
+_PRODUCT, _QUOTIENT, _OPPOSITE = "arith.mulf", "arith.divf", "arith.negf"
+_MOST = 16  # factors that are tried in turn: code may be long
+_SUMS = ("arith.addf", "arith.subf")
+
+
+def hoist_factors(root: ir.Operation) -> None:
+    """Take factors that a loop does not change out of the sums that it carries."""
+    for function in functions(root):
+        loops = [op for op in operations(function) if is_for(op)]
+        for loop in reversed(loops):
+            _double(loop)
+            while any(_hoist(Scaled(loop, factor)) for factor in _factors(loop)):
+                pass
+
+
+def _double(loop: ir.Operation) -> None:
+    """Make products of the doubled terms of sums, so that 2 is a factor."""
+    for op in _terms(loop):
+        if op.name == "arith.addf" and op.operands[0] == op.operands[1]:
+            with before(loop):
+                two = b.number(2.0, op.results[0].type)
+            with before(op):
+                product = b.make(_PRODUCT, two.type, [op.operands[0], two], **attributes_of(op))
+            op.results[0].replace_all_uses_with(product)
+            op.erase()
+
+
+def _factors(loop: ir.Operation) -> list[ir.Value]:
+    """What does not change in a loop, and is a factor in a term of a sum that it carries."""
+    found: dict[ir.Value, None] = {}
+    for op in _terms(loop):
+        for value in list(op.operands)[: 1 if op.name == _QUOTIENT else 2]:
+            if op.name in (_PRODUCT, _QUOTIENT) and not is_defined_in(value, loop):
+                found.setdefault(value)
+    return [value for value in found if not _is_one(value)][:_MOST]
+
+
+def _terms(loop: ir.Operation) -> list[ir.Operation]:
+    """The products, quotients and sums that the terms of sums are made of."""
+    body = For(loop).body
+    pending = [defining_op(value) for value in block_operations(body)[-1].operands]
+    seen: dict[ir.Operation, None] = {}
+    while pending:
+        op = pending.pop()
+        if op is None or op.block != body or op in seen or not _is_free(op):
+            continue
+        if op.name in (_PRODUCT, _QUOTIENT, _OPPOSITE, *_SUMS):
+            seen[op] = None
+            pending += [defining_op(value) for value in op.operands]
+    return list(seen)
+
+
+def _is_one(value: ir.Value) -> bool:
+    op = defining_op(value)
+    if op is None or "value" not in op.attributes:
+        return False
+    constant = op.attributes["value"]
+    if isinstance(constant, ir.DenseElementsAttr) and constant.is_splat:
+        constant = constant.get_splat_value()
+    return isinstance(constant, ir.FloatAttr) and constant.value == 1.0
+
+
+def _is_free(op: ir.Operation) -> bool:
+    return not any(name in op.attributes for name in (EXACT, FUSED, LANES))
+
+
+class Scaled:
+    """What in a loop is so many times as large as it would be without a factor. `is_known`: it
+    is used for nothing but sums that the loop carries."""
+
+    def __init__(self, loop: ir.Operation, factor: ir.Value) -> None:
+        self.loop, self.factor, self.body = For(loop), factor, For(loop).body
+        self.products: list[ir.Operation] = []
+        self.sums: dict[int, ir.Operation] = {}  # by their numbers among what is carried
+        self.values: set[ir.Value] = set()
+        self.is_known = all(map(self._follow, block_operations(self.body)[:-1]))
+        self.is_known = self.is_known and self._is_used_up()
+
+    def _follow(self, op: ir.Operation) -> bool:
+        """Note what an op gives; False where it gives no multiple of the factor."""
+        scaled = [value in self.values for value in op.operands]
+        if not any(scaled):
+            if self._is_multiple(op):
+                self.products.append(op)
+                self.values.add(op.results[0])
+            return True
+        if not _is_free(op):
+            return False
+        if op.name in _SUMS and not all(scaled):
+            return self._is_sum(op, scaled)
+        self.values.update(op.results)
+        return op.name in (*_SUMS, _OPPOSITE) or (
+            scaled.count(True) == 1
+            and (op.name == _PRODUCT or (op.name == _QUOTIENT and scaled[0]))
+        )
+
+    def _is_multiple(self, op: ir.Operation) -> bool:
+        """Whether an op multiplies by the factor, or divides it."""
+        if op.name not in (_PRODUCT, _QUOTIENT) or not _is_free(op):
+            return False
+        times = [value == self.factor for value in op.operands]
+        return times == [True, False] or (op.name == _PRODUCT and times == [False, True])
+
+    def _is_sum(self, op: ir.Operation, scaled: list[bool]) -> bool:
+        """Whether an op adds a term to what the loop carries, which nothing else uses."""
+        carried = op.operands[scaled.index(False)]
+        if (op.name == "arith.subf" and scaled[0]) or carried not in self.loop.carried:
+            return False
+        number = self.loop.carried.index(carried)
+        uses = [*carried.uses, *op.results[0].uses]
+        last = block_operations(self.body)[-1]
+        self.sums[number] = op
+        return len(uses) == 2 and last.operands[number] == op.results[0]
+
+    def _is_used_up(self) -> bool:
+        """Whether all multiples end in sums."""
+        inside = dict.fromkeys(block_operations(self.body)[:-1])
+        users = [use.owner.operation for value in self.values for use in value.uses]
+        return bool(self.sums) and all(user in inside for user in users)
+
+
+def _hoist(scaled: Scaled) -> bool:
+    """Make sums without the factor, and multiply them by it behind the loop."""
+    if not scaled.is_known:
+        return False
+    loop = scaled.loop.op
+    for number, op in scaled.sums.items():
+        first, result = loop.operands[3 + number], loop.results[number]
+        others = list(result.uses)
+        marks = attributes_of(op)
+        with before(loop):
+            loop.operands[3 + number] = b.number(0.0, result.type)
+        with before(following(loop)):
+            behind = b.make(_PRODUCT, result.type, [result, scaled.factor], **marks)
+            total = b.make("arith.addf", result.type, [first, behind], **marks)
+            if not certainly_runs(loop):
+                runs = b.compare(b.SLT, loop.operands[0], loop.operands[1])
+                total = b.make("arith.select", result.type, [runs, total, first])
+        for use in others:
+            use.owner.operation.operands[use.operand_number] = total
+    for product in scaled.products:
+        left, right = product.operands
+        if product.name == _QUOTIENT:
+            with before(loop):
+                product.operands[0] = b.number(1.0, left.type)
+        else:
+            product.results[0].replace_all_uses_with(right if left == scaled.factor else left)
+            product.erase()
+    return True
