@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib.metadata import metadata, version
 from importlib.resources import files
+from types import ModuleType
+
+import pytest
 
 import mlirad as ti
+from mlirad import te
+from mlirad.lang import graph
 
 
 def test_the_version_is_the_distribution_s() -> None:
@@ -23,3 +29,18 @@ def test_everything_public_is_there_and_nothing_else() -> None:
     assert not {"lang", "passes", "frontend", "runtime", "pipeline", "dialect", "bindings"} & set(
         dir(ti)
     )
+
+
+@pytest.mark.parametrize(
+    "namespace",
+    [ti, ti.ad, ti.math, ti.sparse, ti.types, te, te.nn, graph],
+    ids=lambda m: m.__name__,
+)
+def test_what_completion_shows_is_public_and_says_what_it_is(namespace: ModuleType) -> None:
+    names = [name for name in dir(namespace) if not name.startswith("__")]
+    assert names and set(names) == set(namespace.__all__)
+    for value in (getattr(namespace, name) for name in names):
+        if inspect.isclass(value) or inspect.isroutine(value):
+            assert inspect.getdoc(value)
+        elif isinstance(value, ModuleType):
+            assert hasattr(value, "__all__")

@@ -36,6 +36,12 @@ MAY_IMPORT = {
     "lang": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime"},
     "te": LEAVES | {"dialect", "ir", "analysis", "sweeps", "kernel", "pipeline", "runtime", "lang"},
     "ad": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang"},
+    "algorithms": LEAVES | {"lang", "drawing"},
+    "profiler": LEAVES | {"runtime", "lang"},
+    "drawing": LEAVES,
+    "gui": LEAVES | {"drawing"},
+    "tools": LEAVES | {"drawing", "gui"},
+    "ui": LEAVES | {"drawing", "gui"},
 }
 # the public names, and programs that a user writes: both see everything
 PUBLIC = {

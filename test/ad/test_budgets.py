@@ -120,6 +120,48 @@ def test_several_fields_parts_and_writes_from_python() -> None:
     assert check_within_budgets(loss, run, prepare, [u, v, w, history]) > 0
 
 
+@pytest.mark.filterwarnings("ignore:.*that derivative is lost")
+def test_elements_that_python_writes_one_by_one() -> None:
+    """In order and at random, of arrays that launches have touched and of others; few units."""
+    chain, size = Chain(400), 400
+    y = ti.field(ti.f64, (20, 20), needs_grad=True)
+    x, random = chain.x, np.random.default_rng(0)
+    places = [tuple(map(int, place)) for place in random.integers(0, 20, (300, 2))]
+
+    @ti.kernel
+    def mix():
+        for i in x:
+            x[i] = x[i] * y[i // 20, i % 20] + 0.1
+
+    def run() -> None:
+        for t in range(3):
+            chain.step(t)
+            mix()
+            for i in range(size):
+                x[i] = 0.3 + 0.001 * i * t
+                if i == 200:
+                    x[7] = 0.9
+            for i, j in places:
+                y[i, j] = 0.1 * t + 0.01 * j
+            x[t] = 0.7
+            mix()
+            x[3], x[399] = 0.2, 0.3
+            chain.step(t)
+            mix()
+        chain.total()
+
+    def prepare() -> None:
+        chain.prepare()
+        y.from_numpy(np.linspace(0.2, 0.9, 400).reshape(20, 20))
+
+    check_within_budgets(chain.loss, run, prepare, [x, y], (0.9, 0.3))
+    prepare()
+    tape = within(chain.loss, run, 10**6)
+    assert tape.ledger.budget is not None
+    assert len(tape.ledger.budget.planner.graph.steps) < 3 * size
+    assert len(tape.ledger.budget.units.places) < size
+
+
 def test_ndarrays_and_arrays_that_are_read() -> None:
     loss = ti.field(ti.f64, (), needs_grad=True)
     state, weights = ti.ndarray(ti.f64, N, needs_grad=True), np.linspace(0.1, 0.9, N)
@@ -299,7 +341,7 @@ def test_what_is_kept_is_explained() -> None:
     chain.prepare()
     tape = within(chain.loss, chain.run, 8 * N * 4 + 64)
     text = str(tape.explain())
-    assert "kernel 'step': launched again" in text
+    assert re.search(r"kernel 'step': launched again \d+ times, .* ms; its reverses .* ms", text)
     assert "x: given up" in text
     assert 0 < tape.explain().bytes <= 8 * N * 4 + 64
 
@@ -321,7 +363,26 @@ def test_a_budget_that_is_too_small_names_the_least() -> None:
         chain.run()
 
 
-@pytest.mark.parametrize("memory", [-1, "much", "-3MB", 0.0, 1.5, float("nan"), True, [1]])
+@pytest.mark.parametrize(
+    "memory",
+    [
+        -1,
+        "much",
+        "12 parsecs",
+        "-3MB",
+        "",
+        0.0,
+        -0.5,
+        1.5,
+        float("nan"),
+        float("inf"),
+        True,
+        np.True_,
+        np.int64(5),
+        np.float64(2.0),
+        [1],
+    ],
+)
 def test_amounts_that_are_none(memory: Any) -> None:
     chain = Chain()
     with pytest.raises(TaichiTypeError, match="memory= is a number of bytes"):
@@ -335,28 +396,15 @@ def _refused(body: Callable[[], None], message: str) -> None:
 
 
 def test_what_cannot_be_within_a_budget_is_named() -> None:
-    chain = Chain()
     blocks = ti.field(ti.f64)
     ti.root.pointer(ti.i, 4).dense(ti.i, 4).place(blocks)
-    array = np.zeros(4)
 
     @ti.kernel
     def fill_blocks():
         for i in range(4):
             blocks[i] = 1.0
 
-    @ti.kernel
-    def fill_array(a: ti.types.ndarray()):
-        for i in range(4):
-            a[i] = 1.0
-
-    def loop() -> None:
-        for t in ti.ad.checkpointed(range(3), state=[chain.x], snapshots=2):
-            chain.step(t)
-
     _refused(fill_blocks, "kernel 'fill_blocks' .*sparse")
-    _refused(lambda: fill_array(array), "kernel 'fill_array' .*no ti.ndarray")
-    _refused(loop, "checkpointed")
 
 
 def test_the_program_of_the_documentation(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -863,8 +864,6 @@ class TestRefused:
 
     def test_places(self) -> None:
         p = Oscillators()
-        with pytest.raises(ti.TaichiRuntimeError, match="works inside a tape"):
-            ti.ad.checkpointed(range(3), state=p.state, snapshots=3)
         with ti.ad.Tape(p.loss):
             p.begin()
             loop = ti.ad.checkpointed(range(3), state=p.state, snapshots=3)
@@ -878,6 +877,19 @@ class TestRefused:
             ti.TaichiRuntimeError, match="in the tape, and in the loop, that it was made in"
         ):
             next(iter(other))
+
+    def test_without_a_tape_it_is_a_loop(self) -> None:
+        """So that one function evaluates a loss, and is differentiated."""
+        p, losses = Oscillators(), []
+        for recorder in (nullcontext(), ti.ad.Tape(p.loss)):
+            p.loss[None] = 0.0
+            with recorder:
+                p.begin()
+                for t in ti.ad.checkpointed(range(3), state=p.state, snapshots=3):
+                    p.body(t)
+                p.finish()
+            losses.append(p.loss[None])
+        assert losses[0] == losses[1] != 0.0
 
 
 @pytest.mark.cpu_code("memory of a device is not counted by Python")

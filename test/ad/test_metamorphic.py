@@ -28,7 +28,7 @@ def columns(x: Any) -> None:
     ti.root.dense(ti.j, SHAPE[1]).dense(ti.i, SHAPE[0]).place(x)
 
 
-LAYOUTS = [plain, blocked, columns]
+RUNS = [(plain, 2), (blocked, 1), (columns, 2)]  # layouts, and how many threads
 
 
 def split(x: Any, y: Any, loss: Any) -> Callable[[], None]:
@@ -122,8 +122,7 @@ def expected() -> list[np.ndarray[Any, Any]]:
     return gradient(split, plain, 1)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "threads"), RUNS)
 @pytest.mark.parametrize("form", [split, together, unrolled])
 def test_forms_and_layouts(
     form: Any, layout: Any, threads: int, expected: list[np.ndarray[Any, Any]]
@@ -182,8 +181,7 @@ def steered(x: Any, y: Any, loss: Any, order: Any, cut: bool) -> Callable[[], No
     return run
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("layout", "threads"), RUNS)
 @pytest.mark.parametrize("cut", [True, False])
 def test_steered_by_fields(cut: bool, layout: Any, threads: int) -> None:
     def form(x: Any, y: Any, loss: Any) -> Callable[[], None]:

@@ -16,7 +16,7 @@ from programs.plain import Writer, inputs
 import mlirad as ti
 from mlirad.pipeline.runner import VERIFY
 
-COUNT = 60
+COUNT = 40
 
 
 def check_program(random: Random, folder: Path, threads: int = 1) -> None:
@@ -48,5 +48,5 @@ def check_program(random: Random, folder: Path, threads: int = 1) -> None:
 @given(st.integers(0, 2**32))
 def test_random_programs(tmp_path: Path, seed: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VERIFY)  # as users compile
+        patch.delenv(VERIFY, raising=False)  # as users compile
         check_program(Random(seed), tmp_path)

@@ -348,3 +348,35 @@ def test_break_and_continue_in_while_true() -> None:
             loss[None] += a
 
     check(run, [x], loss)
+
+
+@pytest.mark.cpu_code("stacks of the function")
+@pytest.mark.parametrize(("most", "is_short"), [(40, True), (4000, False)])
+def test_a_loop_that_is_known_to_be_short_runs_once_to_keep_its_history(
+    most: int, is_short: bool
+) -> None:
+    x = ti.field(ti.f64, 3, needs_grad=True)
+    y = ti.field(ti.f64, 3, needs_grad=True)
+    x.from_numpy(np.array([1.1, 1.7, 0.9]))
+
+    @ti.kernel
+    def square_until() -> None:
+        for i in x:
+            a = x[i]
+            for _ in range(most):
+                a = a * a
+                if a > 50.0 or a < 1e-3:
+                    break
+            y[i] = a
+
+    square_until()
+    y.grad.fill(1.0)
+    square_until.grad()
+    squarings = np.array([6, 3, 7])  # until 1.1^(2^k) > 50, 1.7^(2^k) > 50, 0.9^(2^k) < 0.001
+    powers = 2.0**squarings
+    expected = powers * np.array([1.1, 1.7, 0.9]) ** (powers - 1)
+    assert np.allclose(x.grad.to_numpy(), expected, rtol=1e-10)
+    derived = square_until.ir(stage="derived", mode="reverse")
+    assert derived.count("scf.while") == 1
+    assert derived.count("scf.for ") == (1 if is_short else 2)  # in reverse, and to keep it
+    assert ("memref.alloc(" in derived) == (not is_short)

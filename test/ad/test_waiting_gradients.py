@@ -65,6 +65,7 @@ def test_tapes_one_after_the_other() -> None:
         assert (program.y.grad.to_numpy() == 0).all()
 
 
+@pytest.mark.cpu_code("what waits in its memory")
 def test_what_nobody_touches_is_not_written() -> None:
     program = Program()
     program.idle.grad.fill(3.0)
@@ -195,6 +196,7 @@ def test_parts_of_arrays() -> None:
         np.testing.assert_allclose(x.grad.to_numpy(), expected, rtol=1e-12)
 
 
+@pytest.mark.cpu_code("what waits in its memory")
 def test_fields_of_one_tree() -> None:
     """The gradient of one is set as a whole, that of its neighbour waits."""
     x, y = ti.field(ti.f64), ti.field(ti.f64)
@@ -254,6 +256,7 @@ class TestRows:
 
         return run
 
+    @pytest.mark.cpu_code("what waits in its memory")
     @pytest.mark.parametrize("offset", [0, -3])
     def test_steps(self, offset: int) -> None:
         u, loss = self.field(offset), ti.field(ti.f64, (), needs_grad=True)
@@ -303,6 +306,7 @@ class TestRows:
         expected[[2, 5]] = 3.0
         np.testing.assert_array_equal(u.grad.to_numpy(), expected)
 
+    @pytest.mark.cpu_code("what waits in its memory")
     def test_after_some_are_cleared(self) -> None:
         """A second clearing, a launch that sets all of it, and one that reads all."""
         u, loss = self.field(), ti.field(ti.f64, (), needs_grad=True)

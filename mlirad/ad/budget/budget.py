@@ -12,7 +12,9 @@ from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import NoRoomError
 from mlirad.ad.budget.units import Units
 from mlirad.ad.budget.use import KernelUse
+from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Key
+from mlirad.data_classes import replace
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.pipeline.mode import Mode
@@ -30,17 +32,18 @@ class Budget:
     """What a tape keeps within `memory`: bytes, or a part of what would be kept without a
     budget."""
 
-    def __init__(self, program: Program, memory: int | float) -> None:
-        self.program, self.memory = program, memory
+    def __init__(self, program: Program, memory: int | float, order: Order) -> None:
+        self.program, self.memory, self.order = program, memory, order
         self.would_keep = 0  # bytes
-        self.copies = Copies(program)
+        self.copies = Copies(program, order.beside)
         self.planner = Planner(self.copies, lambda: self.bytes)
         self.planner.room.is_open = isinstance(memory, float)
-        self.units = Units(self.planner.graph.unit, self.planner.split)
+        self.units = Units(self.planner.graph.unit, self.planner.split, order.tangents_beside)
         self.copies.units = self.units
         self.names: dict[int, str] = {}  # of kernels, by step
         self._uses: dict[tuple[Variant, int], KernelUse] = {}
-        self._attached: dict[int, object] = {}  # entries, by step
+        self._attached: list[object] = []  # entries
+        self._written: set[int] = set()  # units, by Python since the last launch
 
     @property
     def bytes(self) -> int:
@@ -71,49 +74,66 @@ class Budget:
         if use is None:
             use = KernelUse(self.program, variant, footprints)
             self._uses[variant, id(footprints)] = use
+        self._written.clear()
         again = use.again(mode, values, buffers) if use.is_repeatable else None
         self._record(use.step(self.units, values, buffers), again)
         self.names[len(self.planner.graph.steps) - 1] = use.name
 
     def write(self, key: Key, elements: Elements, box: Box) -> None:
-        """Python writes to a box. Raises TaichiRuntimeError for a sparse field."""
+        """Python writes to a box: one step with the writes to the same units before it, as nothing
+        sees what is between them. Raises TaichiRuntimeError for a sparse field."""
         if isinstance(elements, SparseElements):
             raise TaichiRuntimeError(
                 f"ti.ad.Tape(memory=...): Python writes to field '{key}' of a sparse block, which "
                 "cannot be made again within a budget"
             )
         is_primal = not (isinstance(key, str) and self.program.derivatives.are_derivatives(key))
-        units = self.units.of(key, elements, box) if is_primal else ()
-        self._record(Step(writes=units, is_repeatable=False), None)
+        units, parts = self.units.around(key, elements, box) if is_primal else ((), frozenset())
+        new = tuple(unit for unit in units if unit not in self._written)
+        if new or not self._written:
+            blends = frozenset(unit for unit in new if unit in parts)
+            self._record(Step(writes=new, blends=blends, is_repeatable=False), None)
+        self._written.update(new)
 
     def call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:
         """A function with a gradient of its own, which may read what the call has touched, has been
         called."""
-        for key, elements, box in touched:
-            self.units.of(key, elements, box)
-        units = [u for one in touched for u in self.units.of(*one)]
+        self._written.clear()
+        dense = [one for one in touched if not isinstance(one[1], SparseElements)]
+        for one in dense:
+            self.units.of(*one)
+        units = [u for one in dense for u in self.units.of(*one)]
         self._record(Step(needs=tuple(dict.fromkeys(units)), is_repeatable=False), None)
+
+    def run_given(self, run: Callable[[], None], name: str) -> None:
+        """Run a gradient that was given for a function. Raises TaichiRuntimeError where it leaves
+        something else in memory that launches may be made again from."""
+        parts = list(self.units.arrays.values())
+        before = [one.elements.checksum() for one in parts]
+        run()
+        for one, found in zip(parts, before):
+            if one.elements.checksum() != found:
+                raise TaichiRuntimeError(
+                    f"ti.ad.Tape(memory=...): the gradient given for {name} writes over "
+                    f"{'field ' if isinstance(one.key, str) else ''}'{one.key}', of which launches "
+                    "may have to be made again: let it write to fields that the recorded program "
+                    "does not use"
+                )
 
     def attach(self, entry: object, reverse: Callable[[], None]) -> None:
         """An entry of the tape stands for what was recorded last."""
         number = len(self.planner.graph.steps) - 1
-        self._attached[number] = entry
-        self.copies.reverses[number] = reverse
+        self._attached.append(entry)
+        self.copies.reverses.setdefault(number, []).append(reverse)
+
+    def detach(self) -> None:
+        """The entry attached last is none."""
+        self._attached.pop()
+        self.copies.reverses[len(self.planner.graph.steps) - 1].pop()
 
     def _record(self, step: Step, again: Callable[[], None] | None) -> None:
         touched = sum(self.planner.graph.sizes[unit] for unit in (*step.reads, *step.writes))
-        number = self.planner.record(
-            Step(
-                step.reads,
-                step.writes,
-                step.blends,
-                step.adds,
-                step.needs,
-                step.before,
-                LAUNCH + touched,
-                step.is_repeatable,
-            )
-        )
+        number = self.planner.record(replace(step, cost=LAUNCH + touched))
         if again is not None:
             self.copies.repeats[number] = again
 
@@ -122,7 +142,7 @@ class Budget:
     def reverse(self, entries: Sequence[object]) -> None:
         """Run the reverses of a tape's entries. Raises TaichiMemoryError, before the first, where
         the budget cannot do."""
-        assert [id(one) for one in entries] == [id(one) for one in self._attached.values()]
+        assert [id(one) for one in entries] == [id(one) for one in self._attached]
         self.planner.room.is_open = False
         try:
             self.planner.reverse()

@@ -4,46 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Protocol
 from weakref import finalize
 
 from mlirad.ad.budget.graph import Content
 from mlirad.ad.budget.units import Units
-from mlirad.runtime.memory.memory import Kept
+from mlirad.ad.tape.versions import Key
+from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
-
-
-class Repeated(Protocol):
-    """Something recorded that can be done again, and reversed."""
-
-    def repeat(self) -> None:
-        """Do it again on the program's memory."""
-
-    def reverse(self) -> None:
-        """Run its reverse."""
 
 
 class Copies:
     """Does as a planner says, and counts the bytes that are held."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(
+        self, program: Program, beside: Callable[[Key], Sequence[Elements]] = lambda key: ()
+    ) -> None:
+        self._beside = beside  # the tangents of an array, kept with it
         self._arena = program.executor.memory.arena(program.capacity, apart=True)
-        self._kept: dict[Content, Kept] = {}
+        self._kept: dict[Content, list[Kept]] = {}
         self.units: Units
         self.repeats: dict[int, Callable[[], None]] = {}
-        self.reverses: dict[int, Callable[[], None]] = {}
+        self.reverses: dict[int, list[Callable[[], None]]] = {}
         self.held = self.peak = 0
+        self.of_steps: dict[str, dict[int, float]] = {"launches again": {}, "reverses": {}}
         self.seconds: dict[str, float] = {"launches again": 0.0, "copies": 0.0, "reverses": 0.0}
 
     def keep(self, content: Content) -> None:
         """Copy what a unit holds now."""
         begun = perf_counter()
         parts, span = self.units.places[content[0]]
-        kept = self._arena.keep(parts.elements, span, f"'{parts.key}'")
-        self.held += kept.nbytes
+        every = (parts.elements, *self._beside(parts.key))
+        self._kept[content] = [self._arena.keep(one, span, f"'{parts.key}'") for one in every]
+        for kept in self._kept[content]:
+            self.held += kept.nbytes
+            finalize(kept, self._given_back, kept.nbytes).atexit = False
         self.peak = max(self.peak, self.held)
-        finalize(kept, self._given_back, kept.nbytes).atexit = False
-        self._kept[content] = kept
         self.seconds["copies"] += perf_counter() - begun
 
     def _given_back(self, size: int) -> None:
@@ -56,29 +51,41 @@ class Copies:
     def put(self, content: Content) -> None:
         """Let a unit hold what was copied."""
         begun = perf_counter()
-        self._kept[content].restore()
+        for kept in self._kept[content]:
+            kept.restore()
+        parts, span = self.units.places[content[0]]
+        for late in self._beside(parts.key)[len(self._kept[content]) - 1 :]:
+            late.fill(0, span)  # there were none when the copy was made
         self.seconds["copies"] += perf_counter() - begun
 
     def run(self, step: int) -> None:
         """Launch again."""
         begun = perf_counter()
         self.repeats[step]()
-        self.seconds["launches again"] += perf_counter() - begun
+        self._note("launches again", step, perf_counter() - begun)
 
     def reverse(self, step: int) -> None:
-        """Run a reverse."""
+        """Run the reverses of what a step stands for."""
         found = self.reverses.get(step)
         if found is not None:
             begun = perf_counter()
-            found()
-            self.seconds["reverses"] += perf_counter() - begun
+            for one in reversed(found):
+                one()
+            self._note("reverses", step, perf_counter() - begun)
+
+    def _note(self, what: str, step: int, seconds: float) -> None:
+        self.seconds[what] += seconds
+        of_steps = self.of_steps[what]
+        of_steps[step] = of_steps.get(step, 0.0) + seconds
 
     def take_apart(self, contents: Sequence[Content], parts: Sequence[int]) -> None:
         """Copies of a unit become copies of its parts, one after the other; there is room for one
         of them more."""
         for content in contents:
             whole = self._kept.pop(content)
-            whole.exchange()
+            for kept in whole:
+                kept.exchange()
             for part in parts:
                 self.keep((part, content[1]))
-            whole.exchange()
+            for kept in whole:
+                kept.exchange()

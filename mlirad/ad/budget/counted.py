@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
+from mlirad.ad.budget.units import size_of, span_of
 from mlirad.ad.tape.versions import Key, Version, Versions
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
@@ -14,19 +14,17 @@ from mlirad.runtime.program import Program
 class CountedVersions(Versions):
     """Keeps nothing, and tells `count` the bytes that would be."""
 
-    def __init__(self, program: Program, rules: str, count: Callable[[int], None]) -> None:
+    def __init__(
+        self, program: Program, rules: str, count: Callable[[int], None], tangents: int
+    ) -> None:
         super().__init__(program, rules)
-        self._count = count
+        self._count, self._tangents = count, tangents
 
     def _keep(
         self, elements: Elements, box: Box, key: Key, read: str, written: str, redone: bool
     ) -> list[Version]:
         """Count a box."""
-        extents = elements.shape
-        if len(box) == len(extents):
-            extents = tuple(
-                max(0, min(e - 1 if high is None else high, e - 1) - max(0, low or 0) + 1)
-                for (low, high), e in zip(box, extents)
-            )
-        self._count(elements.dtype.itemsize * prod(extents))
+        span = span_of(elements, box)
+        if span is not None:
+            self._count(size_of(elements, span, self._tangents))
         return []

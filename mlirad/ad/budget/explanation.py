@@ -32,13 +32,20 @@ def explained(
         again.setdefault(names.get(step, "a copy"), []).append(count)
     remarks += [
         f"kernel '{name}': launched again {sum(counts)} times, one launch at most {max(counts)} "
-        "times"
+        f"times, {_milliseconds(copies, 'launches again', names, name)}; its reverses "
+        f"{_milliseconds(copies, 'reverses', names, name)}"
         for name, counts in again.items()
     ]
     remarks.append(
         ", ".join(f"{what} {1000 * seconds:.1f} ms" for what, seconds in copies.seconds.items())
     )
     return Explanation([Row(name, "", "", "kept", size) for name, size in kept.items()], remarks)
+
+
+def _milliseconds(copies: Copies, what: str, names: Mapping[int, str], name: str) -> str:
+    """The time that went into the launches of a kernel, or into their reverses."""
+    own = [seconds for step, seconds in copies.of_steps[what].items() if names.get(step) == name]
+    return f"{1000 * sum(own):.1f} ms"
 
 
 def _name(units: Units, unit: int) -> str:

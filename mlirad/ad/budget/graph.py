@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 
-from mlirad.data_classes import data_class
+from mlirad.data_classes import data_class, replace
 
 ROOT = -1
 
@@ -51,6 +51,7 @@ class Graph:
         self.sizes: list[int] = []  # bytes, by unit
         self.steps: list[Step] = []
         self.writers: list[list[int]] = []  # by unit, in order
+        self._users: list[list[int]] = []  # by unit, steps that have to do with it
         # the first launch, or reverse, that uses a content
         self.first_use: dict[Content, int] = {}
         # the launches that read a content
@@ -60,12 +61,15 @@ class Graph:
         """A new unit, which nothing has used."""
         self.sizes.append(size)
         self.writers.append([])
+        self._users.append([])
         return len(self.sizes) - 1
 
     def add(self, step: Step) -> int:
         """A new step, behind all others; its number."""
         number = len(self.steps)
         self.steps.append(step)
+        for unit in {*step.reads, *step.writes, *step.needs, *step.before}:
+            self._users[unit].append(number)
         read = [(unit, self.maker(unit, number)) for unit in step.reads]
         if step.is_repeatable:
             for content in read:
@@ -159,34 +163,33 @@ class Graph:
     def split(self, unit: int, sizes: Sequence[int]) -> list[int]:
         """Take a unit apart: new units, which have its past; the old one is used no more."""
         parts = [self.unit(size) for size in sizes]
-        for number, step in enumerate(self.steps):
-            self.steps[number] = _renamed(step, unit, parts)
+        for number in self._users[unit]:
+            self.steps[number] = _renamed(self.steps[number], unit, parts)
         for part in parts:
             self.writers[part] = list(self.writers[unit])
-        for content in [one for one in self.first_use if one[0] == unit]:
+            self._users[part] = list(self._users[unit])
+        for content in [(unit, maker) for maker in (ROOT, *self.writers[unit])]:
+            if content not in self.first_use:
+                continue
             use, readers = self.first_use.pop(content), self.readers.pop(content, None)
             for part in parts:
                 self.first_use[part, content[1]] = use
                 if readers is not None:
                     self.readers[part, content[1]] = list(readers)
-        self.writers[unit] = []
+        self.writers[unit], self._users[unit] = [], []
         return parts
 
 
 def _renamed(step: Step, unit: int, parts: Sequence[int]) -> Step:
-    if not any(unit in units for units in (step.reads, step.writes, step.needs, step.before)):
-        return step
-
     def renamed(units: Iterable[int]) -> tuple[int, ...]:
         return tuple([one for u in units for one in (parts if u == unit else (u,))])
 
-    return Step(
-        renamed(step.reads),
-        renamed(step.writes),
-        frozenset(renamed(step.blends)),
-        frozenset(renamed(step.adds)),
-        renamed(step.needs),
-        renamed(step.before),
-        step.cost,
-        step.is_repeatable,
+    return replace(
+        step,
+        reads=renamed(step.reads),
+        writes=renamed(step.writes),
+        blends=frozenset(renamed(step.blends)),
+        adds=frozenset(renamed(step.adds)),
+        needs=renamed(step.needs),
+        before=renamed(step.before),
     )

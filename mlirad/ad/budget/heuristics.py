@@ -9,12 +9,10 @@ which r are run again for each at most, the gaps of a binomial schedule grow wit
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
-from mlirad.data_classes import data_class
 
-
-@data_class(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A content that may be given up.
 
     `alone`: what its launch costs; `around`: what would run again with it; `age`: launches between

@@ -95,7 +95,7 @@ class Planner:
             if self.graph.is_wanted(content, number):
                 self.room.fix(content)
         elif content in self.graph.first_use:
-            self.room.wanted += 1
+            self.room.loose.wanted += 1
             self.room.offer(content)
         else:
             self.room.forget(content)
@@ -110,7 +110,7 @@ class Planner:
         if self.is_over:
             raise NoRoomError
         steps = len(self.graph.steps)
-        self.room.reserve(self.graph.reserve())
+        self.room.require(self.graph.reserve())
         sweep = Sweep(self)
         try:
             for number in reversed(range(steps)):
@@ -120,7 +120,6 @@ class Planner:
         finally:
             sweep.end()
             self.room.come_to(steps)
-            self.room.reserved = 0
 
 
 class Sweep:
@@ -132,6 +131,7 @@ class Sweep:
         self._moved: dict[int, int] = {}  # units that hold something else than at the end, and what
         self._left: list[Content] = []
         self._lent: list[Content] = []  # kept for the present reverse
+        self._expected: set[Content] = set()  # that launches are about to displace, to be kept
 
     def holds(self, unit: int) -> int:
         """The launch that made what a unit holds."""
@@ -145,33 +145,41 @@ class Sweep:
                 self.machine.put(content)
             self.room.release(content)
         self._moved, self._left = {}, []
+        self._leave()
 
     def bring(self, wanted: Sequence[Content], time: int) -> None:
         """Let memory hold contents that it held at a time."""
         if all(self.holds(unit) == maker for unit, maker in wanted):
             return
-        episode = self._find(wanted)
-        self.room.locked = episode.taken
+        episode = self._find(wanted, time)
+        self.room.loose.lock(episode.taken)
         self.room.components.renew(episode.steps)
         for number in episode.steps:
             self._run(number, episode.wanted[number], time)
         for content in wanted:
             self._place(content, time)
-        self.room.locked = set()
+        self._leave()
+
+    def _leave(self) -> None:
+        """An episode is over."""
+        self.room.loose.unlock()
         for content in self._lent:
             self.room.release(content)
-            self.room.reserved += self.graph.sizes[content[0]]
-        self._lent = []
+        self._lent, self._expected, self.room.reserved = [], set(), 0
 
-    def _find(self, wanted: Sequence[Content]) -> Episode:
+    def _find(self, wanted: Sequence[Content], time: int) -> Episode:
         """How to bring contents; those in memory that are in the way are kept, where there is room,
-        or made again."""
+        or made again. There is room for all that has to be kept meanwhile."""
         moved: set[Content] = set()
         while True:
             episode = self._closure(wanted, moved)
             late = self._in_the_way(episode)
             if not late:
-                return episode
+                expected = self._to_be_kept(episode, time)
+                size = sum(self.graph.bytes_of(expected))
+                if self.room.has_room(size, episode.taken):
+                    self._expected, self.room.reserved = expected, size
+                    return episode
             for content in late:
                 if content[1] == self.graph.last(content[0]):
                     self._keep_left(content)
@@ -221,6 +229,20 @@ class Sweep:
             if (content[0] in units or first.get(content[0], content[1] + 1) <= content[1])
         ]
 
+    def _to_be_kept(self, episode: Episode, time: int) -> set[Content]:
+        """What the program left and launches displace, and what the reverse behind the last one
+        needs of before it."""
+        units = {unit for unit, maker in episode.taken if self.holds(unit) != maker}
+        for number in episode.steps:
+            step = self.graph.steps[number]
+            units |= {u for u in step.writes if self.holds(u) != number or not step.is_stable(u)}
+        found = {
+            (unit, self.holds(unit)) for unit in units if self.holds(unit) == self.graph.last(unit)
+        }
+        if episode.steps and episode.steps[-1] == time - 1:
+            found.update(self.graph.lent(time - 1))
+        return {content for content in found if content not in self.room}
+
     def _run(self, number: int, made: Sequence[Content], time: int) -> None:
         """Launch again, with memory as it was."""
         step = self.graph.steps[number]
@@ -237,6 +259,7 @@ class Sweep:
         for unit in moved:
             self._displace(unit, time)
         self.planner.repeated[number] = self.planner.repeated.get(number, 0) + 1
+        self._moved.update(dict.fromkeys(moved, UNKNOWN))  # till it is through
         self.machine.run(number)
         self._moved.update(moved)
 
@@ -246,11 +269,10 @@ class Sweep:
         for content in self.graph.lent(number):
             self._place(content, time)
             if content in self.room:
-                self.room.locked.add(content)
+                self.room.loose.lock([content])
             else:
                 self._lent.append(content)
-                self.room.reserved -= self.graph.sizes[content[0]]
-                self.room.fix(content)
+                self._fix(content)
 
     def _is_right(self, unit: int, number: int, made: set[int]) -> bool:
         """Whether a launch makes all of what it made in a unit when it ran first."""
@@ -263,6 +285,7 @@ class Sweep:
         if self.holds(unit) == maker:
             return
         self._displace(unit, time)
+        self._moved[unit] = UNKNOWN  # till it is through
         self.machine.put(content)
         self._moved[unit] = maker
 
@@ -280,5 +303,10 @@ class Sweep:
 
     def _keep_left(self, content: Content) -> None:
         self._left.append(content)
-        self.room.reserved -= self.graph.sizes[content[0]]
+        self._fix(content)
+
+    def _fix(self, content: Content) -> None:
+        if content in self._expected:
+            self._expected.remove(content)
+            self.room.reserved -= self.graph.sizes[content[0]]
         self.room.fix(content)

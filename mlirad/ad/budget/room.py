@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from mlirad.ad.budget.components import Components
 from mlirad.ad.budget.graph import Content, Graph
-from mlirad.ad.budget.heuristics import Candidate, Heuristic
-from mlirad.ad.checkpoint.schedule import repetitions
+from mlirad.ad.budget.heuristics import Heuristic
+from mlirad.ad.budget.order import Order
 
 
 class Machine(Protocol):
@@ -46,15 +46,12 @@ class Room:
         self, graph: Graph, machine: Machine, budget: Callable[[], int], heuristic: Heuristic
     ) -> None:
         self.graph, self.machine, self.budget = graph, machine, budget
-        self._heuristic = heuristic
         self.components = Components(graph)
         self.fixed: dict[Content, None] = {}
-        self.loose: dict[Content, None] = {}
+        self.loose = Order(graph, self.components, heuristic)
         self.bytes = self.peak = 0
-        self.reserved = 0  # for what the program left
-        self.locked: set[Content] = set()  # about to be used
+        self.reserved = 0  # for what is about to be fixed
         self.is_open = False  # what has to be kept is, within the budget or not, as it may grow
-        self.wanted = 0  # contents that there was reason to keep, in all
         self.dropped: dict[int, int] = {}  # how often, by unit
         self._by_first_use: dict[int, list[Content]] = {}
 
@@ -65,20 +62,27 @@ class Room:
         """Bytes that nothing takes."""
         return self.budget() - self.bytes - self.reserved
 
-    @property
-    def front(self) -> int:
-        """The launch that the sweep has come to."""
-        return self.components.front
+    def require(self, size: int) -> None:
+        """Raises NoRoomError where there would be no room for some bytes besides what is fixed."""
+        if sum(self.graph.bytes_of(self.fixed)) + size > self.budget():
+            raise NoRoomError
 
-    def reserve(self, size: int) -> None:
-        """Have room for some bytes from now on. Raises NoRoomError where there is none."""
-        self.reserved += size
-        self._make_room(0)
+    def has_room(self, size: int, used: Collection[Content]) -> bool:
+        """Whether there is room for some bytes, made of what is not about to be used; of that,
+        too, where it does not do."""
+        self.loose.lock(used)
+        while self.free() < size and (least := self.loose.least()) is not None:
+            self._give_up(least)
+        self.loose.unlock()
+        if self.free() >= size:
+            return True
+        self._make_room(size)
+        return False
 
     def fix(self, content: Content) -> None:
         """Keep a content from now on. Raises NoRoomError where that cannot be."""
         if content in self.loose:
-            del self.loose[content]
+            self.loose.remove(content)
             self.fixed[content] = None
             return
         if content in self.fixed:
@@ -90,7 +94,7 @@ class Room:
 
     def _make_room(self, size: int) -> None:
         while self.free() < size:
-            least = self._least()
+            least = self.loose.least()
             if least is None and self.is_open:
                 return
             if least is None:
@@ -102,11 +106,11 @@ class Room:
         if content in self:
             return
         size = self.graph.sizes[content[0]]
-        self.loose[content] = None
+        self.loose.add(content)
         while self.free() < size:
-            least = self._least()
+            least = self.loose.least()
             if least is None or least == content:
-                del self.loose[content]
+                self.loose.remove(content)
                 self.forget(content)
                 return
             self._give_up(least)
@@ -121,7 +125,7 @@ class Room:
 
     def come_to(self, front: int) -> None:
         """The sweep has come to a launch; what only later ones use is let go."""
-        self.components.front = front
+        self.loose.come_to(front)
         for content in self._by_first_use.pop(front, ()):
             if content in self.loose:
                 self._drop(content)
@@ -151,9 +155,11 @@ class Room:
 
     def clear(self) -> None:
         """Let go of everything."""
-        for content in (*self.loose, *self.fixed):
+        for content in [*self.loose]:
+            self._drop(content)
+        for content in self.fixed:
             self._let_go(content)
-        self.loose, self.fixed = {}, {}
+        self.fixed = {}
 
     def _copy(self, content: Content, size: int) -> None:
         self.bytes += size
@@ -165,35 +171,9 @@ class Room:
         self.forget(content)
 
     def _drop(self, content: Content) -> None:
-        del self.loose[content]
+        self.loose.remove(content)
         self._let_go(content)
 
     def _let_go(self, content: Content) -> None:
         self.bytes -= self.graph.sizes[content[0]]
         self.machine.drop(content)
-
-    def _least(self) -> Content | None:
-        repeated = self._repetitions()
-        steps, sizes, front = self.graph.steps, self.graph.sizes, self.front
-        least, score = None, float("inf")
-        for content in self.loose:
-            unit, maker = content
-            if content in self.locked:
-                continue
-            one = Candidate(
-                sizes[unit],
-                steps[maker].cost,
-                self.components.cost(content),
-                max(1, front - maker),
-                repeated,
-            )
-            found = self._heuristic(one)
-            if least is None or found < score:
-                least, score = content, found
-        return least
-
-    def _repetitions(self) -> int:
-        """Of a binomial schedule for the contents in front of where the sweep is."""
-        steps = len(self.graph.steps)
-        behind = max(1, self.wanted * self.front // max(1, steps))
-        return repetitions(behind, max(1, len(self.loose)))

@@ -10,7 +10,28 @@ from mlirad.ad.tape.versions import Key
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
+MANY = 64  # parts of an array, from where on a write of Python's makes no more
 Span = tuple[tuple[int, int], ...]  # first and last index an axis, both known
+
+
+def span_of(elements: Elements, box: Box) -> Span | None:
+    """The elements of a box that there are; None where it has none."""
+    shape = elements.shape
+    if len(box) != len(shape):
+        box = ((None, None),) * len(shape)
+    span = tuple(
+        [
+            (max(0, low or 0), extent - 1 if high is None else min(high, extent - 1))
+            for (low, high), extent in zip(box, shape)
+        ]
+    )
+    return None if any(high < low for low, high in span) else span
+
+
+def size_of(elements: Elements, span: Span, tangents: int = 0) -> int:
+    """The bytes of a span, with so many tangents of floats beside it."""
+    beside = tangents if elements.dtype.kind == "f" else 0
+    return elements.dtype.itemsize * prod(high - low + 1 for low, high in span) * (1 + beside)
 
 
 class Parts:
@@ -21,23 +42,8 @@ class Parts:
         self.spans: dict[Span, int] = {}
         self.known: dict[Box, tuple[int, ...]] = {}
         self.hull: Span | None = None
-
-    def size(self, span: Span) -> int:
-        """The bytes of a span."""
-        return self.elements.dtype.itemsize * prod(high - low + 1 for low, high in span)
-
-    def span_of(self, box: Box) -> Span | None:
-        """The elements of a box that there are; None where it has none."""
-        shape = self.elements.shape
-        if len(box) != len(shape):
-            box = ((None, None),) * len(shape)
-        span = tuple(
-            [
-                (max(0, low or 0), extent - 1 if high is None else min(high, extent - 1))
-                for (low, high), extent in zip(box, shape)
-            ]
-        )
-        return None if any(high < low for low, high in span) else span
+        self.is_covered = False  # every element is in a unit
+        self.latest: Span | None = None  # in which something lay
 
 
 class Units:
@@ -47,8 +53,9 @@ class Units:
         self,
         unit: Callable[[int], int],
         split: Callable[[int, Sequence[int], Callable[[Sequence[int]], None]], list[int]],
+        tangents: int = 0,
     ) -> None:
-        self._unit, self._split = unit, split
+        self._unit, self._split, self._tangents = unit, split, tangents
         self.arrays: dict[Key, Parts] = {}
         self.places: dict[int, tuple[Parts, Span]] = {}
 
@@ -59,10 +66,28 @@ class Units:
             parts = self.arrays[key] = Parts(key, elements)
         found = parts.known.get(box)
         if found is None:
-            span = parts.span_of(box)
+            span = span_of(elements, box)
             found = () if span is None else tuple(self._find(parts, span))
             parts.known[box] = found
         return found
+
+    def around(
+        self, key: Key, elements: Elements, box: Box
+    ) -> tuple[tuple[int, ...], frozenset[int]]:
+        """The units that a box is made of, or, of an array in many parts, those that it touches;
+        and of which of these it is not all."""
+        parts, span = self.arrays.get(key), span_of(elements, box)
+        if parts is None or span is None or len(parts.spans) < MANY or span in parts.spans:
+            return self.of(key, elements, box), frozenset()
+        latest = parts.latest
+        if latest in parts.spans and _common(latest, span) == span:
+            return (parts.spans[latest],), frozenset([parts.spans[latest]])
+        if not parts.is_covered:
+            self._find(parts, tuple((0, extent - 1) for extent in elements.shape))
+            parts.is_covered = True
+        found = {unit: own for own, unit in parts.spans.items() if _meet(own, span)}
+        parts.latest = next(iter(found.values()))
+        return tuple(found), frozenset(u for u, own in found.items() if _common(own, span) != own)
 
     def _find(self, parts: Parts, span: Span) -> list[int]:
         known = parts.spans.get(span)
@@ -78,9 +103,12 @@ class Units:
         return found + [self._add(parts, piece) for piece in rest]
 
     def _add(self, parts: Parts, span: Span) -> int:
-        unit = self._unit(parts.size(span))
+        unit = self._unit(self._size(parts, span))
         self._place(parts, span, unit)
         return unit
+
+    def _size(self, parts: Parts, span: Span) -> int:
+        return size_of(parts.elements, span, self._tangents)
 
     def _place(self, parts: Parts, span: Span, unit: int) -> None:
         parts.spans[span] = unit
@@ -97,7 +125,7 @@ class Units:
             for span, unit in zip(spans, units):
                 self._place(parts, span, unit)
 
-        new = self._split(old, [parts.size(span) for span in spans], place)
+        new = self._split(old, [self._size(parts, span) for span in spans], place)
         for box, units in parts.known.items():
             if old in units:
                 parts.known[box] = tuple(

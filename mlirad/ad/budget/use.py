@@ -32,11 +32,6 @@ class KernelUse:
 
     def __init__(self, program: Program, variant: Variant, found: Footprints | None) -> None:
         self.program, self.variant, self.name = program, variant, variant.kernel.name
-        if variant.kernel.own_arrays:
-            raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): '{self.name}' was built of definitions of ti.te, and has "
-                "arrays of its own, which have no budget yet"
-            )
         accesses = variant.notes.accesses()
         self.read = [one for one in accesses.read if one.part != "sum"]
         self.written = accesses.written
@@ -90,18 +85,15 @@ class KernelUse:
                 return None
             elements = self.program.fields[one.array].elements
             if isinstance(elements, SparseElements):
-                raise self._error(f"uses field '{one.array}' of a sparse block", one.place)
+                if one in self.written:
+                    raise self._error(f"writes field '{one.array}' of a sparse block", one.place)
+                return None  # nothing writes there
             return one.array, elements
         buffer = buffer_of(one.array, self.variant, buffers)
-        if isinstance(buffer.owner, Ndarray) and not buffer.is_mirror:
-            if buffer.owner.is_gradient:
-                raise self._error("uses the gradient of a ti.ndarray", one.place)
-            return buffer.address, buffer.elements()
-        if one in self.written:
-            raise self._error(
-                f"writes to array argument '{buffer.name}', which is no ti.ndarray", one.place
-            )
-        return None
+        assert isinstance(buffer.owner, Ndarray)  # ours, or a copy
+        if buffer.owner.is_gradient and not buffer.is_mirror:
+            raise self._error("uses the gradient of a ti.ndarray", one.place)
+        return buffer.address, buffer.elements()
 
     def _error(self, what: str, place: str) -> TaichiRuntimeError:
         return TaichiRuntimeError(
@@ -112,30 +104,9 @@ class KernelUse:
     def again(
         self, mode: Mode, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
     ) -> Callable[[], None]:
-        """How to launch again; arrays of Python's have to hold what they do now."""
-        variant, name = self.variant, self.name
-        if not buffers:
-            return lambda: (variant.launch(mode, values), None)[1]
-        given = [buffer.without_copy() for buffer in buffers]
-        sums = [_checksum(buffer) for buffer in buffers]
-
-        def launch() -> None:
-            passed = [buffer.renewed() for buffer in given]
-            for buffer, before in zip(passed, sums):
-                if _checksum(buffer) != before:
-                    raise TaichiRuntimeError(
-                        f"ti.ad.Tape(memory=...): array argument '{buffer.name}' of kernel "
-                        f"'{name}' holds something else than when it was launched first, and it "
-                        "has to be launched again: pass a ti.ndarray, or a new array to each launch"
-                    )
-            variant.launch(mode, values, passed)
-
-        return launch
-
-
-def _checksum(buffer: ArrayBuffer) -> int:
-    """Of an array that Python may change unseen."""
-    return 0 if buffer.is_ours else buffer.elements().checksum()
+        """How to launch again."""
+        variant = self.variant
+        return lambda: (variant.launch(mode, values, buffers), None)[1]
 
 
 @in_turn

@@ -45,10 +45,11 @@ def checkpointed(
     a length steps are run as seldom as they can be (see docs/checkpointing.md); over anything else,
     hardly more often.
 
-    In forward mode (`FwdMode`, `hvp`) and inside functions with a gradient of their own it is a
-    loop like any other.
+    Where nothing is recorded, in forward mode (`FwdMode`, `hvp`), in a tape with `memory=`, which
+    is for all that it records, and inside functions with a gradient of their own it is a loop like
+    any other.
 
-    Raises TaichiRuntimeError outside of a tape, in a tape with `rules="refuse"`, for `snapshots`
+    Raises TaichiRuntimeError in a tape with `rules="refuse"`, for `snapshots`
     below 1, for a memory that is too small, and where a step writes a field that was not declared,
     naming it; TaichiTypeError for a state that is not fields.
     """
@@ -67,13 +68,10 @@ def checkpointed(
 
 
 def _tape() -> Recording | None:
-    """The tape that steps are recorded for; None where they are not, in forward mode or for second
-    derivatives."""
+    """The tape that steps are recorded for; None where they are not: outside of a tape, in forward
+    mode or for second derivatives, or where the tape itself has launches run again within a
+    budget."""
     recorder: Recorder | None = program().threads.recorder
-    if recorder is None:
-        raise TaichiRuntimeError(
-            "ti.ad.checkpointed() works inside a tape: `with ti.ad.Tape(loss):`"
-        )
     tape = recorder.tape if isinstance(recorder, StepRecorder) else recorder
     if not isinstance(tape, Recording):
         return None
@@ -81,11 +79,7 @@ def _tape() -> Recording | None:
         raise TaichiRuntimeError(
             'ti.ad.checkpointed() keeps snapshots, which rules="refuse" does not allow'
         )
-    if tape.ledger.budget is not None:
-        raise TaichiRuntimeError(
-            "ti.ad.checkpointed() in a tape with memory=...: the tape itself runs launches again"
-        )
-    return tape if tape.order.repeats_steps else None
+    return tape if tape.order.repeats_steps and tape.ledger.budget is None else None
 
 
 def _declared(
@@ -123,7 +117,7 @@ class CheckpointedSteps:
                 f"{type(over).__name__}"
             )
         self._program = program()
-        self._outer: Recorder = self._program.threads.recorder
+        self._outer: Recorder | None = self._program.threads.recorder
         self._tape, self._over, self._declared = tape, over, declared
         self._begun = False
         self.statistics = Statistics()
@@ -141,7 +135,7 @@ class CheckpointedSteps:
         self._begun = True
         outer = self._outer
         if (
-            self._tape is None  # forward mode
+            self._tape is None  # nothing is recorded, or forward mode
             or not isinstance(outer, Recording | StepRecorder)
             or outer.is_replacing  # a function whose gradient is given
             or outer.is_cut  # or without one

@@ -37,7 +37,7 @@ class ForwardOverReverse(Order):
         self, program: Program, fields: Sequence[Field], directions: Sequence[Array]
     ) -> None:
         self.program, self.fields, self.directions = program, fields, directions
-        self.count = len(directions[0])
+        self.count = self.tangents_beside = len(directions[0])
         self.tangents = [tangent(number) for number in range(self.count)]
         self.of_adjoints = [tangent_of_adjoint(number) for number in range(self.count)]
         self.copied = (ADJOINT, *self.of_adjoints)

@@ -23,13 +23,20 @@ Array = np.ndarray[Any, Any]
 WIDTH = 8  # rows of a Hessian that are computed at once
 
 
-def hvp(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field], v: Any) -> Any:
+def hvp(
+    computation: Callable[[], Any],
+    loss: Field,
+    wrt: Field | Sequence[Field],
+    v: Any,
+    memory: int | float | str | None = None,
+) -> Any:
     """The product of the Hessian of `loss` in `wrt` with `v`.
 
     `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before.
     `wrt` is a float field and `v` an array of its shape (with the shape of its elements), or both
-    are lists. The result has the shape of `v`. Afterwards the gradients of `loss` are in
-    `wrt.grad`; all other fields, but for `loss`, are what they were before.
+    are lists. The result has the shape of `v`. `memory` is a budget for what is kept, tangents
+    included, as `Tape` has it. Afterwards the gradients of `loss` are in `wrt.grad`; all other
+    fields, but for `loss`, are what they were before.
 
     Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
     the program calls a function with a gradient of its own, or runs in a tape.
@@ -39,7 +46,7 @@ def hvp(computation: Callable[[], Any], loss: Field, wrt: Field | Sequence[Field
     if len(given) != len(fields):
         raise TaichiTypeError(f"{len(given)} vectors for {len(fields)} fields")
     directions = [_direction(field, one)[np.newaxis] for field, one in zip(fields, given)]
-    found = [rows[0] for rows in _products(computation, loss, fields, directions)]
+    found = [rows[0] for rows in _products(computation, loss, fields, directions, memory)]
     return found if several else found[0]
 
 
@@ -79,10 +86,11 @@ def _products(
     loss: Field,
     fields: Sequence[Field],
     directions: Sequence[Array],
+    memory: int | float | str | None = None,
 ) -> list[Array]:
     """H v for several v, of shape `(k, *shape)` for each field."""
     with program().threads.alone:
-        while (found := _run(computation, loss, fields, directions)) is None:
+        while (found := _run(computation, loss, fields, directions, memory)) is None:
             pass  # kernels that lacked tangents are launched with them from now on
         return found
 
@@ -92,10 +100,11 @@ def _run(
     loss: Field,
     fields: Sequence[Field],
     directions: Sequence[Array],
+    memory: int | float | str | None,
 ) -> list[Array] | None:
     """H v; None where tangents are read that were not computed."""
     order = ForwardOverReverse(program(), fields, directions)
-    tape = Tape(loss)
+    tape = Tape(loss, memory=memory)
     tape.order = order
     try:
         with tape:

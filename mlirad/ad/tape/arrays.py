@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mlirad.ad.tape.array_gradients import ArrayGradients
+from mlirad.ad.tape.held_arrays import HeldArrays
 from mlirad.ad.tape.known_arrays import KnownArrays
 from mlirad.ad.tape.unseen_writes import UnseenWrites
 from mlirad.runtime.program import Program
@@ -16,3 +17,4 @@ class Arrays:
         self.known = KnownArrays()
         self.gradients = ArrayGradients(program, self.known)
         self.unseen = UnseenWrites(self.known)
+        self.held = HeldArrays(self.known)  # within a budget

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from mlirad.ad.budget.budget import Budget
@@ -17,7 +18,6 @@ from mlirad.ad.tape.known_arrays import FlowArray
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Versions
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
@@ -39,9 +39,7 @@ class Ledger:
         self.entries: list[Entry] = []
         self.budget = None
         if memory is not None:
-            if not order.repeats_steps:
-                raise TaichiRuntimeError("ti.ad.Tape(memory=...): tangents have no budget")
-            self.budget = Budget(program, memory)
+            self.budget = Budget(program, memory, order)
         self.versions = self._versions()
         self.arrays = Arrays(program)
         self.carriers = Carriers(program)
@@ -50,13 +48,15 @@ class Ledger:
 
     def _versions(self) -> Versions:
         if self.budget is not None:
-            return CountedVersions(self.program, self.rules, self.budget.count)
+            return CountedVersions(
+                self.program, self.rules, self.budget.count, self.order.tangents_beside
+            )
         return Versions(self.program, self.rules, self.order.beside)
 
     def forget(self) -> None:
         """Let go of everything."""
         if self.budget is not None:
-            self.budget = Budget(self.program, self.budget.memory)
+            self.budget = Budget(self.program, self.budget.memory, self.order)
         self.entries, self.versions = [], self._versions()
         self.arrays = Arrays(self.program)
 
@@ -65,6 +65,12 @@ class Ledger:
         self.entries.append(entry)
         if self.budget is not None:
             self.budget.attach(entry, entry.reverse)
+
+    def take_back(self) -> Entry:
+        """Note no more what has been done last."""
+        if self.budget is not None:
+            self.budget.detach()
+        return self.entries.pop()
 
     def plan(
         self,
@@ -84,15 +90,19 @@ class Ledger:
             return self.budget.explain()
         return Explanation(rows_of(self.entries))
 
-    def refuse_unseen(self, found: Sequence[object], who: str) -> None:
-        """Raise TaichiRuntimeError where Python wrote to an array argument, and launches that read
-        it might have to be done again."""
-        if self.budget is not None and found:
-            raise TaichiRuntimeError(
-                f"ti.ad.Tape(memory=...): Python has changed an array argument before {who}, and "
-                "launches that read it may have to be done again: pass a ti.ndarray, or a new "
-                "array to each launch"
-            )
+    def hold(
+        self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
+    ) -> Sequence[ArrayBuffer]:
+        """The arrays of a launch, for it to be done again: within a budget, copies of those that
+        are not ours. Raises TaichiRuntimeError for arrays that Python has changed."""
+        if self.budget is None or not buffers:
+            return buffers
+        return self.arrays.held.hold(variant, values, buffers)
+
+    def take(self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> None:
+        """A launch is done: within a budget, copy what it wrote to arrays that are not ours."""
+        if self.budget is not None and buffers:
+            self.arrays.held.take(variant, values, buffers)
 
     @contextmanager
     def aside(self) -> Iterator[list[Entry]]:
@@ -138,8 +148,9 @@ class Ledger:
         unseen, call = self.arrays.unseen, Call(self.versions, place, entry.saved, self.budget)
         if is_recording:
             unseen.check_given()
+        if self.budget is not None:
+            self.arrays.held.check_all(str(entry))
         changed = unseen.look_at_all(self.versions)
-        self.refuse_unseen(changed, str(entry))
         self.entries += [*changed, entry]
         try:
             yield call
@@ -148,7 +159,7 @@ class Ledger:
             entry.saved[:0] = unseen.take_all(self.versions)
             if self.budget is not None:
                 self.budget.call(call.touched() if isinstance(entry, Replaced) else ())
-                self.budget.attach(entry, entry.reverse)
+                self.budget.attach(entry, _reverse_of_call(self, entry))
         # else what it reads is not known, so every later write would be refused
         if self.rules != "refuse" and isinstance(entry, Replaced):
             if is_recording:
@@ -210,3 +221,14 @@ class Ledger:
             self._hide({target.symbol: place})
         self.claims.use([target.symbol, source.symbol])
         return carries
+
+
+def _reverse_of_call(ledger: Ledger, entry: Replaced | Aside) -> Callable[[], None]:
+    """Within a budget: with the arrays of Python's, on which gradients that are given run, as they
+    were."""
+    if isinstance(entry, Aside):
+        return entry.reverse
+    held, budget, given = ledger.arrays.held, ledger.budget, ledger.arrays.unseen.called()
+    assert budget is not None
+    checked = partial(budget.run_given, entry.reverse, str(entry))
+    return partial(held.lending, given, checked)

@@ -31,6 +31,7 @@ class Order(ABC):
     """The order of the derivatives that a tape is for."""
 
     repeats_steps: bool  # whether checkpointed loops run steps again; else they are any loop
+    tangents_beside: int  # how many arrays `beside` gives at most
     copied: Sequence[DerivativeKind]  # what goes back with what is copied from field to field
 
     @abstractmethod
@@ -93,6 +94,7 @@ class FirstOrder(Order):
     anomaly: bool = False
 
     repeats_steps = True
+    tangents_beside = 0
     copied = (ADJOINT,)
 
     def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:

@@ -90,8 +90,9 @@ class Recording(RecordedCalls):
         if self.call is not None:
             self.order.prepare_launches([variant])
             ledger.claims.use_variant(variant)
-            self.call.launch(variant, values, buffers)
+            self.call.launch(variant, values, ledger.hold(variant, values, buffers))
             found = self.run(variant, values, buffers)
+            ledger.take(variant, values, buffers)
             ledger.arrays.unseen.seen_by_call(buffers, kernel.__name__)
             return found
         if buffers:
@@ -146,13 +147,14 @@ class Recording(RecordedCalls):
         ledger = self.ledger
         arrays, versions = ledger.arrays, ledger.versions
         known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
+        held = ledger.hold(piece, values, buffers)
         own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
-        ledger.refuse_unseen([*unseen, *saved], f"kernel '{kernel.__name__}'")
         ledger.entries += unseen
-        ledger.plan(piece, values, buffers, derivative)
+        ledger.plan(piece, values, held, derivative)
         saved += versions.before_launch(piece, values, own)
         found = self.run(piece, values, buffers)
         arrays.unseen.take(piece, values, buffers, known)
+        ledger.take(piece, values, buffers)
         given = [buffer.without_copy() for buffer in buffers]
         ledger.add(Launch(kernel, piece, values, own, saved, derivative, given, known))
         self.order.launched(own)
@@ -220,5 +222,5 @@ class Recording(RecordedCalls):
         self.host_write(target, None)
         self.order.host_copy(target, source)
         if carries:
-            saved = ledger.entries.pop().saved
+            saved = ledger.take_back().saved
             ledger.add(HostCopy(target, source, place, saved, self.order.copied))

@@ -144,6 +144,10 @@ class UnseenWrites:
             {self.known.know(buffer, kernel): None for buffer in buffers if not buffer.is_ours}
         )
 
+    def called(self) -> list[KnownArray]:
+        """The arrays of the function that is running."""
+        return list(self._called)
+
     def hold_given(self, function: str) -> None:
         """A function was called whose gradient, which runs on the program's own arrays, may read
         what there is now."""

@@ -1,0 +1,134 @@
+"""Contents that may be given up, that of the lowest score first, without a look at each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from heapq import heapify, heappop, heappush, heapreplace
+from itertools import count
+
+from mlirad.ad.budget.components import Components
+from mlirad.ad.budget.graph import Content, Graph
+from mlirad.ad.budget.heuristics import Candidate, Heuristic
+from mlirad.ad.checkpoint.schedule import repetitions
+
+
+class Order:
+    """A heap by scores as they were when they were last computed.
+
+    Scores that have grown since are seen to when their turn comes. They fall with age: while the
+    program runs, each is computed again when the age has grown by half. They fall when launches
+    around run again: those of contents that were `locked` meanwhile are computed when they are
+    no more.
+    """
+
+    def __init__(self, graph: Graph, components: Components, heuristic: Heuristic) -> None:
+        self.graph, self.components, self._heuristic = graph, components, heuristic
+        self.wanted = 0  # contents that there was reason to keep, in all
+        self._serials: dict[Content, int] = {}  # of the entry that counts; 0 where there is none
+        self._heap: list[tuple[float, int, Content]] = []
+        self._due: dict[int, list[tuple[Content, int]]] = {}  # by launch; contents and serials
+        self._next = count(1)
+        self._locked: set[Content] = set()
+        self._repetitions, self._known_for = 1, (0, 0)
+        self._is_stale = False
+
+    def __contains__(self, content: Content) -> bool:
+        return content in self._serials
+
+    def __iter__(self) -> Iterator[Content]:
+        return iter(self._serials)
+
+    def __len__(self) -> int:
+        return len(self._serials)
+
+    def add(self, content: Content) -> None:
+        """A content may be given up from now on."""
+        self._serials[content] = 0
+        if content not in self._locked:
+            self._enter(content)
+
+    def remove(self, content: Content) -> None:
+        """A content may not be given up any more."""
+        del self._serials[content]
+
+    def lock(self, contents: Iterable[Content]) -> None:
+        """Contents are about to be used."""
+        for content in contents:
+            self._locked.add(content)
+            if content in self._serials:
+                self._serials[content] = 0
+
+    def unlock(self) -> None:
+        """All of them have been used."""
+        for content in sorted(self._locked):
+            if content in self._serials:
+                self._enter(content)
+        self._locked.clear()
+
+    def come_to(self, front: int) -> None:
+        """The sweep has come to a launch."""
+        before, self.components.front = self.components.front, front
+        if front == before + 1:
+            for content, serial in self._due.pop(front, ()):
+                if self._serials.get(content) == serial:
+                    self._enter(content)
+        elif front > before:
+            self._is_stale = True
+
+    def least(self) -> Content | None:
+        """The content of the lowest score; None where there is none."""
+        if self._has_changed() or self._is_stale:
+            self._renew()
+        heap, serials = self._heap, self._serials
+        while heap:
+            score, serial, content = heap[0]
+            if serials.get(content) != serial:
+                heappop(heap)
+                continue
+            found = self._score(content)
+            if found <= score:
+                return content
+            heapreplace(heap, (found, serial, content))
+        return None
+
+    def _renew(self) -> None:
+        self._heap = []
+        self._due = {}
+        self._is_stale = False
+        for content in self._serials:
+            if content not in self._locked:
+                self._enter(content)
+        heapify(self._heap)
+
+    def _enter(self, content: Content) -> None:
+        serial = self._serials[content] = next(self._next)
+        heappush(self._heap, (self._score(content), serial, content))
+        front = self.components.front
+        due = front + max(1, (front - content[1]) // 2)
+        self._due.setdefault(due, []).append((content, serial))
+
+    def _score(self, content: Content) -> float:
+        unit, maker = content
+        age = self.components.front - maker
+        return self._heuristic(
+            Candidate(
+                self.graph.sizes[unit],
+                self.graph.steps[maker].cost,
+                self.components.cost(content),
+                age if age > 1 else 1,
+                self._repetitions,
+            )
+        )
+
+    def _has_changed(self) -> bool:
+        """Whether a binomial schedule for the contents in front of where the sweep is, with as much
+        room, has other repetitions than before."""
+        steps, front = len(self.graph.steps), self.components.front
+        behind = max(1, self.wanted * front // max(1, steps))
+        room = max(1, len(self._serials))
+        known, held = self._known_for
+        if 16 * abs(behind - known) < known and 16 * abs(room - held) < held:
+            return False
+        self._known_for = behind, room
+        before, self._repetitions = self._repetitions, repetitions(behind, room)
+        return before != self._repetitions
