@@ -1,0 +1,6 @@
+"""`ti.algorithms`: sorting, and running sums."""
+
+from mlirad.algorithms.prefix_sum import PrefixSumExecutor
+from mlirad.algorithms.sorting import parallel_sort
+
+__all__ = ["PrefixSumExecutor", "parallel_sort"]

@@ -1,0 +1,27 @@
+"""Fields and ndarrays of numbers in a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from mlirad.drawing.numbers import as_array
+from mlirad.errors import TaichiTypeError
+from mlirad.lang.field.kinds import ScalarField
+from mlirad.lang.ndarray import Ndarray
+
+
+def in_a_row(value: object, what: str) -> NDArray[Any]:
+    """The numbers of a field or ndarray with one axis. Raises TaichiTypeError for anything else."""
+    if not isinstance(value, ScalarField | Ndarray):
+        raise TaichiTypeError(f"{what} is a field or an ndarray, not a {type(value).__name__}")
+    found: NDArray[Any] = as_array(value, what)
+    if found.ndim != 1:
+        raise TaichiTypeError(f"{what} has one axis of numbers, not the shape {found.shape}")
+    return found
+
+
+def put(value: Any, found: NDArray[Any]) -> None:
+    """Write the numbers back."""
+    value.from_numpy(found)

@@ -1,0 +1,23 @@
+"""Running sums of fields."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlirad.algorithms.arrays import in_a_row, put
+from mlirad.errors import TaichiTypeError
+
+
+class PrefixSumExecutor:
+    """Replaces each number of a field or ndarray of so many by the sum of those up to it."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def run(self, input_arr: object) -> None:
+        """Add up in place, by NumPy. Raises TaichiTypeError for what has not one axis of so many
+        numbers."""
+        found = in_a_row(input_arr, "input_arr")
+        if len(found) != self.length:
+            raise TaichiTypeError(f"input_arr has {len(found)} numbers, not {self.length}")
+        put(input_arr, np.cumsum(found, dtype=found.dtype, out=found))

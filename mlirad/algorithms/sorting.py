@@ -1,0 +1,26 @@
+"""Sorting fields."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlirad.algorithms.arrays import in_a_row, put
+from mlirad.errors import TaichiTypeError
+
+
+def parallel_sort(keys: object, values: object = None) -> None:
+    """Sort a field or ndarray in place, by NumPy, and another one by the order of the first.
+
+    Raises TaichiTypeError for what has not one axis of numbers, or not as many as there are keys.
+    """
+    found = in_a_row(keys, "keys")
+    if values is None:
+        found.sort()
+    else:
+        moved = in_a_row(values, "values")
+        if len(moved) != len(found):
+            raise TaichiTypeError(f"there are {len(found)} keys and {len(moved)} values")
+        order = np.argsort(found, kind="stable")
+        found = found[order]
+        put(values, moved[order])
+    put(keys, found)

@@ -1,0 +1,51 @@
+"""Colours as bytes, three a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlirad.drawing.numbers import as_array
+
+Bytes = NDArray[np.uint8]
+
+
+def colours_of_integers(value: object, count: int) -> Bytes:
+    """The colours `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
+    another number of them."""
+    found = as_array(value, "color").reshape(-1).astype(np.int64)
+    if found.size not in (1, count):
+        raise ValueError(f"color must be one colour, or {count}, not {found.size}")
+    parts = np.stack([found >> 16 & 255, found >> 8 & 255, found & 255], axis=-1)
+    return np.broadcast_to(parts.astype(np.uint8), (count, 3))
+
+
+def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
+    """The colours that indices choose from a list of `0xRRGGBB`. Raises ValueError for indices
+    that are missing, or not of the list."""
+    if indices is None:
+        raise ValueError("palette must be used together with palette_indices")
+    chosen, colours = as_array(indices, "palette_indices").reshape(-1), as_array(palette, "palette")
+    if chosen.size != count:
+        raise ValueError(f"palette_indices must be {count} integers, not {chosen.size}")
+    chosen = chosen.astype(np.int64)
+    if count and not 0 <= chosen.min() <= chosen.max() < len(colours):
+        raise ValueError(f"palette_indices must be from 0 to {len(colours) - 1}")
+    return colours_of_integers(colours[chosen], count)
+
+
+def bytes_of_parts(value: object, count: int) -> Bytes:
+    """Colours given by numbers from 0 to 1, three or four a point; one colour is that of all.
+    Raises ValueError for another shape."""
+    found = np.asarray(as_array(value, "color"), dtype=np.float64)
+    found = found.reshape(-1, found.shape[-1] if found.ndim else 1)
+    if found.shape[1] not in (3, 4) or found.shape[0] not in (1, count):
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
+    return np.broadcast_to(as_bytes(found[:, :3]), (count, 3))
+
+
+def as_bytes(parts: Any) -> Bytes:
+    """Numbers from 0 to 1 as bytes; what is no number is 0."""
+    return (np.clip(np.nan_to_num(parts), 0, 1) * 255 + 0.5).astype(np.uint8)

@@ -1,0 +1,114 @@
+"""A soft animal learns to walk.
+
+    python -m mlirad.examples walker
+
+An elastic body of material points with four muscles in its two legs, which pull along the leg.
+Trained is the rhythm of each muscle: amplitudes of sines and cosines of three frequencies. States
+are kept for some of the steps only, and the others run again (`ti.ad.checkpointed`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import mlirad as ti
+from mlirad.examples.material_points import GRAVITY, WALL, Material
+from mlirad.examples.pictures import GOLD, INK, ROSE, SKY, Canvas, Colour, Picture
+from mlirad.examples.training import Known, main
+
+MUSCLES, HARMONICS = 4, 3
+STIFFNESS, SHEAR, STRENGTH = 30.0, 25.0, 25.0
+RHYTHM = 2.5  # a second
+AIM = 0.75
+
+
+def animal(apart: float, cells: int) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Points of a body on two legs, and the muscle that each belongs to, or -1."""
+    x, y = (np.mgrid[0:0.36:apart, 0:0.24:apart] + apart / 2).reshape(2, -1)
+    leg = (x < 0.1) | (x > 0.26)
+    inside = (y > 0.1) | leg
+    side = (x > 0.18) * 2 + ((x > 0.05) & (x < 0.18) | (x > 0.31))
+    muscle = np.where(leg & (y < 0.14), side, -1)[inside]
+    return np.stack([x + (WALL + 2) / cells, y + WALL / cells + 0.001], axis=-1)[
+        inside
+    ], muscle.astype(np.int32)
+
+
+@ti.data_oriented
+class Walker(Material):
+    """A 2-D elastic walker of material points: the rhythm of its muscles is trained."""
+
+    rate, iterations = 0.05, 20
+    shown = 6
+
+    def __init__(self, small: bool = False) -> None:
+        cells, apart, self.steps = (20, 0.05, 100) if small else (36, 0.0139, 600)
+        points, muscle = animal(apart, cells)
+        self.lay(points, cells, 0.04 / cells, len(points) * apart**2)
+        self.rhythm: Any = ti.field(float, (MUSCLES, HARMONICS, 2), needs_grad=True)
+        self.muscle: Any = ti.field(int, self.count)
+        self.lift: Any = ti.field(float, ())
+        self.parameters = [self.rhythm]
+        self.muscle.from_numpy(muscle)
+        self.rhythm.from_numpy(np.random.default_rng(1).normal(0, 0.1, (MUSCLES, HARMONICS, 2)))
+
+    @ti.func
+    def tension(self, muscle: int, number: int) -> float:
+        """How hard a muscle pulls, or pushes, from -1 to 1."""
+        total = 0.0
+        for k in range(HARMONICS):
+            angle = 2 * np.pi * RHYTHM * (k + 1) * number * self.dt
+            total += self.rhythm[muscle, k, 0] * ti.sin(angle)
+            total += self.rhythm[muscle, k, 1] * ti.cos(angle)
+        return ti.tanh(total)
+
+    @ti.func
+    def stress(self, p: int, f: Any, number: int) -> Any:
+        """Neo-Hookean, and muscles along what was upright at rest."""
+        one = ti.Matrix.identity(float, 2)
+        total = SHEAR * (f @ f.transpose() - one) + STIFFNESS * ti.log(f.determinant()) * one
+        if self.muscle[p] >= 0:
+            along = f @ ti.Vector([0.0, 1.0])
+            total += STRENGTH * self.tension(self.muscle[p], number) * along.outer_product(along)
+        return total
+
+    @ti.kernel
+    def begin(self) -> None:
+        for p in self.x:
+            self.x[p] = self.rest[p] + ti.Vector([0.0, self.lift[None]])
+            self.v[p] = ti.Vector([0.0, 0.0])
+            self.affine[p] = ti.Matrix.zero(float, 2, 2)
+            self.shape[p] = ti.Matrix.identity(float, 2)
+
+    @ti.kernel
+    def finish(self) -> None:
+        for p in self.x:
+            self.loss[None] += (self.x[p][0] - AIM) ** 2 / self.count
+
+    def known(self) -> Known:
+        self.lift[None] = 0.3
+        self.begin()
+        steps = min(self.steps, 150)  # before it lands
+        for number in range(steps):
+            self.step(number)
+        self.lift[None] = 0.0
+        fall = self.rest.to_numpy()[:, 1].mean() + 0.3 - self.x.to_numpy()[:, 1].mean()
+        free = GRAVITY * self.dt**2 * steps * (steps + 1) / 2
+        return Known("fall of its centre in flight, whatever its muscles do", fall, free, 1e-9)
+
+    def picture(self, size: int, number: int) -> Picture:
+        canvas = Canvas(size)
+        floor = WALL / self.cells
+        canvas.path([(0, floor), (1, floor)], 0.008, INK)
+        canvas.path([(AIM, floor), (AIM, floor + 0.05)], 0.008, GOLD)
+        colours: tuple[Colour, ...] = (SKY, (60, 140, 200), ROSE, (180, 80, 100), GOLD)
+        radius = 0.6 * np.sqrt(self.volume)
+        canvas.discs(self.x.to_numpy(), radius, [colours[k] for k in self.muscle.to_numpy()])
+        return canvas.picture()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(Walker, "walker"))

@@ -1,0 +1,1 @@
+"""`ti.GUI`: a picture to draw on, shown where there is a display."""

@@ -1,0 +1,202 @@
+"""A window with a picture that programs draw frame by frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from time import perf_counter, sleep
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from mlirad.drawing.colour_maps import mapped
+from mlirad.drawing.colours import colours_of_integers
+from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
+from mlirad.drawing.numbers import as_array
+from mlirad.drawing.picture import Picture
+from mlirad.drawing.writing import write_rows
+from mlirad.gui import events as ev
+from mlirad.gui.choice import open_display
+from mlirad.gui.display import FRAMES
+from mlirad.gui.shapes import Shapes
+from mlirad.gui.widgets import Widgets, WidgetValue
+
+
+class Keys:
+    """Names of keys and of events."""
+
+    SHIFT, ALT, CTRL = ev.SHIFT, ev.ALT, ev.CTRL
+    ESCAPE, RETURN, TAB, BACKSPACE, SPACE = ev.ESCAPE, ev.RETURN, ev.TAB, ev.BACKSPACE, ev.SPACE
+    UP, DOWN, LEFT, RIGHT, CAPSLOCK = ev.UP, ev.DOWN, ev.LEFT, ev.RIGHT, ev.CAPSLOCK
+    LMB, MMB, RMB = ev.LMB, ev.MMB, ev.RMB
+    EXIT, WHEEL, MOVE = ev.EXIT, ev.WHEEL, ev.MOVE
+    MOTION, PRESS, RELEASE = ev.MOTION, ev.PRESS, ev.RELEASE
+    Event = ev.Event
+
+
+class GUI(Shapes, Keys):
+    """A window of a resolution, whose picture is drawn anew for each frame.
+
+    Without a display nothing is shown, `running` stays true, and `show(file)` writes pictures;
+    `MLIRAD_FRAMES=n` in the environment ends the program behind n frames.
+    """
+
+    def __init__(
+        self,
+        name: str = "Taichi",
+        res: int | Sequence[int] = 512,
+        background_color: int = 0x0,
+        show_gui: bool = True,
+        fullscreen: bool = False,
+        fast_gui: bool = False,
+    ) -> None:
+        across, up = (res, res) if isinstance(res, int) else map(int, res)
+        self.name, self.res, self.background_color = name, (across, up), background_color
+        self.fast_gui, self.frame = fast_gui, 0
+        self.event: ev.Event | None = None
+        self.fps_limit: float | None = 60
+        self.picture = Picture(self.res)
+        self._display = open_display(name, self.res, show_gui, fullscreen)
+        self._widgets = Widgets(self.picture, self._display)
+        self._next_frame = 0.0
+        self._running = True
+        self.clear()
+
+    def __enter__(self) -> GUI:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it."""
+        self._running = False
+        self._display.close()
+
+    # Images.
+
+    def clear(self, color: int | None = None) -> None:
+        """Give all pixels one colour, the background's if none is given."""
+        chosen = self.background_color if color is None else color
+        self.picture.fill(colours_of_integers(chosen, 1)[0])
+
+    def set_image(self, img: object) -> None:
+        """Draw an image `[x, y]`, grey or with up to four channels, from 0 to 1 or of unsigned
+        integers. Raises ValueError for one of another size."""
+        image = coloured(image_bytes(img))
+        if image.shape[:2] != self.res:
+            raise ValueError(
+                f"an image of {image.shape[0]} by {image.shape[1]} is set in a window of "
+                f"{self.res[0]} by {self.res[1]}"
+            )
+        self.picture.pixels[..., :3] = rows_from_top(image)
+
+    def get_image(self) -> Any:
+        """The picture as an array `[x, y, channel]` of f32 from 0 to 1, with four channels."""
+        return from_rows(self.picture.pixels).astype(np.float32) / np.float32(255)
+
+    def contour(self, scalar_field: object, normalize: bool = False) -> None:
+        """Draw a field of numbers `[x, y]` in colours, as large as the window. Raises ValueError
+        for what is no grid."""
+        values = as_array(scalar_field, "scalar_field")
+        if values.ndim != 2:
+            raise ValueError(f"scalar_field must be a grid, not of shape {values.shape}")
+        if normalize:
+            low, high = values.min(), values.max()
+            values = (values - low) / (high - low if high > low else 1)
+        rows, columns = (np.arange(n) * m // n for n, m in zip(self.res, values.shape))
+        self.picture.pixels[..., :3] = rows_from_top(mapped(values[np.ix_(rows, columns)]))
+
+    def show(self, file: str | PathLike[str] | None = None) -> None:
+        """Show the picture, write it to a file where one is named, and begin the next. Raises
+        OSError where the file cannot be written, ValueError for an unknown kind of file."""
+        self._widgets.draw()
+        if file:
+            write_rows(self.picture.rows(), file)
+        self._display.show(self.picture.rows())
+        self._widgets.hear()
+        self._wait()
+        self.frame += 1
+        self.clear()
+        FRAMES.count()
+
+    def _wait(self) -> None:
+        """Hold the limit of frames a second, where somebody looks."""
+        now = perf_counter()
+        if self.fps_limit and self._display.is_shown:
+            sleep(max(0.0, self._next_frame - now))
+            self._next_frame = max(now, self._next_frame) + 1 / self.fps_limit
+
+    # Widgets.
+
+    def slider(self, text: str, minimum: float, maximum: float, step: float = 1) -> WidgetValue:
+        """Add a slider; its value."""
+        return self._widgets.slider(text, minimum, maximum, step)
+
+    def label(self, text: str) -> WidgetValue:
+        """Add a number that is shown; its value."""
+        return self._widgets.label(text)
+
+    def button(self, text: str, event_name: str | None = None) -> str:
+        """Add a button; the name of the event that it sends."""
+        name = event_name or f"WidgetButton_{text}"
+        self._widgets.button(text, name)
+        return name
+
+    # Events.
+
+    def get_event(self, *e_filter: object) -> bool:
+        """Whether something happened, of some types or keys; `event` is what."""
+        for found in self.get_events(*e_filter):
+            self.event = found
+            return True
+        return False
+
+    def get_events(self, *e_filter: object) -> Iterator[ev.Event]:
+        """What happened since one last asked, of some types or keys."""
+        self._display.look()
+        while self._display.events:
+            found = self._display.events.popleft()
+            if ev.matches(found, e_filter):
+                yield found
+
+    def has_key_event(self) -> bool:
+        """Whether something happened."""
+        self._display.look()
+        return bool(self._display.events)
+
+    def get_key_event(self) -> ev.Event | None:
+        """Wait for what happens next; None where no window is shown."""
+        while self._display.is_shown and not self.has_key_event():
+            sleep(0.01)
+        return self._display.events.popleft() if self._display.events else None
+
+    def is_pressed(self, *keys: str) -> bool:
+        """Whether one of some keys or buttons is held."""
+        return any(ev.is_held(self._display.pressed, key) for key in keys)
+
+    def get_cursor_pos(self) -> tuple[float, float]:
+        """Where the mouse is, in parts of the window, from the lower left corner."""
+        return self._display.cursor
+
+    @property
+    def waits(self) -> bool:
+        """Whether a window is open, that somebody may close."""
+        return self._display.can_be_closed
+
+    @property
+    def running(self) -> bool:
+        """Whether nobody has closed the window."""
+        return self._running and not self._display.asked_to_close
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        self._running = bool(value)
+        if value:
+            self._display.asked_to_close = False

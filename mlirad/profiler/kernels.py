@@ -1,0 +1,67 @@
+"""What launches took."""
+
+from __future__ import annotations
+
+import warnings
+
+from mlirad.lang.start import sync
+from mlirad.runtime.profile import Launches, Profile
+from mlirad.runtime.program import program
+
+
+def _profile() -> Profile | None:
+    """That of the program; None, with a warning, where it has none."""
+    sync()
+    found = program().profile
+    if found is None:
+        warnings.warn("launches are not timed: use ti.init(kernel_profiler=True)", stacklevel=3)
+    return found
+
+
+def print_kernel_profiler_info(mode: str = "count") -> None:
+    """Print a table of kernels (`count`), or of launches one by one (`trace`). Raises ValueError
+    for another mode."""
+    if mode not in ("count", "trace"):
+        raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
+    profile = _profile()
+    if profile is None:
+        return
+    total = profile.total
+    print(f"kernel profiler ({mode}) on {program().config.arch}")
+    if mode == "trace":
+        for name, milliseconds in profile.last:
+            print(f"{milliseconds:10.3f} ms  {name}")
+    else:
+        print("     %     total    count        min        avg        max   kernel")
+        for one in sorted(profile.kernels.values(), key=lambda one: -one.total):
+            share = 100 * one.total / total if total else 0
+            print(
+                f"{share:6.2f} {one.total / 1000:7.3f} s {one.counter:7d}x {one.min:10.3f} "
+                f"{one.avg:10.3f} {one.max:10.3f} ms {one.name}"
+            )
+    print(f"{total / 1000:.3f} s in {len(profile.kernels)} kernels")
+
+
+def query_kernel_profiler_info(name: str) -> Launches:
+    """How often a kernel was launched (`counter`), and for how many milliseconds (`min`, `max`,
+    `avg`); a derivative has the name of its kernel with the mode behind a dot."""
+    profile = _profile()
+    return Launches(name) if profile is None else profile.kernels.get(name, Launches(name))
+
+
+def clear_kernel_profiler_info() -> None:
+    """Forget all launches."""
+    profile = _profile()
+    if profile is not None:
+        profile.clear()
+
+
+def get_kernel_profiler_total_time() -> float:
+    """Seconds of all launches."""
+    profile = _profile()
+    return 0.0 if profile is None else profile.total / 1000
+
+
+def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
+    """Whether launches are timed by a toolkit: only by the default, a clock."""
+    return toolkit_name == "default"

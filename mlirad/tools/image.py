@@ -1,0 +1,69 @@
+"""Images in files, and shown."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import numpy as np
+from PIL import Image
+
+from mlirad.drawing.colours import Bytes
+from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
+from mlirad.drawing.numbers import Numbers, as_array
+from mlirad.drawing.writing import write_rows
+from mlirad.gui.gui import GUI
+
+__all__ = ["imdisplay", "imread", "imresize", "imshow", "imwrite"]
+
+_MODES = {0: None, 1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
+
+
+def imwrite(img: object, filename: str | PathLike[str]) -> None:
+    """Write an image `[x, y]`, grey or with up to four channels, as the name of the file asks.
+
+    Floats are from 0 to 1, unsigned integers are divided by their greatest value. Raises OSError
+    where the file cannot be written, ValueError for another shape or an unknown kind of file.
+    """
+    write_rows(rows_from_top(image_bytes(img)), filename)
+
+
+def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
+    """Read an image as bytes `[x, y, channel]`, with the file's channels or so many. Raises OSError
+    where it cannot be read."""
+    if channels not in _MODES:
+        raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
+    with Image.open(filename) as picture:
+        mode = _MODES[channels]
+        if mode is None:
+            mode = picture.mode if picture.mode in _MODES.values() else "RGB"
+        rows = np.asarray(picture.convert(mode))
+    return from_rows(rows if rows.ndim == 3 else rows[..., None])
+
+
+def imresize(img: object, w: int, h: int | None = None) -> Numbers:
+    """An image of another width and height (else the same as the width), with its nearest
+    elements."""
+    found = as_array(img, "an image")
+    if found.ndim < 2:
+        raise ValueError(f"an image has at least two axes, not the shape {found.shape}")
+    size = w, w if h is None else h
+    if found.shape[:2] == size:
+        return found
+    rows, columns = (np.arange(n) * m // n for n, m in zip(size, found.shape))
+    return found[np.ix_(rows, columns)]
+
+
+def imshow(img: object, title: str = "imshow") -> None:
+    """Show an image in a window until it is closed, or in a notebook's output."""
+    shown = coloured(image_bytes(img))
+    with GUI(title, res=shown.shape[:2]) as gui:
+        while gui.running:
+            gui.set_image(shown)
+            gui.show()
+            if not gui.waits or gui.get_event(GUI.ESCAPE):
+                break
+
+
+def imdisplay(img: object) -> None:
+    """Show an image in a notebook's output, or a window."""
+    imshow(img, "imdisplay")

@@ -1,0 +1,31 @@
+"""Grids of numbers in VTK's files, which ParaView reads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mlirad.drawing.numbers import as_array
+
+
+def write_vtk(scalar_field: object, filename: str) -> None:
+    """Write a grid of two or three axes as a file of VTK's old text format, `filename.vtk`. Raises
+    ValueError for another shape, OSError where it cannot be written."""
+    values = as_array(scalar_field, "scalar_field")
+    if values.ndim not in (2, 3):
+        raise ValueError(f"scalar_field is a grid of two or three axes, not {values.shape}")
+    across, up, deep = (*values.shape, 1)[:3]
+    head = [
+        "# vtk DataFile Version 3.0",
+        filename,
+        "ASCII",
+        "DATASET STRUCTURED_POINTS",
+        f"DIMENSIONS {across} {up} {deep}",
+        "ORIGIN 0 0 0",
+        "SPACING 1 1 1",
+        f"POINT_DATA {values.size}",
+        "SCALARS value double 1",
+        "LOOKUP_TABLE default",
+    ]
+    with open(f"{filename.removesuffix('.vtk')}.vtk", "w") as file:
+        file.write("\n".join(head) + "\n")
+        np.savetxt(file, values.reshape(-1, order="F"), fmt="%.9g")

@@ -1,0 +1,156 @@
+"""Where a scene is looked at from."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+
+from mlirad.drawing.numbers import Numbers
+
+
+class ProjectionMode(Enum):
+    """How depth shows."""
+
+    Perspective = 0
+    Orthogonal = 1
+
+
+class Watched(Protocol):
+    """A window, as far as cameras are steered by it."""
+
+    def is_pressed(self, *keys: str) -> bool:
+        """Whether a key is held."""
+
+    def get_cursor_pos(self) -> tuple[float, float]:
+        """Where the mouse is."""
+
+
+class Camera:
+    """Stands at a position, looks at a point, and knows which way is up."""
+
+    def __init__(self) -> None:
+        self.curr_position, self.curr_lookat = np.zeros(3), np.array([0.0, 0.0, 1.0])
+        self.curr_up = np.array([0.0, 1.0, 0.0])
+        self._mode, self._fov = ProjectionMode.Perspective, 45.0
+        self._box = {"left": -1.0, "right": 1.0, "top": 1.0, "bottom": -1.0}
+        self._near, self._far = 0.1, 1000.0
+        self._cursor: tuple[float, float] | None = None
+        self._time: float | None = None
+
+    def position(self, x: float, y: float, z: float) -> None:
+        """Stand there."""
+        self.curr_position = np.array([x, y, z], float)
+
+    def lookat(self, x: float, y: float, z: float) -> None:
+        """Look there."""
+        self.curr_lookat = np.array([x, y, z], float)
+
+    def up(self, x: float, y: float, z: float) -> None:
+        """Set which way is up."""
+        self.curr_up = np.array([x, y, z], float)
+
+    def projection_mode(self, mode: ProjectionMode) -> None:
+        """Set how depth shows."""
+        self._mode = mode
+
+    def fov(self, fov: float) -> None:
+        """Set the vertical angle of view, in degrees."""
+        self._fov = float(fov)
+
+    def left(self, left: float) -> None:
+        """Set the left border of an orthogonal view."""
+        self._box["left"] = left
+
+    def right(self, right: float) -> None:
+        """Set the right border of an orthogonal view."""
+        self._box["right"] = right
+
+    def top(self, top: float) -> None:
+        """Set the upper border of an orthogonal view."""
+        self._box["top"] = top
+
+    def bottom(self, bottom: float) -> None:
+        """Set the lower border of an orthogonal view."""
+        self._box["bottom"] = bottom
+
+    def z_near(self, z_near: float) -> None:
+        """Set from which depth things are seen."""
+        self._near = z_near
+
+    def z_far(self, z_far: float) -> None:
+        """Set up to which depth things are seen."""
+        self._far = z_far
+
+    def get_view_matrix(self) -> Numbers:
+        """From the world to the camera, which looks along -z; of vectors that are rows."""
+        away = _unit(self.curr_position - self.curr_lookat)
+        right = _unit(np.cross(self.curr_up, away))
+        turned = np.stack([right, np.cross(away, right), away], axis=-1)
+        matrix = np.eye(4)
+        matrix[:3, :3] = turned
+        matrix[3, :3] = -self.curr_position @ turned
+        return matrix
+
+    def get_projection_matrix(self, aspect: float) -> Numbers:
+        """From the camera to the cube from -1 to 1, depth from 0 to 1; of vectors that are rows."""
+        matrix, span = np.zeros((4, 4)), self._near - self._far
+        matrix[2, 2], matrix[3, 2] = self._far / span, self._near * self._far / span
+        if self._mode is ProjectionMode.Perspective:
+            scale = 1 / math.tan(math.radians(self._fov) / 2)
+            matrix[0, 0], matrix[1, 1], matrix[2, 3] = scale / aspect, scale, -1
+            return matrix
+        box = self._box
+        wide, high = box["right"] - box["left"], box["top"] - box["bottom"]
+        matrix[0, 0], matrix[1, 1], matrix[3, 3] = 2 / wide, 2 / high, 1
+        matrix[3, 0] = -(box["right"] + box["left"]) / wide
+        matrix[3, 1] = -(box["top"] + box["bottom"]) / high
+        matrix[2, 2], matrix[3, 2] = 1 / span, self._near / span
+        return matrix
+
+    def track_user_inputs(
+        self,
+        window: Watched,
+        movement_speed: float = 1.0,
+        yaw_speed: float = 2.0,
+        pitch_speed: float = 2.0,
+        hold_key: str | None = None,
+    ) -> None:
+        """Move by the keys w, s, a, d, e, q, and turn with the mouse, while a key is held if one
+        is given."""
+        now, cursor = perf_counter(), window.get_cursor_pos()
+        passed = 60 * (0.0 if self._time is None else now - self._time)
+        front = _unit(self.curr_lookat - self.curr_position)
+        left = np.cross(self.curr_up, front)
+        ways = {"w": front, "s": -front, "a": left, "d": -left}
+        ways |= {"e": self.curr_up, "q": -self.curr_up}
+        for key, way in ways.items():
+            if window.is_pressed(key):
+                self.curr_position = self.curr_position + way * movement_speed * passed
+        if self._cursor is not None and (hold_key is None or window.is_pressed(hold_key)):
+            across, upward = (b - a for a, b in zip(self._cursor, cursor))
+            front = _turned(front, -across * yaw_speed * passed, upward * pitch_speed * passed)
+        self.curr_lookat = self.curr_position + front
+        self._time, self._cursor = now, cursor
+
+
+def make_camera() -> Camera:
+    """A camera at the origin."""
+    return Camera()
+
+
+def _turned(front: Numbers, yaw: float, pitch: float) -> Numbers:
+    """A direction turned around the y axis, and upwards, but not over the top."""
+    around = math.atan2(front[0], front[2]) + yaw
+    limit = 0.99 * math.pi / 2
+    upward = min(max(math.asin(np.clip(front[1], -1, 1)) + pitch, -limit), limit)
+    flat = math.cos(upward)
+    return np.array([math.sin(around) * flat, math.sin(upward), math.cos(around) * flat])
+
+
+def _unit(vector: Numbers) -> Numbers:
+    length = np.linalg.norm(vector)
+    return vector / length if length > 0 else vector

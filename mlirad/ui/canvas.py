@@ -1,0 +1,97 @@
+"""The picture of a window, to draw on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlirad.drawing.colour_maps import mapped
+from mlirad.drawing.colours import bytes_of_parts
+from mlirad.drawing.images import coloured, image_bytes, rows_from_top
+from mlirad.drawing.numbers import as_array, as_points, per_point
+from mlirad.drawing.picture import Picture
+from mlirad.ui.scene import Scene, colour_bytes, groups
+
+_GREY = (0.5, 0.5, 0.5)
+
+
+class Canvas:
+    """Draws points, lines, triangles, images and scenes; colours have parts from 0 to 1, and radii
+    and widths are in parts of the height."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+        self.background = np.zeros(3, np.uint8)
+
+    def set_background_color(self, color: Sequence[float]) -> None:
+        """Set the colour of what nothing is drawn on, from this frame on."""
+        self.background = colour_bytes(color)
+        self._picture.fill(self.background)
+
+    def set_image(self, img: object) -> None:
+        """Draw an image `[x, y]`, as large as the window."""
+        image = coloured(image_bytes(img))
+        rows, columns = (np.arange(n) * m // n for n, m in zip(self._picture.size, image.shape))
+        same = image.shape[:2] == self._picture.size
+        fitted = image if same else image[np.ix_(rows, columns)]
+        self._picture.pixels[..., :3] = rows_from_top(fitted)
+
+    def contour(
+        self, scalar_field: object, cmap_name: str = "plasma", normalize: bool = False
+    ) -> None:
+        """Draw a field of numbers `[x, y]` in colours."""
+        values = as_array(scalar_field, "scalar_field")
+        low, high = (values.min(), values.max()) if normalize else (0, 1)
+        self.set_image(mapped((values - low) / ((high - low) or 1), cmap_name))
+
+    def circles(
+        self,
+        centers: object,
+        radius: float,
+        color: Sequence[float] = _GREY,
+        per_vertex_color: object = None,
+        per_vertex_radius: object = None,
+    ) -> None:
+        """Draw discs."""
+        points = as_points(centers, "centers")
+        count = len(points)
+        chosen = radius if per_vertex_radius is None else per_vertex_radius
+        radii = per_point(chosen, count, "radius") * self._picture.size[1]
+        colours = bytes_of_parts(color if per_vertex_color is None else per_vertex_color, count)
+        self._picture.discs(points, np.maximum(radii, 0.5), colours)
+
+    def lines(
+        self,
+        vertices: object,
+        width: float,
+        indices: object = None,
+        color: Sequence[float] = _GREY,
+        per_vertex_color: object = None,
+    ) -> None:
+        """Draw lines between points, each two by their indices, or as they follow."""
+        points = as_points(vertices, "vertices")
+        pairs = groups(indices, len(points), 2)
+        given = color if per_vertex_color is None else per_vertex_color
+        colours = bytes_of_parts(given, len(points))[pairs[:, 0]]
+        widths = np.full(len(pairs), width * self._picture.size[1] / 2)
+        self._picture.lines(points[pairs[:, 0]], points[pairs[:, 1]], widths, colours)
+
+    def triangles(
+        self,
+        vertices: object,
+        color: Sequence[float] = _GREY,
+        indices: object = None,
+        per_vertex_color: object = None,
+    ) -> None:
+        """Draw triangles of points, each three by their indices, or as they follow."""
+        points = as_points(vertices, "vertices")
+        corners = groups(indices, len(points), 3)
+        given = color if per_vertex_color is None else per_vertex_color
+        colours = bytes_of_parts(given, len(points))[corners[:, 0]]
+        first, second, third = (points[corners[:, k]] for k in range(3))
+        self._picture.triangles(first, second, third, colours)
+
+    def scene(self, scene: Scene) -> None:
+        """Draw what the camera of a scene sees."""
+        scene.draw(self._picture)

@@ -1,0 +1,88 @@
+"""Panels of texts and controls on a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from mlirad.drawing.picture import Picture
+from mlirad.gui.display import Display
+from mlirad.gui.events import LMB
+
+_LINE, _SIZE = 20, 13  # pixels
+_INK, _BACK = np.array([230, 230, 230], np.uint8), np.array([40, 44, 52], np.uint8)
+
+
+class Gui:
+    """Lines of the panel that was begun last; a control is asked for its value in every frame."""
+
+    def __init__(self, picture: Picture, display: Display) -> None:
+        self._picture, self._display = picture, display
+        self._at, self._wide = (0.0, 0.0), 0.3
+        self._was_held = False
+
+    @contextmanager
+    def sub_window(
+        self, name: str, x: float, y: float, width: float, height: float
+    ) -> Iterator[Gui]:
+        """A panel by its upper left corner and its size, in parts of the window from the top."""
+        self.begin(name, x, y, width, height)
+        yield self
+        self.end()
+
+    def begin(self, name: str, x: float, y: float, width: float, height: float) -> None:
+        """Begin a panel."""
+        across, down = self._picture.size
+        top, left = int(max(y, 0) * down), int(max(x, 0) * across)
+        bottom, right = int((y + height) * down), int((x + width) * across)
+        self._picture.pixels[top:bottom, left:right, :3] = _BACK
+        self._at, self._wide = (x, y), width
+        self._line(name)
+
+    def end(self) -> None:
+        """End a panel."""
+
+    def _line(self, text: str) -> tuple[bool, float]:
+        """Write a line; whether the mouse is pressed on it, and where, from 0 to 1."""
+        x, y = self._at
+        height = _LINE / self._picture.size[1]
+        self._picture.text(text, np.array([x + 0.01, 1 - y]), _SIZE, _INK)
+        self._at = x, y + height
+        across, up = self._display.cursor
+        on_it = x <= across <= x + self._wide and y <= 1 - up < y + height
+        return on_it and LMB in self._display.pressed, (across - x) / (self._wide or 1)
+
+    def text(self, text: str, color: Sequence[float] | None = None) -> None:
+        """Write a text."""
+        self._line(text)
+
+    def checkbox(self, text: str, old_value: bool) -> bool:
+        """A switch; its value."""
+        return old_value != self.button(f"[{'x' if old_value else ' '}] {text}")
+
+    def slider_int(self, text: str, old_value: int, minimum: int, maximum: int) -> int:
+        """An integer that the mouse moves; its value."""
+        return round(self.slider_float(text, old_value, minimum, maximum))
+
+    def slider_float(self, text: str, old_value: float, minimum: float, maximum: float) -> float:
+        """A number that the mouse moves; its value."""
+        held, where = self._line(f"{text}: {old_value:.4g}")
+        return minimum + min(max(where, 0), 1) * (maximum - minimum) if held else old_value
+
+    def color_edit_3(self, text: str, old_value: Sequence[float]) -> tuple[float, ...]:
+        """A colour by sliders for its parts; its value."""
+        names = ("red", "green", "blue")
+        return tuple(
+            self.slider_float(f"{text}, {name}", one, 0, 1) for name, one in zip(names, old_value)
+        )
+
+    def button(self, text: str) -> bool:
+        """Whether a button was pressed in this frame."""
+        held, _ = self._line(text)
+        return held and not self._was_held
+
+    def next_frame(self) -> None:
+        """Note what is held, so that one press counts once."""
+        self._was_held = LMB in self._display.pressed

@@ -1,0 +1,212 @@
+"""Points, lines and meshes in space."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlirad.drawing.colours import Bytes, as_bytes
+from mlirad.drawing.depth import DepthPicture
+from mlirad.drawing.numbers import Numbers, as_array, as_points, per_point
+from mlirad.drawing.picture import Picture
+from mlirad.errors import TaichiRuntimeError
+from mlirad.ui.camera import Camera
+
+_Colour = Sequence[float]
+_GREY = (0.5, 0.5, 0.5)
+
+
+class Scene:
+    """What is seen in one frame, by a camera, under lights."""
+
+    def __init__(self) -> None:
+        self._camera: Camera | None = None
+        self._things: list[Callable[[View], None]] = []
+        self._lights: list[tuple[Numbers, Numbers]] = []
+        self._ambient = np.zeros(3)
+
+    def set_camera(self, camera: Camera) -> None:
+        """Look from there."""
+        self._camera = camera
+
+    def point_light(self, pos: _Colour, color: _Colour) -> None:
+        """Put a light at a point, for this frame."""
+        self._lights.append((np.array(pos, float), np.array(color, float)[:3]))
+
+    def ambient_light(self, color: _Colour) -> None:
+        """Light everything, for this frame."""
+        self._ambient = np.array(color, float)[:3]
+
+    def particles(
+        self,
+        centers: object,
+        radius: float,
+        color: _Colour = _GREY,
+        per_vertex_color: object = None,
+        per_vertex_radius: object = None,
+        index_offset: int = 0,
+        index_count: int | None = None,
+    ) -> None:
+        """Show spheres."""
+        end = None if index_count is None else index_offset + index_count
+        points = as_points(centers, "centers", 3)[index_offset:end]
+        chosen = radius if per_vertex_radius is None else per_vertex_radius
+        radii = per_point(chosen, len(points), "radius")
+        colours = _colours(color, per_vertex_color, len(points))
+        self._things.append(lambda view: view.particles(points, radii, colours))
+
+    def lines(
+        self,
+        vertices: object,
+        width: float,
+        indices: object = None,
+        color: _Colour = _GREY,
+        per_vertex_color: object = None,
+    ) -> None:
+        """Show lines between points, each two by their indices, or as they follow."""
+        points = as_points(vertices, "vertices", 3)
+        pairs = groups(indices, len(points), 2)
+        colours = _colours(color, per_vertex_color, len(points))
+        self._things.append(lambda view: view.lines(points, pairs, width, colours))
+
+    def mesh(
+        self,
+        vertices: object,
+        indices: object = None,
+        normals: object = None,
+        color: _Colour = _GREY,
+        per_vertex_color: object = None,
+        two_sided: bool = False,
+        show_wireframe: bool = False,
+    ) -> None:
+        """Show triangles of points, each three by their indices, or as they follow."""
+        points = as_points(vertices, "vertices", 3)
+        corners = groups(indices, len(points), 3)
+        colours = _colours(color, per_vertex_color, len(points))
+        ways = _normals(points, corners) if normals is None else as_points(normals, "normals", 3)
+        if show_wireframe:
+            edges = corners[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+            self._things.append(lambda view: view.lines(points, edges, 1, colours))
+            return
+        self._things.append(lambda view: view.mesh(points, corners, ways, colours))
+
+    def draw(self, picture: Picture) -> None:
+        """Draw what the camera sees, and begin the next frame. Raises TaichiRuntimeError without a
+        camera."""
+        if self._camera is None:
+            raise TaichiRuntimeError("a scene has no camera: use scene.set_camera(camera)")
+        view = View(picture, self._camera, self._lights, self._ambient)
+        for thing in self._things:
+            thing(view)
+        self._things, self._lights, self._ambient = [], [], np.zeros(3)
+
+
+class View:
+    """What a camera sees, on a picture."""
+
+    def __init__(
+        self,
+        picture: Picture,
+        camera: Camera,
+        lights: Sequence[tuple[Numbers, Numbers]],
+        ambient: Numbers,
+    ) -> None:
+        self._picture, self._depth = picture, DepthPicture(picture.pixels)
+        self._eye = camera.get_view_matrix()
+        self._lens = camera.get_projection_matrix(picture.size[0] / picture.size[1])
+        self._lights, self._ambient = lights, ambient
+
+    def _seen(self, points: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+        """Places in pixels, depths, sizes in pixels of a unit there, and which are in front of the
+        camera."""
+        four = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+        found = four @ self._eye @ self._lens
+        far = found[:, 3]
+        front = (far > 1e-6) & (found[:, 2] >= 0) & (found[:, 2] <= far)
+        far = np.where(far > 1e-6, far, 1.0)
+        parts = found[:, :2] / far[:, None] / 2 + 0.5
+        size = self._picture.size[1] / 2 * self._lens[1, 1] / far
+        return self._picture.places(parts), found[:, 2] / far, size, front
+
+    def particles(self, points: Numbers, radii: Numbers, colours: Numbers) -> None:
+        """Draw spheres."""
+        places, depth, size, front = self._seen(points)
+        kept = front & np.isfinite(places).all(axis=1)
+        if not kept.any():
+            return
+        middle = points[kept].mean(axis=0)
+        way = self._lights[0][0] - middle if self._lights else np.array([0.0, 0.0, 0.0])
+        light = _unit(way[None] @ self._eye[:3, :3])[0] if self._lights else np.array([0, 0, 1.0])
+        in_pixels = np.minimum(radii * size, max(self._picture.size))
+        shades = colours * self._brightest()
+        self._depth.spheres(places[kept], depth[kept], in_pixels[kept], shades[kept], light)
+
+    def _brightest(self) -> Numbers:
+        lit = sum((colour for _, colour in self._lights), np.array(self._ambient))
+        return np.clip(lit, 0, 1) if lit.any() else np.ones(3)
+
+    def lines(self, points: Numbers, pairs: Numbers, width: float, colours: Numbers) -> None:
+        """Draw lines, above what is there."""
+        places, _, _, front = self._seen(points)
+        kept = pairs[front[pairs].all(axis=1)]
+        flat = places / self._picture.size
+        flat[:, 1] = 1 - flat[:, 1]
+        widths = np.full(len(kept), max(width, 1) / 2)
+        inks = as_bytes(colours[kept].mean(axis=1))
+        self._picture.lines(flat[kept[:, 0]], flat[kept[:, 1]], widths, inks)
+
+    def mesh(self, points: Numbers, corners: Numbers, ways: Numbers, colours: Numbers) -> None:
+        """Draw triangles that are in front of the camera with all corners."""
+        places, depth, _, front = self._seen(points)
+        kept = corners[front[corners].all(axis=1)]
+        shades = np.clip(colours * self._bright(points, ways), 0, 1)
+        self._depth.triangles(places[kept], depth[kept], shades[kept])
+
+    def _bright(self, points: Numbers, ways: Numbers) -> Numbers:
+        """The light at points whose surfaces look some ways, to both sides."""
+        if not self._lights:
+            return self._ambient if self._ambient.any() else np.ones(3)
+        lit = np.broadcast_to(self._ambient, points.shape).copy()
+        for place, colour in self._lights:
+            facing = np.abs((_unit(place - points) * _unit(ways)).sum(axis=1, keepdims=True))
+            lit += facing * colour
+        return lit
+
+
+def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
+    """A colour for each point. Raises ValueError for another number of them."""
+    found = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
+    found = found.reshape(-1, found.shape[-1])[:, :3]
+    if len(found) not in (1, count):
+        raise ValueError(f"there are {len(found)} colours of {count} points")
+    return np.broadcast_to(found, (count, 3))
+
+
+def groups(indices: object, count: int, size: int) -> Numbers:
+    """Pairs or triples of points. Raises ValueError for indices that are none."""
+    found = np.arange(count // size * size) if indices is None else as_array(indices, "indices")
+    flat = found.reshape(-1).astype(int)
+    if flat.size % size or (flat.size and not 0 <= flat.min() <= flat.max() < count):
+        raise ValueError(f"indices are from 0 to {count - 1}, {size} each, not {flat.size} of them")
+    return flat.reshape(-1, size)
+
+
+def _normals(points: Numbers, corners: Numbers) -> Numbers:
+    """The mean normals of the triangles around points."""
+    first, second, third = (points[corners[:, k]] for k in range(3))
+    flat = np.cross(second - first, third - first)
+    found = np.zeros_like(points)
+    for k in range(3):
+        np.add.at(found, corners[:, k], flat)
+    return found
+
+
+def _unit(vectors: Numbers) -> Numbers:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def colour_bytes(color: _Colour) -> Bytes:
+    """One colour as bytes."""
+    return as_bytes(np.array(color, float)[:3])

@@ -1,0 +1,118 @@
+"""A window with a canvas, a scene and panels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from time import perf_counter, sleep
+
+import numpy as np
+
+from mlirad.drawing.images import from_rows
+from mlirad.drawing.numbers import Numbers
+from mlirad.drawing.picture import Picture
+from mlirad.drawing.writing import write_rows
+from mlirad.gui.choice import open_display
+from mlirad.gui.display import FRAMES
+from mlirad.gui.events import Event, is_held, matches
+from mlirad.ui.canvas import Canvas
+from mlirad.ui.panels import Gui
+from mlirad.ui.scene import Scene
+
+
+class Window:
+    """A window of a size in pixels; nothing is shown without a display, or with
+    `show_window=False`, and pictures can be saved all the same."""
+
+    def __init__(
+        self,
+        name: str,
+        res: Sequence[int],
+        vsync: bool = False,
+        show_window: bool = True,
+        fps_limit: float = 1000,
+        pos: Sequence[int] = (100, 100),
+    ) -> None:
+        self.name, self.fps_limit, self.event = name, fps_limit, Event("", "")
+        across, up = map(int, res)
+        self._picture = Picture((across, up))
+        self._display = open_display(name, (across, up), show_window)
+        self._canvas, self._scene = Canvas(self._picture), Scene()
+        self.GUI = Gui(self._picture, self._display)
+        self._running, self._next_frame = True, 0.0
+
+    @property
+    def running(self) -> bool:
+        """Whether nobody has closed the window."""
+        return self._running and not self._display.asked_to_close
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        self._running = bool(value)
+
+    def get_canvas(self) -> Canvas:
+        """What is drawn on."""
+        return self._canvas
+
+    def get_scene(self) -> Scene:
+        """A scene, which a canvas draws."""
+        return self._scene
+
+    def get_gui(self) -> Gui:
+        """The panels."""
+        return self.GUI
+
+    def get_window_shape(self) -> tuple[int, int]:
+        """The width and the height."""
+        return self._picture.size
+
+    def show(self) -> None:
+        """Show the picture, and begin the next."""
+        self._display.show(self._picture.rows())
+        self.GUI.next_frame()
+        now = perf_counter()
+        if self.fps_limit and self._display.is_shown:
+            sleep(max(0.0, self._next_frame - now))
+            self._next_frame = max(now, self._next_frame) + 1 / self.fps_limit
+        self._picture.fill(self._canvas.background)
+        FRAMES.count()
+
+    def save_image(self, filename: str | PathLike[str]) -> None:
+        """Write the picture to a file. Raises OSError where it cannot be written."""
+        write_rows(self._picture.rows(), filename)
+
+    def get_image_buffer_as_numpy(self) -> Numbers:
+        """The picture `[x, y, channel]` from 0 to 1, of f32, with four channels, from the upper
+        left corner."""
+        turned = from_rows(self._picture.pixels)[:, ::-1]
+        return turned.astype(np.float32) / np.float32(255)
+
+    def get_events(self, tag: str | None = None) -> list[Event]:
+        """What happened since one last asked, of a type."""
+        self._display.look()
+        found = [one for one in self._display.events if matches(one, (tag,) if tag else ())]
+        self._display.events.clear()
+        return found
+
+    def get_event(self, tag: str | None = None) -> bool:
+        """Whether something happened, of a type; `event` is what."""
+        self._display.look()
+        while self._display.events:
+            one = self._display.events.popleft()
+            if matches(one, (tag,) if tag else ()):
+                self.event = one
+                return True
+        return False
+
+    def is_pressed(self, *keys: str) -> bool:
+        """Whether one of some keys or buttons is held."""
+        return any(is_held(self._display.pressed, key) for key in keys)
+
+    def get_cursor_pos(self) -> tuple[float, float]:
+        """Where the mouse is, in parts of the window, from the lower left corner."""
+        return self._display.cursor
+
+    def destroy(self) -> None:
+        """End it."""
+        self._running = False
+        self._display.close()
