@@ -1,6 +1,9 @@
 """mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
 
+from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from mlirad import loading as _loading
 
@@ -88,7 +91,26 @@ from mlirad.lang.taichi_names import extension
 from mlirad.lang.taichi_names import register as _register
 from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 
+if _TYPE_CHECKING:
+    from mlirad import algorithms, profiler, tools, ui
+    from mlirad.gui.gui import GUI
+
 __version__ = "0.1.0"
+# loaded when they are asked for
+_LATER = {
+    "GUI": "gui.gui",
+    "algorithms": "algorithms",
+    "profiler": "profiler",
+    "tools": "tools",
+    "ui": "ui",
+}
+_MISSING = {
+    "Format": "textures",
+    "MeshInstance": "meshes",
+    "Texture": "textures",
+    "linalg": "sparse matrices and solvers",
+    "mesh_local": "meshes",
+}
 
 template = types.template
 uint1 = u1
@@ -103,12 +125,26 @@ Tape = ad.Tape
 globals().update(_NAMED_AXES)
 _register(__name__)
 _loading.ALL.__exit__(None, None, None)
+_PUBLIC_MODULES = ("ad", "graph", "math", "sparse", "types")
 __all__ = sorted(
-    name
-    for name, value in globals().items()
-    if not name.startswith("_")
-    and (not isinstance(value, _ModuleType) or name in ("ad", "math", "sparse", "types"))
+    [
+        name
+        for name, value in globals().items()
+        if not name.startswith("_")
+        and (not isinstance(value, _ModuleType) or name in _PUBLIC_MODULES)
+    ]
+    + [*_LATER]
 )
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _MISSING:
+        raise AttributeError(f"ti.{name}: mlirad has no {_MISSING[name]} (docs/compatibility.md)")
+    if name not in _LATER:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    module = _import_module(f"{__name__}.{_LATER[name]}")
+    found = globals()[name] = module if name == _LATER[name] else getattr(module, name)
+    return found
 
 
 def __dir__() -> list[str]:

@@ -88,3 +88,7 @@ class Graph:
 
 
 __all__ = ["Arg", "ArgKind", "Graph", "GraphBuilder"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,6 +12,7 @@ from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.arguments.passed import Passed
+from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_slices import SlicedArray
@@ -24,7 +25,7 @@ from mlirad.types import DataType, TypeLike, resolve
 MAX_EXTENT = 1 << 31
 
 
-class Ndarray(SlicedArray):
+class Ndarray(SlicedArray, AsArray):
     """A contiguous array of scalars, vectors or matrices."""
 
     def __init__(

@@ -18,6 +18,10 @@ from mlirad.runtime.program import program
 __all__ = ["grid", "usage"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def grid(field_dict: Mapping[str, Any], shape: Shape) -> StructField:
     """A field of structs in a bitmasked block of two or three axes. Raises TaichiRuntimeError for
     another number of them."""

@@ -42,16 +42,17 @@ def init(
 ) -> None:
     """Start a program; fields and compiled kernels of the last one are gone.
 
-    Options: arch (else the environment's MLIRAD_ARCH, else the CPU), default_fp, default_ip, debug
-    (indices and assertions are checked), random_seed, cpu_max_num_threads, fast_math, opt_level,
-    lanes (iterations of parallel loops that run together: None, as many as the processor's vectors
-    hold where that pays; 1, none; 4, 8 or 16, wherever possible; else the environment's
-    MLIRAD_LANES), print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or
-    shuffled; else the environment's MLIRAD_SIMT_ORDER, else ascending), enable_fallback (to the
-    CPU, where no machine of `arch` is there: else that raises UnavailableError), offline_cache,
+    Options: arch (else the environment's MLIRAD_ARCH, else the CPU), default_fp, default_ip,
+    debug (indices and assertions are checked), random_seed, cpu_max_num_threads, fast_math,
+    opt_level, kernel_profiler (launches are timed, for `ti.profiler`), lanes (iterations of
+    parallel loops that run together: None, as many as the processor's vectors hold where that
+    pays; 1, none; 4, 8 or 16, wherever possible; else the environment's MLIRAD_LANES),
+    print_ir, simt_order (of the threads of arch=ti.simt: ascending, descending or shuffled;
+    else the environment's MLIRAD_SIMT_ORDER, else ascending), enable_fallback (to the CPU,
+    where no machine of `arch` is there: else that raises UnavailableError), offline_cache,
     offline_cache_file_path, offline_cache_max_size_of_files, offline_cache_cleaning_policy and
-    offline_cache_cleaning_factor (see docs/cache.md); Taichi's other options are accepted. Raises
-    KeyError for unknown ones.
+    offline_cache_cleaning_factor (see docs/cache.md); Taichi's other options are accepted.
+    Raises KeyError for unknown ones.
     """
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}

@@ -9,7 +9,7 @@ from mlirad.lang import ndarray as ln
 from mlirad.lang import struct as ls
 from mlirad.lang.arguments.packs import ArgPackType
 from mlirad.lang.field import declaration as lf
-from mlirad.lang.matrix import Matrix, Vector, set_makers
+from mlirad.lang.matrix import Matrix, set_makers
 from mlirad.types import ALL, DataType, TypeLike, resolve
 
 
@@ -102,4 +102,19 @@ template = Template
 struct = ls.struct
 globals().update({scalar.name: scalar for scalar in ALL})
 set_makers(lf.matrix_field, ln.make)
-__all__ = ["Vector", "matrix", "ndarray", "struct", "template", "vector"]
+__all__ = [
+    "argpack",
+    "is_integral",
+    "is_real",
+    "is_signed",
+    "matrix",
+    "ndarray",
+    "struct",
+    "template",
+    "vector",
+    *(scalar.name for scalar in ALL),
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -33,7 +33,8 @@ class Region:
         for position in range(len(self.boxes) - 1, -1, -1):
             joined = _join(self.boxes[position], box)
             if joined is not None:
-                self.boxes[position] = joined
+                others = [*self.boxes[:position], *self.boxes[position + 1 :]]
+                self.boxes = [*(one for one in others if not _lies_in(one, joined)), joined]
                 return
         self.boxes.append(box)
         if len(self.boxes) > self.LIMIT:

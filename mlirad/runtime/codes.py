@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from time import perf_counter
 from weakref import WeakSet
 
 from mlirad.dialect import context
@@ -15,6 +16,7 @@ from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.notes import Notes
 from mlirad.runtime.own_arrays import CodeWithOwnArrays
+from mlirad.runtime.profile import COMPILING, ProfiledCode
 
 
 class Derivative:
@@ -76,15 +78,24 @@ class Codes:
         if found is None and mode == PRIMAL and self._primal is not None:
             found = self.compiled[mode] = self._primal.code(mode)
         if found is None:
+            begun, name = perf_counter(), self._name(mode)
             lowered = self._lowered.pop(mode, None) or self._lower(mode)
             with context():
                 found = self.program.executor.compile(lowered.kernel, self, self.program.config)
             if lowered.own_arrays:
                 memory = self.program.executor.memory
                 found = CodeWithOwnArrays(found, lowered.own_arrays, memory)
+            if self.program.profile is not None:
+                wait = self.program.executor.synchronize
+                found = ProfiledCode(found, name, self.program.profile, wait)
+            COMPILING.note(name, perf_counter() - begun)
             self.compiled[mode] = found
             self._may_collide[mode] = lowered.may_collide
         return found
+
+    def _name(self, mode: Mode) -> str:
+        name = self.stages.kernel.name
+        return name if mode == PRIMAL else f"{name}.{mode}"
 
     def _lower(self, mode: Mode) -> LoweredMode:
         stages, own = self.stages.given.of(mode)

@@ -41,7 +41,6 @@ IGNORED = frozenset(
         "gdb_trigger",
         "gpu_max_reg",
         "half2_vectorization",
-        "kernel_profiler",
         "lower_access",
         "make_block_local",
         "make_cpu_multithreading_loop",
@@ -140,6 +139,7 @@ class Config:
     # processor's vectors have, where that pays
     lanes: int | None = field(default_factory=_lanes)
     print_ir: Any = False
+    kernel_profiler: bool = False  # launches are timed
     enable_fallback: bool = True  # to the CPU, where `arch` is not there
     # of the threads that arch=ti.simt runs one after the other
     simt_order: str = field(default_factory=_simt_order)

@@ -18,6 +18,7 @@ from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, SparseElements
 from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.poles import Poles
+from mlirad.runtime.profile import Profile
 from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
 from mlirad.runtime.trees import Trees
@@ -36,6 +37,7 @@ class Program:
         self.derivatives = Derivatives()
         self.clearing = Clearing()
         self.poles = Poles()
+        self.profile = Profile() if config.kernel_profiler else None
         self.random = Random(config.random_seed)
         self.threads = Threads()
         self.compiled: WeakSet[Any] = WeakSet()  # codes that hold addresses of fields

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mlirad.analysis.activity import Activity
 from mlirad.analysis.needed import Needed, base_depth
+from mlirad.analysis.trips import most_trips
 from mlirad.bindings import ir
 from mlirad.dialect import grad
 from mlirad.dialect.field import makes_array
@@ -18,6 +19,7 @@ from mlirad.ir.walk import attributes_of
 from mlirad.sweeps.undo import Undo
 
 Environment = dict[int, ir.Value]
+MOST = 256  # iterations of a loop for which slots are made before it is known how many it makes
 
 
 class Recompute:
@@ -64,13 +66,13 @@ class Recompute:
             if runs_reversed and node in self.needed.work:
                 self._while_with_history(node, level, env)
             elif replays or self._wants(node.results, level):
-                self._while(node, level, env, with_count=False)
+                self._while(node, level, env)
         elif is_branch(node):
             if replays or self._wants(node.results, level):
                 self._if(node, level, env)
         elif is_parallel(node):
             if replays:
-                self._parallel(node, level, env)
+                _parallel(self, node, level, env)
         elif redone:
             self.undo.write(node, env, runs_reversed=runs_reversed)
         elif replays or self._wants(node.results, level):
@@ -131,59 +133,70 @@ class Recompute:
     def _stack(self, argument: int, trips: ir.Value) -> ir.Value:
         return grad.alloc(self.graph.values[argument].type, trips)
 
-    def _parallel(self, node: Node, level: int, env: Environment) -> None:
-        body = node.blocks[0]
-        loop = parallel_like(node, env)
-        inner = dict(env)
-        inner.update(zip(body.arguments, loop.indices))
-        with ir.InsertionPoint(loop.body):
-            self.block(body, level, inner)
-            b.end_parallel()
-
     # Loops whose trips are counted by running them.
 
     def _while(
-        self, node: Node, level: int, env: Environment, *, with_count: bool
+        self,
+        node: Node,
+        level: int,
+        env: Environment,
+        history: Sequence[int] = (),
+        *,
+        with_count: bool = False,
     ) -> list[Carried]:
-        """Run a loop for its results and, if asked, its number of iterations; the carried values
-        kept."""
+        """Run a loop for its results and, if asked, its number of iterations, keeping the history
+        of values; the carried values kept."""
         before, after = node.blocks
         kept = self._carried(node, level)
         passed = [v for v in node.flow.passed if self._wants([v.argument, v.result], level)]
-        counted = [b.index_type()] * with_count
-        initial = [env[one.initial] for one in kept] + ([b.index(0)] if with_count else [])
-        op = b.while_loop(initial, [*(self.graph.values[v.result].type for v in passed), *counted])
-        first, second = op.before, op.after
+        start = [env[one.initial] for one in kept]
+        types = [self.graph.values[v.result].type for v in passed]
+        if with_count:
+            types += [b.index_type(), *(value.type for value in start)]
+        op = b.while_loop(start + [b.index(0)] * with_count, types)
         inner = dict(env)
-        inner.update(zip([one.argument for one in kept], first.arguments))
-        with ir.InsertionPoint(first):
+        inner.update(zip([one.argument for one in kept], op.before.arguments))
+        with ir.InsertionPoint(op.before):
+            arguments: list[ir.Value] = list(op.before.arguments)
+            for argument in history:
+                grad.push(inner[argument], self.stacks[argument], arguments[-1])
             self.block(before, level, inner)
-            number = first.arguments[len(kept) :]
-            values = [inner[one.given] for one in passed]
-            b.go_on_if(inner[node.flow.control[0]], [*values, *number])
+            noted = [arguments[-1], *arguments[:-1]] if with_count else []
+            given = [inner[one.given] for one in passed] + noted
+            b.go_on_if(inner[node.flow.control[0]], given)
         inner = dict(env)
-        inner.update(zip([one.argument for one in passed], second.arguments))
-        with ir.InsertionPoint(second):
+        inner.update(zip([one.argument for one in passed], op.after.arguments))
+        with ir.InsertionPoint(op.after):
             self.block(after, level, inner)
-            count = [b.add(second.arguments[len(passed)], b.index(1))] if with_count else []
+            count = [b.add(op.after.arguments[len(passed)], b.index(1))] if with_count else []
             b.yield_([inner[one.following] for one in kept] + count)
         env.update(zip([one.result for one in passed], op.results))
         if with_count:
-            self.trips[node] = op.results[len(passed)]
+            self.trips[node], *last = list(op.results)[len(passed) :]
+            self.final[node] = dict(zip([one.argument for one in kept], last))
         return kept
 
     def _while_with_history(self, node: Node, level: int, env: Environment) -> None:
-        """Count a loop's iterations, then run it that often while keeping its history."""
+        """Keep a loop's history: while it runs, where it is known to be short, or count its
+        iterations, and run it that often again."""
+        redone = node in self.needed.redone
+        redone_last = any(inner in self.needed.redone for inner in node.blocks[0].nodes)
+        most = None if redone or redone_last else most_trips(node.op)
+        if most is not None and most <= MOST:
+            history = [a for a in node.blocks[0].arguments if a in self.needed.saved]
+            slots = b.index(most + 1)  # one for the last evaluation of the condition
+            self.stacks.update((a, self._stack(a, slots)) for a in history)
+            self._while(node, level, env, history, with_count=True)
+            return
         kept = self._while(node, level, env, with_count=True)
         with self.undo.again():
-            if node in self.needed.redone:
+            if redone:
                 self.undo.undo_to(self.undo.before[node])
                 self.undo.keep_marks(node, self.trips[node])
             self._keep_history(node, kept, level, env)
-            before = node.blocks[0]
-            if any(inner in self.needed.redone for inner in before.nodes):
+            if redone_last:
                 self.undo.mark_last(node)
-                self.block(before, level, {**env, **self.final[node]})
+                self.block(node.blocks[0], level, {**env, **self.final[node]})
 
     def _keep_history(
         self, node: Node, kept: Sequence[Carried], level: int, env: Environment
@@ -208,6 +221,16 @@ class Recompute:
             self.block(after, level, inner)
             b.yield_([inner[one.following] for one in kept])
         self.final[node] = dict(zip([one.argument for one in kept], op.results))
+
+
+def _parallel(recompute: Recompute, node: Node, level: int, env: Environment) -> None:
+    body = node.blocks[0]
+    loop = parallel_like(node, env)
+    inner = dict(env)
+    inner.update(zip(body.arguments, loop.indices))
+    with ir.InsertionPoint(loop.body):
+        recompute.block(body, level, inner)
+        b.end_parallel()
 
 
 def parallel_like(node: Node, env: Environment) -> Parallel:

@@ -33,6 +33,7 @@ POSITIVE = POINTS[POINTS > 0]
 INSIDE = POINTS[np.abs(POINTS) < 1]
 DOMAINS = {
     "math.log": [POSITIVE],
+    "math.log1p": [POSITIVE - 0.9],
     "math.sqrt": [POSITIVE],
     "math.rsqrt": [POSITIVE],
     "math.asin": [INSIDE],

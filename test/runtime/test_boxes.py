@@ -80,3 +80,11 @@ def test_lines_become_one_box() -> None:
         covered.add(((row, row), (0, 8)))
     assert covered.holds(((0, 999), (0, 8)))
     assert not covered.holds(((0, 1000), (0, 8)))
+
+
+def test_what_is_read_and_written_again_and_again_stays_a_few_boxes() -> None:
+    region = Region()
+    for _ in range(100):
+        region.add(((0, 11), (1, 7)))
+        region.drop(((1, 10), (1, 7)))
+    assert sorted(region.boxes) == [((0, 0), (1, 7)), ((11, 11), (1, 7))]

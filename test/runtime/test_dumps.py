@@ -3,13 +3,12 @@ ran."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from replayed import replayed
 
 import mlirad as ti
 from mlirad.pipeline.mode import parse_mode
@@ -38,33 +37,17 @@ def _kernel() -> Any:
     return work
 
 
-def _without_locations(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.startswith("#loc"))
-
-
-def _replay(text: str, pipeline: str, folder: Path) -> str:
-    file = folder / "dump.mlir"
-    file.write_text(text)
-    command = [sys.executable, "-m", "mlirad_opt", str(file), "--pass-pipeline", pipeline]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-def _canonical(text: str, folder: Path) -> str:
-    """A dump through the printer of `mlirad-opt`, which prints no locations."""
-    return _without_locations(_replay(text, "builtin.module()", folder))
-
-
 @pytest.mark.parametrize("mode", ["primal", "reverse"])
 def test_every_dump_replays(mode: str, tmp_path: Path) -> None:
     kernel = _kernel()
     stages = program().executor.stages(parse_mode(mode), program().config)
-    final = _canonical(kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode), tmp_path)
+    final = replayed(
+        kernel.ir(3, 0.5, stage=stages[-1].name, mode=mode), "builtin.module()", tmp_path
+    )
     names = ["field", *(stage.name for stage in stages)]
     for position, name in enumerate(names[:-1]):
         dump = kernel.ir(3, 0.5, stage=name, mode=mode)
-        assert _without_locations(_replay(dump, join(stages[position:]), tmp_path)) == final, name
+        assert replayed(dump, join(stages[position:]), tmp_path) == final, name
 
 
 def test_unknown_stages_and_modes_are_named() -> None:

@@ -61,7 +61,7 @@ def on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callab
             )
         return mapped(scalar, *arguments)
 
-    function.__name__ = name.split(".")[1]
+    function.__name__ = function.__qualname__ = name.split(".")[1]
     function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
     return function
 

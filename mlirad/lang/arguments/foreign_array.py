@@ -11,6 +11,7 @@ import numpy as np
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.lang.arguments.dlpack import handed_over
+from mlirad.lang.array_protocols import AsArray
 from mlirad.runtime.memory.memory import DType, Elements, Memory
 from mlirad.runtime.memory.values import Values
 
@@ -51,7 +52,10 @@ def is_torch(value: object) -> TypeGuard[Any]:
 
 
 def is_array(value: object) -> bool:
-    """Whether this is an array of NumPy, or of a library that hands its arrays over."""
+    """Whether this is an array of NumPy, or of a library that hands its arrays over. A field is
+    none: of a view of it, its gradient would not be known."""
+    if isinstance(value, AsArray):
+        return False
     return (
         isinstance(value, np.ndarray)
         or is_torch(value)

@@ -11,6 +11,7 @@ from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import in_range
 from mlirad.lang.arguments.parameters import Parameter
+from mlirad.lang.array_protocols import AsArray
 from mlirad.runtime.config import Config
 from mlirad.types import DataType, resolve
 
@@ -59,7 +60,12 @@ def convert_scalar(value: object, dtype: DataType, name: str) -> Any:
 
 
 def entries_of(value: object, shape: tuple[int, ...], dtype: DataType, name: str) -> list[Any]:
-    """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape."""
+    """The entries of a matrix argument. Raises TaichiRuntimeTypeError for another shape, and for a
+    field, whose gradient would not be known."""
+    if isinstance(value, AsArray):
+        raise TaichiRuntimeTypeError(
+            f"Argument {name}: {value!r} for a value of shape {shape}: pass an element of it"
+        )
     rows = value.rows_list() if isinstance(value, Matrix) else value
     # else wide integers become floats
     array = np.asarray(rows, object if isinstance(rows, list | tuple) else None)

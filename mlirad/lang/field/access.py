@@ -12,6 +12,7 @@ from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix import Matrix
+from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.element_arrays import TorchCopies
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
@@ -23,7 +24,7 @@ from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
 
-class FieldAccess(SlicedArray, TorchCopies, Leaf):
+class FieldAccess(SlicedArray, AsArray, TorchCopies, Leaf):
     """A field's elements, as Python reads and writes them."""
 
     @property

@@ -45,6 +45,17 @@ uvec2, uvec3, uvec4 = (
     vector(4, DefaultUnsigned),
 )
 mat2, mat3, mat4 = matrix(2, 2), matrix(3, 3), matrix(4, 4)
+_TOOLS = (
+    "Any",
+    "DefaultUnsigned",
+    "Matrix",
+    "Scalar",
+    "Value",
+    "Vector",
+    "annotations",
+    "fm",
+    "fn",
+)
 
 
 def clamp(value: Value, low: Value, high: Value) -> Any:
@@ -155,3 +166,10 @@ def rotation2d(angle: Scalar) -> Any:
 def vdir(angle: Scalar) -> Any:
     """The unit vector at an angle."""
     return Vector([fn.cos(angle), fn.sin(angle)])
+
+
+__all__ = sorted(name for name in globals() if not name.startswith("_") and name not in _TOOLS)
+
+
+def __dir__() -> list[str]:
+    return __all__

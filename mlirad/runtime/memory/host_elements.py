@@ -30,11 +30,11 @@ class HostElements(Elements):
     """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
     there before, and nobody else looks at it."""
 
-    __slots__ = ("_is_packed", "_memory", "_room", "_rows", "_waiting")
+    __slots__ = ("_is_lent", "_is_packed", "_memory", "_room", "_rows", "_waiting")
 
     def __init__(self, view: Values, room: HostRoom | None = None) -> None:
         self._memory, self._room = view, room
-        self._is_packed = view.flags.c_contiguous
+        self._is_packed, self._is_lent = view.flags.c_contiguous, False
         self._waiting: Clearing | None = None
         self._rows: WaitingRows | None = None  # where some do not wait
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
@@ -49,8 +49,8 @@ class HostElements(Elements):
 
     def clear(self, clearing: Clearing) -> None:
         """Set all elements to 0, many of them when they are used."""
-        if self.nbytes < LEAST:
-            _set_all(self, 0)
+        if self.nbytes < LEAST or self._is_lent:
+            self.fill(0)
         elif self._waiting is None or self._rows is not None:
             with clearing.lock:
                 self._waiting, self._rows = clearing, None
@@ -72,6 +72,13 @@ class HostElements(Elements):
         waited, self._waiting = self._waiting is not None, None
         return waited
 
+    def lend(self) -> Values:
+        """A read-only view; from now on nothing waits to be cleared."""
+        self._is_lent = True
+        view = self._view.view()
+        view.flags.writeable = False
+        return view
+
     def get(self, index: Index) -> Any:
         """A number of Python, or nested lists of them."""
         return self._view[index].tolist()
@@ -82,7 +89,7 @@ class HostElements(Elements):
 
     def read(self, box: Box | None = None) -> Values:
         """A copy."""
-        return copied(self._part(box))
+        return copied(_part(self, box))
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values."""
@@ -90,14 +97,14 @@ class HostElements(Elements):
             assign(self._memory, values)
             self._waiting = self._rows = None
         else:
-            assign(self._part(box), values)
+            assign(_part(self, box), values)
 
     def fill(self, value: Any, box: Box | None = None, where: Values | None = None) -> None:
         """Set elements to one number."""
         if where is not None:
-            self._part(box)[where] = value
+            _part(self, box)[where] = value
         elif box is not None:  # what waits to be cleared may be 0 before
-            assign(self.within(box) if value == 0 else self._part(box), value)
+            assign(self.within(box) if value == 0 else _part(self, box), value)
         else:
             _set_all(self, value)
             self._waiting = self._rows = None
@@ -113,15 +120,15 @@ class HostElements(Elements):
 
     def equals(self, values: Values, box: Box | None = None) -> bool:
         """Whether elements have the bits of values."""
-        return same_bits(self._part(box), values)
+        return same_bits(_part(self, box), values)
 
     def differing(self, values: Values, box: Box | None = None) -> Values:
         """A mask of the elements that have other bits."""
-        return bits(self._part(box)) != bits(values)
+        return bits(_part(self, box)) != bits(values)
 
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        assign(self._part(box), _looked_at(other, box))
+        assign(_part(self, box), _looked_at(other, box))
 
     def holds(self, other: Elements, box: Box | None = None) -> bool:
         """Whether elements have the bits of others."""
@@ -143,9 +150,6 @@ class HostElements(Elements):
     def within(self, box: Box | None) -> Values:
         """Where the elements of a box are, which may wait to be cleared."""
         return self._memory if box is None else part(self._memory, box)
-
-    def _part(self, box: Box | None) -> Values:
-        return self._view if box is None else part(self._view, box)
 
 
 def _set_all(elements: HostElements, value: Any) -> None:
@@ -193,8 +197,12 @@ def _clear_rows(elements: HostElements, runs: Iterable[tuple[int, int]]) -> None
         ctypes.memset(elements.address + first * size, 0, count * size)
 
 
+def _part(elements: HostElements, box: Box | None) -> Values:
+    return elements._view if box is None else part(elements._view, box)
+
+
 def _looked_at(elements: Elements, box: Box | None) -> Values:
-    return elements._part(box) if isinstance(elements, HostElements) else elements.read(box)
+    return _part(elements, box) if isinstance(elements, HostElements) else elements.read(box)
 
 
 class HostKept(Kept):

@@ -172,6 +172,11 @@ class Elements(ABC):
         whether they did."""
         return False
 
+    def lend(self) -> Values | None:
+        """A read-only view that lives as long as it is used, and shows elements as they are at any
+        time; None where they are not in Python's memory."""
+        return None
+
     # What comes down to a number, or to a mask, is found where the elements are.
 
     @abstractmethod

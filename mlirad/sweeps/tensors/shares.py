@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import te
@@ -53,13 +52,7 @@ class _OfOne(Share):
     def __init__(self, definition: Definition) -> None:
         super().__init__(definition)
         _refuse_initial(definition)
-        (reduction,) = definition.reductions
-        kind = {"max": "argmax", "min": "argmin"}[te.ReduceOp(reduction).kind.value]
-
-        def over(points: Points) -> ir.Value:
-            return te.reduce(kind, points.bounds, [], points.values, None)[0]
-
-        self.places = _over_points(definition, kind, b.integer_type(32), over)
+        self.places = _places_of(definition)
 
     def factor(self, at: At, values: Sequence[ir.Value]) -> ir.Value | None:
         (reduction,), (value,) = self.definition.reductions, values
@@ -77,19 +70,11 @@ class _OfOne(Share):
 _SHARES: dict[str, type[Share]] = {"max": _OfOne, "min": _OfOne}
 
 
-class Points(NamedTuple):
-    """The points of a reduction within another definition: their bounds, and the values at one."""
-
-    bounds: list[tuple[ir.Value, ir.Value]]
-    values: Callable[[list[ir.Value]], list[ir.Value]]
-
-
-def _over_points(
-    definition: Definition, label: str, element: ir.Type, over: Callable[[Points], ir.Value]
-) -> ir.Value:
-    """A definition of the same shape, each element made of the points of the only reduction."""
+def _places_of(definition: Definition) -> ir.Value:
+    """Where each element's greatest, or least, number is first: a definition of the same shape."""
     (reduction,) = definition.reductions
-    type_, sizes = type_with(extents(definition.op.results[0]), element)
+    kind = {"max": "argmax", "min": "argmin"}[te.ReduceOp(reduction).kind.value]
+    type_, sizes = type_with(extents(definition.op.results[0]), b.integer_type(32))
     body = te.body_of(reduction)
 
     def fill(indices: list[ir.Value]) -> ir.Value:
@@ -101,10 +86,10 @@ def _over_points(
             return copier.block(body)
 
         bounds = [(copier.value(low), copier.value(high)) for low, high in te.bounds_of(reduction)]
-        return over(Points(bounds, values))
+        return te.reduce(kind, bounds, [], values, None)[0]
 
     own = te.ComputeOp(definition.op).label.value
-    return te.compute(f"{own}.{label}", type_, sizes, fill)
+    return te.compute(f"{own}.{kind}", type_, sizes, fill)
 
 
 def _refuse_initial(definition: Definition) -> None:

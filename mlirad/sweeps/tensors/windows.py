@@ -18,12 +18,10 @@ from mlirad.analysis.integer_systems import (
 )
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.analysis.te_accesses import Forms, reads_within
-from mlirad.analysis.te_points import elements_of, points_of
+from mlirad.analysis.te_points import SHORT, elements_of, points_of
 from mlirad.bindings import ir
 from mlirad.sweeps.tensors.definition import Definition
 from mlirad.sweeps.tensors.points import Name
-
-SHORT = 5  # values of an index whose bounds become conditions: what the passes for tiles take
 
 
 class Windows:

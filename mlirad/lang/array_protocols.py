@@ -1,0 +1,87 @@
+"""Fields and ndarrays as other libraries' arrays: `np.asarray(x)`, `torch.from_dlpack(x)`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from numpy.typing import DTypeLike
+
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
+from mlirad.runtime.program import Program
+
+_SAYS_READ_ONLY = (1, 0)  # the first version of DLPack in which an array can be read-only
+
+
+class AsArray(ABC):
+    """Elements that NumPy and what speaks DLPack see, as views where they can.
+
+    A view shows what launches leave there later, keeps the memory alive, and is read-only: a tape
+    would not see what is written through it.
+    """
+
+    program: Program
+
+    @abstractmethod
+    def to_numpy(self) -> Values:
+        """A copy of all elements."""
+
+    @abstractmethod
+    def note_read(self) -> None:
+        """Tell what records that Python reads."""
+
+    @abstractmethod
+    def _whole(self) -> Elements | None:
+        """All elements, where they have the array's axes and none is left out."""
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
+        """What NumPy makes an array of. Raises ValueError where a copy is needed, as of elements in
+        blocks, of sparse fields or on a GPU, and none is allowed."""
+        view = None if copy else self._view()
+        if view is None and copy is False:
+            raise ValueError(f"{self!r} does not lie in Python's memory as one array: it is copied")
+        found = self.to_numpy() if view is None else view
+        if dtype is None or found.dtype == dtype:
+            return found
+        if copy is False:
+            raise ValueError(f"{self!r} has other elements than {dtype}: it is copied")
+        return found.astype(dtype)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The processor's memory: from a GPU elements are copied."""
+        return 1, 0
+
+    def __dlpack__(
+        self,
+        *,
+        stream: object = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A capsule: of a view for those who know read-only arrays, else of a copy. Raises
+        BufferError for a stream or another device, or where a copy is needed and none is
+        allowed."""
+        if stream not in (None, -1) or dl_device not in (None, self.__dlpack_device__()):
+            raise BufferError(f"{self!r} is given in the processor's memory only")
+        if max_version is None or max_version < _SAYS_READ_ONLY:
+            if copy is False:
+                raise BufferError(f"{self!r} is read-only, which this version of DLPack cannot say")
+            return self.to_numpy().__dlpack__()
+        view = None if copy else self._view()
+        if view is None and copy is False:
+            raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
+        found = self.to_numpy() if view is None else view
+        try:
+            return found.__dlpack__(max_version=max_version)
+        except TypeError:  # NumPy before 2.1
+            return found.copy().__dlpack__()
+
+    def _view(self) -> Values | None:
+        """The elements where they are; None where a copy is needed."""
+        elements = self._whole()
+        if elements is None:
+            return None
+        self.note_read()
+        return elements.lend()

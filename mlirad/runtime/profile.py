@@ -1,0 +1,96 @@
+"""How long launches took, where a program asks for it, and how long compiling took."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Lock
+from time import perf_counter
+from typing import Any
+
+from mlirad.data_classes import data_class, field
+from mlirad.runtime.executor.executor import Code, PassedArray
+
+_KEPT = 100_000  # launches that can be told one by one
+
+
+@data_class
+class Launches:
+    """How often a kernel was launched, and for how many milliseconds."""
+
+    name: str
+    counter: int = 0
+    total: float = 0.0
+    min: float = 0.0
+    max: float = 0.0
+
+    @property
+    def avg(self) -> float:
+        """The mean of a launch."""
+        return self.total / self.counter if self.counter else 0.0
+
+
+@data_class
+class Profile:
+    """What a program's launches took, by kernel and derivative."""
+
+    kernels: dict[str, Launches] = field(default_factory=dict)
+    last: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    _lock: Any = field(default_factory=Lock, compare=False)
+
+    def note(self, name: str, milliseconds: float) -> None:
+        """Count a launch."""
+        with self._lock:
+            found = self.kernels.get(name)
+            if found is None:
+                found = self.kernels[name] = Launches(name, min=milliseconds)
+            found.counter += 1
+            found.total += milliseconds
+            found.min = min(found.min, milliseconds)
+            found.max = max(found.max, milliseconds)
+            self.last.append((name, milliseconds))
+
+    def clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self.kernels.clear()
+            self.last.clear()
+
+    @property
+    def total(self) -> float:
+        """Milliseconds of all launches."""
+        return sum(one.total for one in self.kernels.values())
+
+
+class ProfiledCode(Code):
+    """Code whose launches are timed, until the machine has done them."""
+
+    def __init__(self, code: Code, name: str, profile: Profile, wait: Callable[[], None]) -> None:
+        self.messages = code.messages
+        self._code, self._name, self._profile, self._wait = code, name, profile, wait
+
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
+        """See `Code.launch`."""
+        begun = perf_counter()
+        found = self._code.launch(values, arrays)
+        self._wait()
+        self._profile.note(self._name, 1000 * (perf_counter() - begun))
+        return found
+
+    def ran_last_with(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> bool:
+        """See `Code.ran_last_with`."""
+        return self._code.ran_last_with(values, arrays)
+
+
+@data_class
+class Compiling:
+    """Seconds that this process has spent on making code, by kernel and derivative."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def note(self, name: str, seconds: float) -> None:
+        """Count one."""
+        self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+
+
+COMPILING = Compiling()
