@@ -1,0 +1,169 @@
+"""The reference: pages made of docstrings, and of what passes and ops say of themselves.
+
+They are made by looking at the names at run time: half of them are made by functions, which tools
+that read sources do not see.
+
+python -m mkdocs build --strict
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+from mlirad.dialect.view import View
+from mlirad.pipeline.options import options_of, spelled
+from mlirad.pipeline.registry import find_pass, pass_names, requirements_of
+
+ROOT = Path(__file__).parents[1]
+FRONT = {  # the repository's own pages
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changes.md",
+}
+NAMESPACES = {  # pages, by what programs call the namespace: where it is, and what it is for
+    "ti": ("mlirad", "`import mlirad as ti`: fields, kernels, and what is written in them."),
+    "ti.ad": ("mlirad.ad", "Derivatives of programs."),
+    "ti.math": ("mlirad.lang.math.functions", "Small vectors and matrices, as in GLSL."),
+    "ti.types": ("mlirad.lang.types_namespace", "Types of arguments and elements."),
+    "ti.sparse": ("mlirad.lang.sparse_grids", "Sparse grids of structs."),
+    "ti.graph": ("mlirad.lang.graph", "Launches that are recorded and run together."),
+    "te": ("mlirad.te", "`from mlirad import te`: tensor expressions."),
+    "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
+}
+_WIDTH = 80  # of a line of code
+DIALECTS = ("field", "grad", "te", "snode", "activity", "turn")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages."""
+    pages = {f"reference/{name}.md": namespace_page(name) for name in NAMESPACES}
+    pages |= {"reference/passes.md": passes_page(), "reference/dialects.md": dialects_page()}
+    pages |= {page: (ROOT / name).read_text() for name, page in FRONT.items()}
+    for name, page in pages.items():
+        files.append(File.generated(config, name, content=page))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Have links between documents and the repository's pages lead to pages here."""
+    for name, page in FRONT.items():
+        markdown = markdown.replace(f"](../{name}", f"]({page}").replace(f"]({name}", f"]({page}")
+    return markdown.replace("](docs/", "](")
+
+
+def namespace_page(name: str) -> str:
+    """Every public name of a namespace."""
+    place, what = NAMESPACES[name]
+    module = import_module(place)
+    members = {member: getattr(module, member) for member in sorted(module.__all__, key=str.lower)}
+    described = [
+        part
+        for member, value in members.items()
+        if inspect.isclass(value) or callable(value)
+        for part in _described(2, f"{name}.{member}", value)
+    ]
+    values = [
+        f"| `{name}.{member}` | {_said(value)} |"
+        for member, value in members.items()
+        if not (callable(value) or isinstance(value, ModuleType))
+    ]
+    return "\n\n".join(
+        [f"# `{name}`", what, *described, *_section("Values", _table(("name", "value"), values))]
+    )
+
+
+def passes_page() -> str:
+    """Every pass of ours, by groups."""
+    groups: dict[str, list[str]] = {}
+    for name in pass_names():
+        groups.setdefault(find_pass(name).__module__.split(".")[-2], []).append(name)
+    parts = ["# Passes", "`mlirad-opt --NAME=option=value`, `NAME{option=value}` in a pipeline."]
+    for group, names in sorted(groups.items()):
+        parts.append(f"## {group}")
+        parts += [part for name in names for part in _pass(name)]
+    return "\n\n".join(parts)
+
+
+def dialects_page() -> str:
+    """Every op of ours."""
+    parts = ["# Dialects"]
+    for name in DIALECTS:
+        module = import_module(f"mlirad.dialect.{name}")
+        parts += [f"## {name}", inspect.getdoc(module) or ""]
+        for op in _ops(f"mlirad.dialect.{name}"):
+            parts += [f"### `{op.OPERATION_NAME}`", inspect.getdoc(op) or ""]
+    return "\n\n".join(parts)
+
+
+def _pass(name: str) -> Iterator[str]:
+    function = find_pass(name)
+    yield f"### {name}"
+    yield inspect.getdoc(function) or ""
+    yield inspect.getdoc(inspect.getmodule(function)) or ""
+    rows = [
+        f"| `{one.name}` | `{spelled(one.default)}` | {one.limit or one.kind.__name__} |"
+        for one in options_of(function, name).values()
+    ]
+    yield from _table(("option", "default", "values"), rows)
+    needs = [(inspect.getdoc(need) or "").partition("\n\n")[0] for need in requirements_of(name)]
+    if needs:
+        yield "Takes for granted:\n\n" + "\n".join(f"- {' '.join(need.split())}" for need in needs)
+
+
+def _ops(place: str) -> list[type[View]]:
+    """The ops of a dialect, by their names."""
+    found, pending = [], [View]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        if kind.__module__.startswith(place) and "OPERATION_NAME" in vars(kind):
+            found.append(kind)
+    return sorted(found, key=lambda op: op.OPERATION_NAME)
+
+
+def _described(level: int, name: str, value: object) -> Iterator[str]:
+    """What a function or a class and its public parts say."""
+    yield f"{'#' * level} `{name}`"
+    if callable(value):
+        yield f"```python\n{name}{_signature(value)}\n```"
+    yield inspect.getdoc(value) or ""
+    for part, found in sorted(vars(value).items()) if inspect.isclass(value) else ():
+        if not part.startswith("_") and (inspect.isroutine(found) or isinstance(found, property)):
+            yield from _described(level + 1, f"{name.rpartition('.')[2]}.{part}", found)
+
+
+def _signature(value: Callable[..., object]) -> str:
+    """How it is called, one parameter a line where they are many."""
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # an exception, which says what went wrong
+        return "(message)"
+    text = re.sub(r"'([\w\[\], .|]*)'", r"\1", str(signature))
+    if len(text) < _WIDTH:
+        return text
+    parameters = [re.sub(r"'(.*?)'", r"\1", str(one)) for one in signature.parameters.values()]
+    return "(\n" + "".join(f"    {one},\n" for one in parameters) + ")"
+
+
+def _said(value: object) -> str:
+    text = repr(value)
+    return "an object" if " at 0x" in text else f"`{text}`"
+
+
+def _section(title: str, parts: Iterable[str]) -> list[str]:
+    found = [*parts]
+    return [f"## {title}", *found] if found else []
+
+
+def _table(head: tuple[str, ...], rows: list[str]) -> list[str]:
+    if not rows:
+        return []
+    return ["\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *rows])]
