@@ -175,12 +175,21 @@ class Kernel:
             current.trees.materialize()
         variants = self._variants
         if variants is None or variants.program is not current:
-            variants = KernelVariants(self.declaration, current, self._forget_ready)
-            self._variants, self._ready = variants, None
+            variants = self._begin(current)
         try:
             return variants.prepare(args, kwargs)
         except TaichiRuntimeTypeError as error:
             raise TaichiRuntimeTypeError(f"kernel '{self.__name__}': {error}") from None
+
+    @in_turn
+    def _begin(self, current: Program) -> KernelVariants:
+        """The variants of a program, which all threads share: what they know of launches is by
+        variant."""
+        variants = self._variants
+        if variants is None or variants.program is not current:
+            variants = KernelVariants(self.declaration, current, self._forget_ready)
+            self._variants, self._ready = variants, None
+        return variants
 
     # Inspection.
 

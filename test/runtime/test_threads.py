@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad.lang.kernel_variants import KernelVariants
 from mlirad.runtime.program import program
 
 SIZE = 64
@@ -323,6 +324,30 @@ def test_random_numbers_of_threads() -> None:
 
     drawn = [number for found in at_once(4, work) for number in found]
     assert len(set(drawn)) == len(drawn) == 200
+
+
+def test_a_kernel_has_its_variants_once_however_many_threads_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two sets of them would forget each other's seeds."""
+    made = []
+
+    class Slow(KernelVariants):
+        def __init__(self, *arguments: Any) -> None:
+            made.append(arguments)
+            time.sleep(0.02)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr("mlirad.lang.kernel.KernelVariants", Slow)
+    x = ti.field(ti.f64, 1)
+
+    @ti.kernel
+    def draw(x: ti.template()) -> ti.f64:  # type: ignore[valid-type]
+        return x[0] + ti.random(ti.f64)
+
+    drawn = at_once(4, lambda number: [draw(x)])
+    assert len(made) == 1
+    assert len({found[0] for found in drawn}) == 4
 
 
 def test_fields_declared_by_threads_have_their_own_memory() -> None:
