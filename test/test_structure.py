@@ -34,8 +34,11 @@ MAY_IMPORT = {
     "frontend": LEAVES | {"dialect", "ir", "kernel"},
     "runtime": LEAVES | {"dialect", "ir", "analysis", "passes", "pipeline", "kernel"},
     "lang": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime"},
-    "te": LEAVES | {"dialect", "ir", "analysis", "sweeps", "kernel", "pipeline", "runtime", "lang"},
-    "ad": LEAVES | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang"},
+    "foreign": LEAVES | {"runtime"},
+    "te": LEAVES
+    | {"dialect", "ir", "analysis", "sweeps", "kernel", "pipeline", "runtime", "lang", "foreign"},
+    "ad": LEAVES
+    | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang", "foreign"},
     "algorithms": LEAVES | {"lang", "drawing"},
     "profiler": LEAVES | {"runtime", "lang"},
     "drawing": LEAVES,

@@ -3,6 +3,7 @@
 from mlirad.ad.checkpoint.checkpointing import checkpointed
 from mlirad.ad.forward.forward_mode import FwdMode
 from mlirad.ad.forward.second_order import hessian, hvp
+from mlirad.ad.functions.array_program import program
 from mlirad.ad.functions.check import check
 from mlirad.ad.functions.custom_checks import check_custom
 from mlirad.ad.functions.custom_gradients import grad_for, grad_replaced, no_grad
@@ -25,6 +26,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "no_grad",
+    "program",
     "value_and_grad",
     "vjp",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 
 class OfElements(ABC):
     """Scalars, vectors or matrices (`element_shape`)."""
@@ -22,8 +24,8 @@ class OfElements(ABC):
         return self.element_shape[1] if len(self.element_shape) > 1 else 1
 
 
-class TorchCopies(ABC):
-    """Copies to and from torch, by way of NumPy's arrays."""
+class LibraryCopies(ABC):
+    """Copies to and from torch and JAX, by way of NumPy's arrays."""
 
     @abstractmethod
     def to_numpy(self) -> Any:
@@ -42,3 +44,13 @@ class TorchCopies(ABC):
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor."""
         self.from_numpy(tensor.detach().cpu().numpy())
+
+    def to_jax(self) -> Any:
+        """A copy as an array of JAX, which makes 64 bits 32 without `jax_enable_x64`."""
+        import jax.numpy as jnp
+
+        return jnp.array(self.to_numpy())
+
+    def from_jax(self, array: Any) -> None:
+        """Set all elements from an array of JAX."""
+        self.from_numpy(np.asarray(array))

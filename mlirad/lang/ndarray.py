@@ -13,6 +13,7 @@ from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.arguments.passed import Passed
 from mlirad.lang.array_protocols import AsArray
+from mlirad.lang.element_arrays import LibraryCopies
 from mlirad.lang.host_array import Values, array_of
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_slices import SlicedArray
@@ -25,7 +26,7 @@ from mlirad.types import DataType, TypeLike, resolve
 MAX_EXTENT = 1 << 31
 
 
-class Ndarray(SlicedArray, AsArray):
+class Ndarray(SlicedArray, AsArray, LibraryCopies):
     """A contiguous array of scalars, vectors or matrices."""
 
     def __init__(

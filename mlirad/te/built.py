@@ -10,20 +10,22 @@ import numpy as np
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
+from mlirad.foreign.jax_function import JaxFunction
+from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
 from mlirad.lang.read_only import check_writeable
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
 from mlirad.te.derivatives import cuts_at, like
-from mlirad.te.differentiate import differentiate
+from mlirad.te.differentiate import differentiate, zeros
+from mlirad.te.forward import jvp
 from mlirad.te.launched import Launched, Launches
 from mlirad.te.programs import program_of
 from mlirad.te.size_needs import needs_of
 from mlirad.te.sizes import Sizes
 from mlirad.te.tensor import Tensor
 from mlirad.te.tensor_kernel import definitions
-from mlirad.te.torch_function import TorchFunction
 
 
 class Built:
@@ -111,18 +113,46 @@ class Built:
         It gives new tensors, a list where `te.build` was given one. Raises TaichiRuntimeError where
         it is called in a tape or a forward mode of this library.
         """
-        is_list = self._gives_list
-        return TorchFunction(self, lambda wanted: self._reverse(wanted).torch(), gives_list=is_list)
+        return TorchFunction(self, self._packed)
 
-    def _reverse(self, wanted: Sequence[int]) -> Built:
-        """The adjoints of some inputs, of the inputs and of the adjoints of outputs of floats."""
+    def jax(self) -> JaxFunction:
+        """The same function for JAX: of arrays, under `jit`, `vmap`, and `grad` and `jvp` of any
+        order by `te.differentiate` and `te.jvp`; see `JaxFunction`.
+
+        It gives JAX's arrays, a list where `te.build` was given one. Raises ImportError without
+        JAX, and, where it is called, as `torch` does.
+        """
+        return JaxFunction(self, self._packed)
+
+    def _packed(self, found: Sequence[Any]) -> Any:
+        return list(found) if self._gives_list else found[0]
+
+    def reverse(self, wanted: Sequence[int]) -> Built:
+        """The adjoints of the inputs of some numbers: a function of the inputs and of the adjoints
+        of the outputs of floats."""
         outputs = [one for one in self.outputs if one.dtype.is_float]
         heads = [like(one, "head") for one in outputs]
         inputs, cuts = [self.inputs[k] for k in wanted], cuts_at(self.inputs)
         found = list(differentiate(outputs, inputs, heads, override=cuts))
-        given, name = [*self.inputs, *heads], f"{self.__name__}.reverse"
-        module, sizes = program_of(found, given, name, self.at)
-        return Built(module, name, found, given, sizes, True, self.at)
+        return self._derivative("reverse", found, heads)
+
+    def tangent(self, wanted: Sequence[int]) -> Built:
+        """The tangents of the outputs of floats: a function of the inputs and of the tangents of
+        those of some numbers."""
+        given = {k: like(self.inputs[k], "tangent") for k in wanted}
+        moved = {
+            one: given.get(k, zeros(one.shape, one))
+            for k, one in enumerate(self.inputs)
+            if one.dtype.is_float
+        }
+        outputs = [one for one in self.outputs if one.dtype.is_float]
+        found = jvp(outputs, list(moved), list(moved.values()))
+        return self._derivative("tangent", found, list(given.values()))
+
+    def _derivative(self, kind: str, found: Sequence[Tensor], given: Sequence[Tensor]) -> Built:
+        inputs, name = [*self.inputs, *given], f"{self.__name__}.{kind}"
+        module, sizes = program_of(found, inputs, name, self.at)
+        return Built(module, name, found, inputs, sizes, True, self.at)
 
     def explain(self) -> list[str]:
         """What is asked of the definitions that are left, and what the compiler chose, with their

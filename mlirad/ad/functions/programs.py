@@ -56,6 +56,18 @@ class ProgramFunction:
             if has_twice(given):
                 raise TaichiTypeError(f"{what}: a field is among the {role} twice")
 
+    def values(self, arrays: Sequence[Any]) -> Any:
+        """The outputs."""
+        values, kind = self._fitting(arrays, "argument")
+        with program().threads.alone, self._at(values):
+            self.run()
+            found = [one.to_numpy() for one in self.outputs]
+        return self._given(found, kind, several=self.several_outputs)
+
+    def check(self, arrays: Sequence[Any]) -> None:
+        """Raise TaichiTypeError where arrays have other shapes or types than the inputs."""
+        self._fitting(arrays, "argument")
+
     def gradient(
         self, arrays: Sequence[Any], heads: Sequence[Any], overrides: Mapping[Any, Any]
     ) -> tuple[Any, Any]:

@@ -14,6 +14,7 @@ from mlirad.lang.arguments.foreign_array import (
     foreign_array,
     is_on_device,
     is_torch,
+    on_host,
 )
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import Allocation, DType, Elements
@@ -144,7 +145,7 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     if is_torch(value):
         return _torch_buffer(value, name, with_grad)
     if hasattr(value, "__dlpack__"):
-        return _numpy_buffer(np.from_dlpack(value), name)
+        return _numpy_buffer(on_host(value, name), name)
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
@@ -167,7 +168,7 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
 
 
 def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:
-    array = tensor.detach().numpy()
+    array = on_host(tensor, name)
     if not array.flags.c_contiguous:
         raise TaichiRuntimeTypeError(
             f"Argument {name}: non contiguous tensors are not supported, "

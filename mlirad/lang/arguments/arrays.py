@@ -10,7 +10,13 @@ from mlirad.errors import TaichiRuntimeTypeError
 from mlirad.frontend.python.annotations import MatrixType, NdarrayType
 from mlirad.frontend.python.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument
-from mlirad.lang.arguments.foreign_array import foreign_array, is_array, is_on_device, is_torch
+from mlirad.lang.arguments.foreign_array import (
+    foreign_array,
+    is_array,
+    is_on_device,
+    is_torch,
+    on_host,
+)
 from mlirad.lang.arguments.parameters import Parameter
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import DType
@@ -77,8 +83,8 @@ def _extents(value: Any, name: str) -> tuple[tuple[int, ...], DType]:
     if is_on_device(value):
         found = foreign_array(value, program().executor.memory, name)
         return found.shape, found.dtype
-    on_host = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
-    return on_host.shape, on_host.dtype
+    array = on_host(value, name)
+    return array.shape, array.dtype
 
 
 def _check_numpy(

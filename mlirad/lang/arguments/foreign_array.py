@@ -75,6 +75,21 @@ def is_on_device(value: object) -> bool:
     return hasattr(value, "__cuda_array_interface__")
 
 
+def on_host(value: Any, name: str) -> Values:
+    """An array of another library that is on the host, as NumPy has it. Raises
+    TaichiRuntimeTypeError for types of elements that NumPy has not."""
+    if is_torch(value):
+        found: Values = value.detach().numpy()
+        return found
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as producers have them
+        said = str(error).partition("\n")[0]
+        raise TaichiRuntimeTypeError(
+            f"Argument {name}: this {type(value).__name__} cannot be passed: {said}"
+        ) from None
+
+
 def foreign_array(value: Any, memory: Memory, name: str) -> ForeignArray:
     """An array that `is_on_device`. Raises TaichiRuntimeTypeError where that is not the program's,
     where its elements do not lie side by side, and for types of elements that we do not have."""

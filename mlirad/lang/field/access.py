@@ -13,7 +13,7 @@ from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.array_protocols import AsArray
-from mlirad.lang.element_arrays import TorchCopies
+from mlirad.lang.element_arrays import LibraryCopies
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host_array import Values, array_of
@@ -24,7 +24,7 @@ from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
 
-class FieldAccess(SlicedArray, AsArray, TorchCopies, Leaf):
+class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     """A field's elements, as Python reads and writes them."""
 
     @property

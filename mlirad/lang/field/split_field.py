@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.arrays import ComponentArrays
 from mlirad.frontend.python.builder import in_kernel
-from mlirad.lang.element_arrays import OfElements, TorchCopies
+from mlirad.lang.element_arrays import LibraryCopies, OfElements
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
@@ -23,7 +23,7 @@ from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 
 
-class SplitField(FieldGroup, OfElements, TorchCopies):
+class SplitField(FieldGroup, OfElements, LibraryCopies):
     """A field of vectors or matrices whose components, in row-major order, are fields of their
     own."""
 

@@ -153,6 +153,15 @@ class StructField(FieldGroup):
         for name, tensor in same_members(tensors, _fields(self)).items():
             _fields(self)[name].from_torch(tensor)
 
+    def to_jax(self) -> dict[str, Any]:
+        """Copies of the members as JAX's arrays, by name."""
+        return {name: field.to_jax() for name, field in _fields(self).items()}
+
+    def from_jax(self, arrays: Mapping[str, Any]) -> None:
+        """Set all members from JAX's arrays by name."""
+        for name, array in same_members(arrays, _fields(self)).items():
+            _fields(self)[name].from_jax(array)
+
     def __len__(self) -> int:
         return len(_first(self))
 

@@ -1,60 +1,29 @@
-"""A built function as one of torch's autograd."""
+"""A function of arrays as one of torch's autograd."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from mlirad.errors import TaichiRuntimeError
+from mlirad.foreign.array_function import ArrayFunction, Port, floats, refuse_in_a_tape
 from mlirad.runtime.program import program
-from mlirad.te.tensor import Tensor
-
-
-class OfArrays(Protocol):
-    """A built function."""
-
-    __name__: str
-    inputs: list[Tensor]
-    outputs: list[Tensor]
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Call it."""
-
-    def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
-        """Those of the outputs."""
 
 
 class TorchFunction:
-    """Takes torch's tensors and gives new ones; `backward` calls the reverse, which is such a
-    function again, so that gradients have gradients.
+    """Takes torch's tensors and gives new ones, as `pack` puts them together; `backward` calls the
+    reverse, which is such a function again, so that gradients have gradients."""
 
-    `reverse` builds the adjoints of some inputs, by their numbers: a function of the inputs and of
-    the adjoints of the outputs of floats.
-    """
-
-    def __init__(
-        self,
-        function: OfArrays,
-        reverse: Callable[[Sequence[int]], TorchFunction],
-        *,
-        gives_list: bool,
-    ) -> None:
-        self.function, self._reverse_of = function, reverse
-        self._gives_list = gives_list
+    def __init__(self, function: ArrayFunction, pack: Callable[[Sequence[Any]], Any]) -> None:
+        self.function, self._pack = function, pack
         self._reverses: dict[tuple[int, ...], TorchFunction] = {}
-        self.floats = [k for k, one in enumerate(function.outputs) if one.dtype.is_float]
+        self.floats = floats(function.outputs)
 
     def __call__(self, *tensors: Any) -> Any:
-        if program().threads.recorder is not None:
-            raise TaichiRuntimeError(
-                f"{self.function.__name__}: a function of torch's autograd was called in a tape or "
-                "a forward mode, which do not see tensors of torch's graph: call the built function"
-            )
-        found = _autograd_function().apply(self, *tensors)
-        return list(found) if self._gives_list else found[0]
+        refuse_in_a_tape(program().threads.recorder, self.function.__name__, "torch's autograd")
+        return self._pack(_autograd_function().apply(self, *tensors))
 
     def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs, without a record."""
@@ -68,11 +37,11 @@ class TorchFunction:
     def reverse(self, wanted: tuple[int, ...]) -> TorchFunction:
         """What gives the adjoints of some inputs."""
         if wanted not in self._reverses:
-            self._reverses[wanted] = self._reverse_of(wanted)
+            self._reverses[wanted] = TorchFunction(self.function.reverse(wanted), list)
         return self._reverses[wanted]
 
 
-def _empty(shape: tuple[int, ...], one: Tensor, like: Any) -> Any:
+def _empty(shape: tuple[int, ...], one: Port, like: Any) -> Any:
     import torch
 
     dtype = torch.from_numpy(np.empty(0, one.dtype.numpy)).dtype

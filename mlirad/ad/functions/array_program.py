@@ -1,0 +1,156 @@
+"""A program over fields as a function of arrays, for Python, torch and JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.ad.functions.programs import ProgramFunction
+from mlirad.errors import TaichiRuntimeError
+from mlirad.foreign.jax_function import JaxFunction
+from mlirad.foreign.torch_function import TorchFunction
+from mlirad.lang.recorder import Target
+
+
+class ArrayProgram:
+    """What `ti.ad.program` gives: takes an array for each input and gives one for each output, a
+    tuple where it was given a list.
+
+    Afterwards inputs, outputs and gradients hold what belongs to the call, all other fields what
+    they held before. Raises TaichiTypeError for arrays of another shape or type,
+    TaichiRuntimeError within a tape.
+    """
+
+    def __init__(self, program: ProgramFunction, name: str) -> None:
+        self.__name__ = name
+        self._program = program
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        found = self._program.values(arrays)
+        return found if out is None else _fill(out, _listed(found))
+
+    @property
+    def inputs(self) -> Sequence[Target]:
+        """The fields and ndarrays that it takes arrays for."""
+        return self._program.inputs
+
+    @property
+    def outputs(self) -> Sequence[Target]:
+        """Those that it gives arrays of."""
+        return self._program.outputs
+
+    def torch(self) -> TorchFunction:
+        """The same function for torch's autograd: `backward` runs the reverse of a tape.
+
+        Second derivatives are refused. Raises TaichiRuntimeError where it is called in a tape.
+        """
+        return TorchFunction(self, self._packed)
+
+    def jax(self) -> JaxFunction:
+        """The same function for JAX: under `jit`, `vmap`, `grad`, `vjp` and `jvp`, by a tape and by
+        forward mode; see `JaxFunction`.
+
+        Second derivatives are refused. Raises ImportError without JAX.
+        """
+        return JaxFunction(self, self._packed)
+
+    def _packed(self, found: Sequence[Any]) -> Any:
+        return tuple(found) if self._program.several_outputs else found[0]
+
+    def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Those of the outputs. Raises TaichiTypeError for arrays of another shape or type."""
+        self._program.check(arrays)
+        return [_shape(one) for one in self.outputs]
+
+    def reverse(self, wanted: Sequence[int]) -> _Derivative:
+        """The adjoints of the inputs of some numbers: a function of the inputs and of the adjoints
+        of the outputs."""
+        count = len(self.inputs)
+
+        def adjoints(*arrays: Any) -> list[Any]:
+            found = _listed(self._program.gradient(arrays[:count], arrays[count:], {})[1])
+            return [found[k] for k in wanted]
+
+        heads, results = self.outputs, [self.inputs[k] for k in wanted]
+        return _Derivative(f"{self.__name__}.reverse", adjoints, [*self.inputs, *heads], results)
+
+    def tangent(self, wanted: Sequence[int]) -> _Derivative:
+        """The tangents of the outputs: a function of the inputs and of the tangents of those of
+        some numbers."""
+        count = len(self.inputs)
+
+        def tangents(*arrays: Any) -> list[Any]:
+            given = dict(zip(wanted, arrays[count:]))
+            along = [
+                given.get(k, np.zeros(_shape(one), one.dtype.numpy))
+                for k, one in enumerate(self.inputs)
+            ]
+            return _listed(self._program.tangents(arrays[:count], along)[1])
+
+        moved = [self.inputs[k] for k in wanted]
+        return _Derivative(
+            f"{self.__name__}.tangent", tangents, [*self.inputs, *moved], self.outputs
+        )
+
+
+class _Derivative:
+    """A derivative of a program, as an `ArrayFunction` without derivatives."""
+
+    def __init__(
+        self,
+        name: str,
+        run: Callable[..., list[Any]],
+        inputs: Sequence[Target],
+        outputs: Sequence[Target],
+    ) -> None:
+        self.__name__ = name
+        self.inputs, self.outputs, self._run = inputs, outputs, run
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        found = self._run(*arrays)
+        return found if out is None else _fill(out, found)
+
+    def shapes(self, arrays: Sequence[Any]) -> list[tuple[int, ...]]:
+        """Those of the inputs or outputs that it belongs to."""
+        return [_shape(one) for one in self.outputs]
+
+    def reverse(self, wanted: Sequence[int]) -> _Derivative:
+        """Raise TaichiRuntimeError."""
+        raise TaichiRuntimeError(
+            f"{self.__name__}: second derivatives of a program over fields are not taken through "
+            "other libraries: see ti.ad.hvp"
+        )
+
+    tangent = reverse
+
+
+def program(
+    function: Callable[[], Any],
+    *,
+    inputs: Target | Sequence[Target],
+    output: Target | Sequence[Target],
+) -> ArrayProgram:
+    """A program, a kernel or a Python function without arguments that launches kernels, as a
+    function of arrays: of NumPy, of torch (`.torch()`) or of JAX (`.jax()`), with derivatives.
+
+    It computes the fields or ndarrays `output` from `inputs`, which have gradients. Raises
+    TaichiTypeError for what is no program, for fields without gradients.
+    """
+    made = ProgramFunction("ti.ad.program", function, inputs, output)
+    return ArrayProgram(made, getattr(function, "__name__", "program"))
+
+
+def _listed(found: Any) -> list[Any]:
+    return list(found) if isinstance(found, tuple) else [found]
+
+
+def _shape(one: Target) -> tuple[int, ...]:
+    return (*one.shape, *one.element_shape)
+
+
+def _fill(out: Sequence[Any], found: Sequence[Any]) -> Sequence[Any]:
+    for array, values in zip(out, found, strict=True):
+        array[...] = values
+    return out

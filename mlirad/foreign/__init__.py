@@ -1,0 +1,1 @@
+"""Functions of arrays for other libraries: torch's autograd, JAX's transformations."""
