@@ -10,21 +10,16 @@ import argparse
 import os
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 import mlirad as ti
 from mlirad.data_classes import data_class
-
-matplotlib.use("Agg")
-from matplotlib import pyplot as plt
-from matplotlib.collections import LineCollection
+from mlirad.examples.orbits import draw
 
 Array = NDArray[np.float64]
 
@@ -32,9 +27,6 @@ DURATION = 14.0  # bodies circle their core in 2 to 13
 SOFTENING = 0.12  # bodies are fuzzy balls of this radius: close encounters stay finite
 CORE, DISK = 1.0, 0.04  # mass of a galaxy's core, and of all its other bodies together
 CLOSEST, ECCENTRICITY = 2.4, 0.75  # of the orbit of the two cores about each other
-COLOURS = ("#ffb454", "#59c2ff")
-BACKGROUND, INK = "#0b0e14", "#aab2c0"
-SIDES = np.array([-1.0, 1.0])
 
 
 @ti.data_oriented
@@ -163,67 +155,6 @@ def simulate(bodies: Bodies, steps: int) -> Run:
     return Run(np.stack(path), np.array(energies))
 
 
-def draw(run: Run, owner: Array, file: Path) -> None:
-    """Paint the orbits, brighter towards the present, and the error of the energy below them."""
-    turn = np.radians(38)
-    path = np.stack(
-        [run.path[..., 0], run.path[..., 1] * np.cos(turn) + run.path[..., 2] * np.sin(turn)],
-        axis=-1,
-    )
-    figure, (sky, below) = plt.subplots(
-        2, 1, figsize=(11, 8.5), height_ratios=[9, 1], facecolor=BACKGROUND
-    )
-    figure.subplots_adjust(left=0.09, right=0.97, top=0.99, bottom=0.07, hspace=0.04)
-    _draw_orbits(sky, path, owner)
-    _draw_drift(below, run)
-    figure.savefig(file, dpi=130, facecolor=BACKGROUND)
-    plt.close(figure)
-
-
-def _draw_orbits(sky: Any, path: Array, owner: Array) -> None:
-    steps, count = path.shape[:2]
-    tail = path[-max(2, int(0.4 * steps)) :]
-    pieces = 24
-    cuts = np.linspace(0, len(tail) - 1, pieces + 1).astype(int)
-    faint = min(1.0, 400 / count)
-    for group, colour in enumerate(COLOURS):
-        mine = np.flatnonzero(owner == group)
-        for number, (start, end) in enumerate(pairwise(cuts)):
-            lines = tail[start : end + 1, mine].swapaxes(0, 1)
-            alpha = faint * (0.06 + 0.9 * ((number + 1) / pieces) ** 2)
-            sky.add_collection(
-                LineCollection(
-                    list(lines), colors=colour, linewidths=0.7, alpha=alpha, capstyle="butt"
-                )
-            )
-        core = mine[0]
-        sky.plot(*path[:, core].T, color=colour, linewidth=0.9, alpha=0.75, linestyle=(0, (1, 3)))
-        for size, alpha in ((600, 0.05), (240, 0.09), (80, 0.25), (22, 1.0)):
-            sky.scatter(*path[-1, core], s=size, color=colour, alpha=alpha, linewidths=0, zorder=3)
-        sky.scatter(*path[-1, core], s=5, color="white", linewidths=0, zorder=4)
-        sky.scatter(*path[-1, mine[1:]].T, s=2.2, color=colour, linewidths=0, alpha=0.9, zorder=2)
-    low, high = np.percentile(path[-1], [0.5, 99.5], axis=0)
-    cores = path[:, [np.flatnonzero(owner == group)[0] for group in range(2)]].reshape(-1, 2)
-    low, high = np.minimum(low, cores.min(axis=0)), np.maximum(high, cores.max(axis=0))
-    box = sky.get_window_extent()
-    middle, unit = (low + high) / 2, 0.56 * max((high - low) / (box.width, box.height))
-    sky.set(xlim=middle[0] + unit * box.width * SIDES, ylim=middle[1] + unit * box.height * SIDES)
-    sky.axis("off")
-
-
-def _draw_drift(below: Any, run: Run) -> None:
-    times = np.linspace(0, DURATION, len(run.energies))
-    below.plot(times, run.drift, color=INK, linewidth=1)
-    below.set_facecolor(BACKGROUND)
-    below.set_ylabel("ΔE / E", color=INK)
-    below.set_xlabel("time", color=INK)
-    below.set_xlim(0, DURATION)
-    below.tick_params(colors=INK, labelsize=8)
-    below.yaxis.get_offset_text().set(color=INK, size=8)
-    for side, spine in below.spines.items():
-        spine.set(color=INK, alpha=0.4, visible=side in ("left", "bottom"))
-
-
 def default_output() -> Path:
     """A file next to this program, or in the current directory where that folder cannot be
     written."""
@@ -261,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"at most {np.abs(run.drift).max():.1e}"
     )
     file = settings.output if settings.output is not None else default_output()
-    draw(run, owner, file)
+    draw(run.path, run.drift, DURATION, owner, file)
     print(f"orbits: {file}")
     return 0
 

@@ -6,8 +6,6 @@ from __future__ import annotations
 import re
 from functools import cache
 
-import llvmlite.binding as llvm
-
 from mlirad.bindings import ir, translate_module_to_llvmir
 from mlirad.errors import SourceLocation, TaichiCompilationError
 from mlirad.ir.location import nearest_location
@@ -16,6 +14,7 @@ from mlirad.passes.gpu.merge_atomics import INSTRUCTION, merge_atomics
 from mlirad.pipeline.float_text import spell_floats_as_bits
 from mlirad.pipeline.libdevice import libdevice
 from mlirad.pipeline.llvm_form import check_llvm_form
+from mlirad.pipeline.ptx_writer import llvm
 
 TRIPLE = "nvptx64-nvidia-cuda"
 # known to LLVM 22, with atomics that have an order and a scope

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import llvmlite
-
 from mlirad.bindings import ir
 from mlirad.pipeline.libdevice import libdevice
+from mlirad.pipeline.ptx_writer import VERSION
 from mlirad.runtime.executor.executor import KeptCode
 
 
@@ -33,7 +32,7 @@ def _makers() -> str:
     """What PTX depends on that compiled code of the host does not."""
     path = libdevice()
     if path is None:
-        return f"llvmlite {llvmlite.__version__}"
+        return f"llvmlite {VERSION}"
     found = path.stat()
     size, time = found.st_size, found.st_mtime_ns
-    return f"llvmlite {llvmlite.__version__}, {path} {size} {time}"
+    return f"llvmlite {VERSION}, {path} {size} {time}"
