@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from math import prod
 
 from mlirad.analysis.contraction import Contraction, Index
+from mlirad.analysis.elements import Element
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 
@@ -26,7 +27,8 @@ _MOST_ROWS, _MOST_VECTORS = 16, 4  # of a tile that a program asks for
 _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
 ]
-_COPY, _SCATTERED, _ACROSS = 1.0, 16.0, 12.0  # costs, in multiplications of vectors
+# costs, in multiplications of vectors
+_COPY, _TRANSPOSED, _SCATTERED, _ACROSS = 1.0, 4.0, 16.0, 12.0
 # what it costs to read a vector of a right factor of more elements than stay in a cache
 _STREAMED = {1 << 16: 1.0, 1 << 19: 3.0}
 _LARGE = 1 << 10  # values of an index that may not be few
@@ -184,9 +186,15 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
     cost += 2 / (terms * prod(index.expected for index in sums))
     if is_packed:
-        near = (right.steps(column.value) or 0) if right.is_near_to_next(column.value) else 0
-        cost += (_COPY * (2 * near - 1) if near else _SCATTERED) / max(1, rereads)
+        cost += _copying(right, column, inner) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
+
+
+def _copying(right: Element, column: Index, inner: Index) -> float:
+    """What it costs to copy a vector of the right factor."""
+    if right.is_near_to_next(column.value):
+        return _COPY * (2 * (right.steps(column.value) or 1) - 1)
+    return _TRANSPOSED if right.is_next_to_next(inner.value) else _SCATTERED
 
 
 def _dots(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:

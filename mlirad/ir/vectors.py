@@ -81,6 +81,20 @@ def _shuffled(left: ir.Value, right: ir.Value, picked: Sequence[int]) -> ir.Valu
     return b.make("vector.shuffle", left.type, [left, right], mask=mask)
 
 
+def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
+    """As many vectors as they have lanes, a power of 2, as the rows of a square: its columns, by
+    interleaving rows that lie half of the square apart, once for each power."""
+    count, found = len(rows), list(rows)
+    halves = [
+        [lane // 2 + start + count * (lane % 2) for lane in range(count)]
+        for start in (0, count // 2)
+    ]
+    for _ in range(count.bit_length() - 1):
+        pairs = list(zip(found[: count // 2], found[count // 2 :]))
+        found = [_shuffled(*pair, picked) for pair in pairs for picked in halves]
+    return found
+
+
 def store_lanes(
     value: ir.Value, memref: ir.Value, indices: Sequence[ir.Value], mask: ir.Value | None = None
 ) -> None:

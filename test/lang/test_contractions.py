@@ -254,3 +254,27 @@ def test_a_sum_that_several_loops_carry_is_one_sum(threads: int):
     assert "memref.alloc()" not in convolve.ir(stage="memref")
     convolve.grad()
     assert close(w.grad.to_numpy(), np.einsum("ncijrs,noij->ocrs", views, head), 1050)
+
+
+@pytest.mark.cpu_code("tiles of registers are the CPU's")
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
+def test_a_factor_that_lies_across_is_copied_in_squares(dtype: ti.DataType):
+    ti.init(arch=ti.cpu, cpu_max_num_threads=1)
+    across = ti.types.ndarray(dtype=dtype, ndim=2)
+
+    @ti.kernel
+    def product(c: across, a: across, b: across):
+        for i, j, k in ti.ndrange(a.shape[0], b.shape[0], a.shape[1]):
+            c[i, j] += a[i, k] * b[j, k]
+
+    for rows, columns, terms in ((33, 32, 48), (40, 53, 37), (5, 70, 530), (2, 3, 1)):
+        number = np.float32 if dtype == ti.f32 else np.float64
+        a, b, c = (
+            random(*shape).astype(number)
+            for shape in ((rows, terms), (columns, terms), (rows, columns))
+        )
+        expected = c + a.astype(float) @ b.T
+        product(c, a, b)
+        assert close(c, expected, terms), (rows, columns, terms)
+    assert "by copies of what they share" in str(product.explain(c, a, b))
+    assert "vector.shuffle" in str(product.ir(c, a, b, stage="memref"))

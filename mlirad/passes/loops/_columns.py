@@ -13,6 +13,7 @@ from mlirad.analysis.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
+from mlirad.passes.loops._across import Across
 from mlirad.passes.loops._tile_code import Part, carried, each, nest, parts
 
 Masks = Sequence[ir.Value | None]
@@ -114,17 +115,7 @@ class Columns:
             each(trips, rows)
             return
         (term,) = terms
-        right, column = term.right, self.plan.column
-        first = point[column.value]
-        end = b.add(first, b.index(len(masks) * self.plan.lanes))
-        last = b.make("arith.minsi", b.index_type(), [end, column.upper])
-
-        def number(at_column: ir.Value, trip: ir.Value) -> None:
-            at = {**point, column.value: at_column, inner: trip}
-            value = b.read(right.memref, self.places.of(right, at, {}))
-            b.write(value, memory, [b.sub(trip, trips.lower), b.sub(at_column, first)])
-
-        each(Part(first, last, 1, True), lambda c: each(trips, lambda trip: number(c, trip)))
+        Across(self.plan, term, self.places, memory).copy(point, masks, trips)
 
     def _copy_row(
         self, term: Term, point: Point, masks: Masks, memory: ir.Value, row: ir.Value

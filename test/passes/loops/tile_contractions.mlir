@@ -238,3 +238,37 @@ func.func @second_columns(%a: memref<10x40xf32> {llvm.noalias}, %b: memref<40x13
   }
   return
 }
+
+// A factor that lies across: squares of it are read along the sum and transposed, once for all rows.
+// CHECK-LABEL: func.func @across(
+// CHECK: scf.for %[[K:.*]] = %c0 to %c12 step %c4 {
+// CHECK: %[[R0:.*]] = vector.load %arg1[%c0, %[[K]]]
+// CHECK: %[[R1:.*]] = vector.load %arg1[%c1, %[[K]]]
+// CHECK: %[[R2:.*]] = vector.load %arg1[%c2, %[[K]]]
+// CHECK: %[[R3:.*]] = vector.load %arg1[%c3, %[[K]]]
+// CHECK: %[[EVEN:.*]] = vector.shuffle %[[R0]], %[[R2]] [0, 4, 1, 5]
+// CHECK: vector.shuffle %[[R0]], %[[R2]] [2, 6, 3, 7]
+// CHECK: %[[ODD:.*]] = vector.shuffle %[[R1]], %[[R3]] [0, 4, 1, 5]
+// CHECK: vector.shuffle %[[EVEN]], %[[ODD]] [0, 4, 1, 5]
+// CHECK: vector.store
+// CHECK: math.fma
+func.func @across(%a: memref<100x12xf32> {llvm.noalias}, %b: memref<4x12xf32> {llvm.noalias}, %c: memref<100x4xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c12 = arith.constant 12 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c100 step %c1 {
+    scf.for %j = %c0 to %c4 step %c1 {
+      scf.for %k = %c0 to %c12 step %c1 {
+        %x = memref.load %a[%i, %k] : memref<100x12xf32>
+        %y = memref.load %b[%j, %k] : memref<4x12xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<100x4xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<100x4xf32>
+      }
+    }
+  }
+  return
+}
