@@ -6,13 +6,15 @@ from itertools import count
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import checked
 from mlirad.te.expressions import INDEX, Axis, Expr, Size
 from mlirad.te.places import place
-from mlirad.te.tensor import checked_shape
+from mlirad.te.tensor import checked_extent
 
 _numbers = count(1)
 
 
+@checked
 def var(name: str = "n") -> Expr:
     """A size that is known when a built function is called: `n = te.var("n")`.
 
@@ -21,6 +23,7 @@ def var(name: str = "n") -> Expr:
     return Size(INDEX, f"{name}.{next(_numbers)}")
 
 
+@checked
 def reduce_axis(extent: Any, name: str = "k") -> Axis:
     """An index for a reduction, from 0 up to `extent` (an integer, or an expression of sizes).
 
@@ -28,5 +31,4 @@ def reduce_axis(extent: Any, name: str = "k") -> Axis:
     """
     if isinstance(extent, tuple | list):
         raise TaichiTypeError("te.reduce_axis takes one extent; ranges begin at 0", place())
-    (checked,) = checked_shape(extent, f"reduction axis '{name}'")
-    return Axis(INDEX, name, checked, is_reduced=True)
+    return Axis(INDEX, name, checked_extent(extent, f"reduction axis '{name}'"), is_reduced=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import checked
 from mlirad.te.built import Built
 from mlirad.te.places import place
 from mlirad.te.plans import Plans
@@ -15,9 +15,10 @@ from mlirad.te.schedule import Schedule
 from mlirad.te.tensor import Tensor
 
 
+@checked
 @in_turn
 def build(
-    outputs: Any,
+    outputs: Tensor | Sequence[Tensor],
     inputs: Sequence[Tensor],
     name: str = "tensors",
     *,
@@ -33,15 +34,16 @@ def build(
     Raises TaichiTypeError where outputs are made of a placeholder that is no input, or a schedule
     does not fit.
     """
-    wanted = list(outputs) if isinstance(outputs, tuple | list) else [outputs]
-    for one in [*wanted, *inputs]:
-        if not isinstance(one, Tensor):
-            raise TaichiTypeError(f"a {type(one).__name__} is no tensor", place())
+    is_list = not isinstance(outputs, Tensor)
+    wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    if not wanted:
+        raise TaichiTypeError("te.build was given no output", place())
+    if not name:
+        raise TaichiTypeError("te.build: the name of a function is not empty", place())
     given = {one.value: k for k, one in enumerate(inputs)}
     if len(given) < len(inputs):
         raise TaichiTypeError("an input is named twice", place())
     at = place()
     plans = Plans(dict(schedule or {}), tuple(inline), tuple(materialise))
     module, sizes = program_of(wanted, list(inputs), name, at, plans=plans)
-    is_list = isinstance(outputs, tuple | list)
     return Built(module, name, wanted, list(inputs), sizes, is_list, at)

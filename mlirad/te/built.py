@@ -9,7 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
+from mlirad.errors import SourceLocation, TaichiRuntimeError, TaichiRuntimeTypeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
@@ -18,9 +18,11 @@ from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
 from mlirad.te.derivatives import cuts_at, like
-from mlirad.te.differentiate import differentiate, zeros
+from mlirad.te.differentiate import adjoints_of, zeros
+from mlirad.te.expressions import number
 from mlirad.te.forward import jvp
 from mlirad.te.launched import Launched, Launches
+from mlirad.te.places import place
 from mlirad.te.programs import program_of
 from mlirad.te.size_needs import needs_of
 from mlirad.te.sizes import Sizes
@@ -36,7 +38,8 @@ class Built:
     It gives NumPy arrays, a list where `te.build` was given one, or writes to what `out` names,
     which lies apart from all others in memory. Tapes, forward mode and checkpointed loops record
     it, with the derivatives of `te.differentiate` and `te.jvp`. Raises TaichiRuntimeTypeError where
-    an array does not fit, TaichiRuntimeError for a field that is gone.
+    an array does not fit, TaichiTypeError for a number that a type has not, TaichiRuntimeError for
+    a field that is gone.
     """
 
     def __init__(
@@ -65,16 +68,19 @@ class Built:
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         current = program()
-        launches = self._launches_of(current)
-        arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
-        sizes = self._sizes.of(self.__name__, arrays)
+        launches, recorder = self._launches_of(current), current.threads.recorder
+        try:
+            arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
+            sizes = self._sizes.of(self.__name__, arrays)
+            results = self._results(sizes, out)
+            given, is_recorded = [*arrays, *results], recorder is not None
+            found, buffers = launches.prepare(given, with_gradients=is_recorded)
+        except TaichiRuntimeError as error:
+            raise type(error)(located(str(error), place())) from None
         if self._needs:
             known = dict(zip(self._sizes.order, sizes))
             for need in self._needs:
                 need.check(self.__name__, known)
-        results = self._results(sizes, out)
-        recorder = current.threads.recorder
-        found, buffers = launches.prepare([*arrays, *results], with_gradients=recorder is not None)
         self._last = found
         check_writeable(found.variant, buffers, reverse=recorder is not None)
         self._launch(current, found, found.values(sizes), buffers)
@@ -133,7 +139,7 @@ class Built:
         outputs = [one for one in self.outputs if one.dtype.is_float]
         heads = [like(one, "head") for one in outputs]
         inputs, cuts = [self.inputs[k] for k in wanted], cuts_at(self.inputs)
-        found = list(differentiate(outputs, inputs, heads, override=cuts))
+        found = list(adjoints_of(outputs, inputs, heads, cuts))
         return self._derivative("reverse", found, heads)
 
     def tangent(self, wanted: Sequence[int]) -> Built:
@@ -228,6 +234,8 @@ def _with_gradients(variant: Variant, buffers: Sequence[ArrayBuffer]) -> Variant
 
 def _as_array(given: Any, one: Tensor) -> Any:
     """A number of Python's or NumPy's as an array without axes."""
-    if isinstance(given, np.generic):
+    if isinstance(given, np.generic) or (isinstance(given, float) and not one.dtype.is_float):
         return np.asarray(given)
-    return np.asarray(given, one.dtype.numpy) if isinstance(given, int | float) else given
+    if isinstance(given, int | float):
+        return np.asarray(number(one.dtype, given).value, one.dtype.numpy)
+    return given

@@ -15,6 +15,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import called, checked
 from mlirad.te.bounds import check_reads
 from mlirad.te.dependencies import stop
 from mlirad.te.emission import Emitter, mlir_type
@@ -32,30 +33,32 @@ from mlirad.te.expressions import (
     cast,
     expr,
     logic,
+    scalar_type,
 )
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.schedule import named, names_in
 from mlirad.te.size_needs import note_needs
 from mlirad.te.tensor import Shape, Tensor, checked_shape
-from mlirad.types import DataType, TypeLike, f32, i32, resolve
+from mlirad.types import DataType, TypeLike, f32, i32
 
 
+@checked
 @in_turn
 def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") -> Tensor:
     """A tensor that a call is given: `x = te.placeholder((n, 3), name="x")`.
 
     `shape` has integers, and sizes made by `te.var`. Raises TaichiTypeError for what is no shape.
     """
-    _check_name(name)
-    checked, resolved, at = checked_shape(shape, f"tensor '{name}'"), resolve(dtype), place()
+    extents, resolved, at = checked_shape(shape, f"tensor '{name}'"), scalar_type(dtype), place()
     own = graph()
     own.begin()
     with own.defining(at):
-        value = te.placeholder(name, tensor_type(checked, resolved), own.sizes(checked))
-    return own.named(Tensor(value, checked, resolved, name, at))
+        value = te.placeholder(name, tensor_type(extents, resolved), own.sizes(extents))
+    return own.named(Tensor(value, extents, resolved, name, at))
 
 
+@checked
 @in_turn
 def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     """A tensor of some shape, whose element at indices i, j, ... is `element(i, j, ...)`.
@@ -63,38 +66,28 @@ def compute(shape: Any, element: Callable[..., Any], name: str = "") -> Tensor:
     Raises TaichiTypeError for an element that is no number, for a reduction axis that is used
     outside of its reduction or twice, TaichiIndexError for reads that are out of bounds.
     """
-    checked, at = checked_shape(shape, f"tensor '{name}'" if name else "a tensor"), place()
-    axes = _axes(checked, element)
-    body = expr(element(*axes))
+    extents, at = checked_shape(shape, f"tensor '{name}'" if name else "a tensor"), place()
+    axes = _axes(extents, element)
+    body = expr(called(element, axes, "the function of elements"))
     if body.dtype == INDEX:
         body = cast(body, i32)
     check_axes(body, {*axes})
-    needs = check_reads(body, checked)
-    _check_name(name)
-    called = name or f"compute{graph().count}"
-    made = define(checked, axes, body, called, at, names_in(element))
+    needs = check_reads(body, extents)
+    made = define(extents, axes, body, name or f"compute{graph().count}", at, names_in(element))
     note_needs(made, needs)
     return made
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str):
-        raise TaichiTypeError(f"the name of a tensor is text, not {name!r}", place())
-
-
 def _axes(shape: Shape, element: Callable[..., Any]) -> list[Axis]:
     """An index for each axis, named as the function names it."""
-    if not callable(element):
-        raise TaichiTypeError(
-            f"a tensor is defined by a function of its indices, not by {element!r}", place()
-        )
     try:
         parameters = list(inspect.signature(element).parameters.values())
     except (TypeError, ValueError):
         parameters = []
-    named = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    named = [p.name for p in positional]
     takes_any = not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    required = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty]
+    required = [p for p in positional if p.default is p.empty]
     if not takes_any and not len(required) <= len(shape) <= len(named):
         raise TaichiTypeError(
             f"a tensor of {len(shape)} axes is defined by a function of {len(required)} indices",

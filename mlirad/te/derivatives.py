@@ -11,7 +11,7 @@ from mlirad.runtime.program import Program
 from mlirad.te.binding import Binding, Slot
 from mlirad.te.compute import placeholder
 from mlirad.te.dependencies import is_given
-from mlirad.te.differentiate import Override, differentiate, sources_of, zeros
+from mlirad.te.differentiate import Override, adjoints_of, sources_of, zeros
 from mlirad.te.forward import jvp
 from mlirad.te.programs import program_of
 from mlirad.te.tensor import Tensor
@@ -115,7 +115,7 @@ class _Made:
         outputs = [self.binding.tensors[slot.number] for slot in heads]
         inputs = list(wanted.values())
         cuts = cuts_at(self.owner.inputs)
-        found = differentiate(outputs, inputs, list(heads.values()), override=cuts)
+        found = adjoints_of(outputs, inputs, list(heads.values()), cuts)
         return dict(zip(wanted, found))
 
     def along(self, slots: Slots, direction: int | None) -> list[Slot]:

@@ -8,6 +8,7 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.adjoints import added, adjoint
+from mlirad.te.arguments import called, checked
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.expressions import Number, select
@@ -55,6 +56,7 @@ class Differentiation(Sequence[Tensor]):
         return iter(self._listed())
 
 
+@checked
 @in_turn
 def differentiate(
     output: Tensor | Sequence[Tensor],
@@ -70,10 +72,30 @@ def differentiate(
     Jacobian. Several outputs take a list of heads. `override={t: ([inputs], f)}` says that the
     adjoint of t flows to some tensors by `f(t, inputs, head)`, which gives an adjoint for each;
     `fdiff(output, input, head)` takes the place of `te.adjoint_step` everywhere else. Raises
-    TaichiTypeError for a head that does not fit and for inputs of integers, TaichiDerivativeError
-    for what has no derivative.
+    TaichiTypeError for a head that does not fit, for inputs of integers and for an override of what
+    no adjoint flows to, TaichiDerivativeError for what has no derivative.
     """
+    found = adjoints_of(output, inputs, head, override, fdiff)
+    for one in override or ():
+        if one not in found.adjoints:
+            raise TaichiTypeError(
+                f"an override of '{one.name}', to which no adjoint flows: nothing uses it", place()
+            )
+    return found
+
+
+@in_turn
+def adjoints_of(
+    output: Tensor | Sequence[Tensor],
+    inputs: Sequence[Tensor] | None,
+    head: Tensor | Sequence[Tensor] | None,
+    override: Mapping[Tensor, Override] | None,
+    fdiff: Step | None = None,
+) -> Differentiation:
+    """The same where overrides may be of what is not reached."""
     outputs = [output] if isinstance(output, Tensor) else list(output)
+    if not outputs:
+        raise TaichiTypeError("te.differentiate was given no output", place())
     heads = _heads(outputs, head)
     for one in inputs or ():
         check_float(one)
@@ -131,7 +153,8 @@ class _Sweep:
                 continue
             for source in consumed(tensor):
                 if source.dtype.is_float and source in reaching:
-                    summand = self.step(tensor, source, self.adjoints[tensor])
+                    given = (tensor, source, self.adjoints[tensor])
+                    summand = called(self.step, given, "fdiff")
                     _check_shape(summand, (*self.prefix, *source.shape), tensor, source)
                     self.add(source, tensor, summand)
 
@@ -149,12 +172,12 @@ class _Sweep:
     def _by_override(
         self, tensor: Tensor, inputs: Sequence[Tensor], function: Callable[..., Any]
     ) -> None:
-        made = function(tensor, list(inputs), self.adjoints[tensor])
-        found = list(made) if isinstance(made, tuple | list) else [made]
+        given, what = (tensor, list(inputs), self.adjoints[tensor]), f"override of '{tensor.name}'"
+        made = called(function, given, what)
+        found = list(made) if isinstance(made, Sequence) else [made]
         if len(found) != len(inputs):
             raise TaichiTypeError(
-                f"the override of '{tensor.name}' gives {len(found)} adjoints for {len(inputs)} "
-                "inputs",
+                f"the {what} gives {len(found)} adjoints for {len(inputs)} inputs",
                 place(),
             )
         for source, summand in zip(inputs, found):
@@ -162,6 +185,7 @@ class _Sweep:
             self.add(source, tensor, summand)
 
 
+@checked
 @in_turn
 def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     """What the definition of `output` alone gives to the adjoint of a tensor that it reads:
@@ -170,16 +194,21 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
 
     Raises TaichiDerivativeError for what has no derivative.
     """
+    check_float(tensor)
+    _heads([output], head)
     prefix = head.shape[: head.ndim - output.ndim]
     shape, own = (*prefix, *tensor.shape), graph()
-    with own.defining(output.place):
-        total = adjoint(output.value, tensor.value, head.value)
+    total = None
+    if tensor in consumed(output):
+        with own.defining(output.place):
+            total = adjoint(output.value, tensor.value, head.value)
     if total is None:
         return zeros(shape, tensor)
     name = f"{tensor.name}.adjoint"
     return own.named(Tensor(total, shape, tensor.dtype, name, output.place))
 
 
+@checked
 @in_turn
 def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
     """The derivative of the definition of `output` alone, of shape `output.shape +

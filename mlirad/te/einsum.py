@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import checked
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, Extent
@@ -13,6 +14,7 @@ from mlirad.te.reductions import sum as sum_over
 from mlirad.te.tensor import Tensor, shown_extent
 
 
+@checked
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
     """A sum of products by a formula such as NumPy's: `te.einsum("ij,jk->ik", a, b)`.
 

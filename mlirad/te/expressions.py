@@ -6,10 +6,13 @@ makes IR of them. Indices and sizes are integers of a type of their own, `index`
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol
+
+import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
@@ -17,6 +20,7 @@ from mlirad.te.places import place
 from mlirad.types import DataType, f32, i32, promote, resolve, u1
 
 INDEX = DataType("index", "i", 64)
+_GREATEST = sys.float_info.max
 Operand = Any  # an expression, or a number of Python's
 Extent = Any  # of an axis: an integer, or an expression of sizes
 
@@ -123,7 +127,7 @@ class Expr:
         return logic("or", self, other)
 
     def __invert__(self) -> Expr:
-        return Call(u1, "not", (_boolean(self),))
+        return Call(u1, "not", (boolean(self),))
 
     __hash__ = object.__hash__
 
@@ -241,7 +245,7 @@ def expr(value: Operand, like: DataType | None = None) -> Expr:
     if isinstance(value, bool):
         return Number(u1, value)
     if isinstance(value, int):
-        return Number(INDEX if like is None else like, value)
+        return number(INDEX if like is None else i32 if like == u1 else like, value)
     if isinstance(value, float):
         return Number(f32 if like is None or not like.is_float else like, value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
@@ -252,6 +256,20 @@ def expr(value: Operand, like: DataType | None = None) -> Expr:
             place(),
         )
     raise TaichiTypeError(f"a {type(value).__name__} is no number in an expression", place())
+
+
+def number(dtype: DataType, value: float) -> Number:
+    """A number of some type. Raises TaichiTypeError for one that the type has not."""
+    if dtype == u1:
+        return Number(dtype, bool(value))
+    if dtype.is_float and abs(value) > _GREATEST and isinstance(value, int):
+        raise TaichiTypeError(f"{value} is no {dtype}", place())
+    if dtype.is_float:
+        return Number(dtype, float(value))
+    beyond = 1 << (dtype.bits - dtype.is_signed)
+    if not -beyond * dtype.is_signed - 1 < value < beyond:
+        raise TaichiTypeError(f"{value} is no {dtype}", place())
+    return Number(dtype, int(value))
 
 
 def common(values: Sequence[Operand]) -> list[Expr]:
@@ -273,13 +291,22 @@ def promoted(left: DataType, right: DataType) -> DataType:
 
 def cast(value: Operand, dtype: Any) -> Expr:
     """`te.cast`: a number in another type; from floats to integers towards 0."""
-    given = expr(value)
-    target = dtype if dtype == INDEX else resolve(dtype)
+    given, target = expr(value), scalar_type(dtype)
     if given.dtype == target:
         return given
     if isinstance(given, Number):
-        return Number(target, float(given.value) if target.is_float else int(given.value))
+        return number(target, given.value)
     return Call(target, "cast", (given,))
+
+
+def scalar_type(dtype: Any) -> DataType:
+    """The type that a program means. Raises TaichiTypeError for what is none."""
+    try:
+        if isinstance(dtype, DataType | type | np.dtype):
+            return resolve(dtype)
+        raise TypeError(f"a {type(dtype).__name__} is no type of numbers")
+    except TypeError as error:
+        raise TaichiTypeError(str(error), place()) from None
 
 
 def as_float(value: Operand) -> Operand:
@@ -304,7 +331,7 @@ def _folded(name: str, made: Sequence[Expr]) -> Expr | None:
         return None
     left, right = map(int, numbers)
     known = {"add": left + right, "sub": left - right, "mul": left * right}
-    return Number(made[0].dtype, known[name]) if name in known else None
+    return number(made[0].dtype, known[name]) if name in known else None
 
 
 def integer_division(name: str, left: Operand, right: Operand) -> Expr:
@@ -334,10 +361,11 @@ def comparison(name: str, left: Operand, right: Operand) -> Expr:
 
 def logic(name: str, left: Operand, right: Operand) -> Expr:
     """Both conditions, or one."""
-    return Call(u1, name, (_boolean(left), _boolean(right)))
+    return Call(u1, name, (boolean(left), boolean(right)))
 
 
-def _boolean(value: Operand) -> Expr:
+def boolean(value: Operand) -> Expr:
+    """A condition. Raises TaichiTypeError for a number."""
     made = expr(value)
     if made.dtype != u1:
         raise TaichiTypeError(f"& | ~ take conditions, not numbers of type {made.dtype}", place())
@@ -347,4 +375,4 @@ def _boolean(value: Operand) -> Expr:
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
     """`te.select`: one of two; what is not chosen is not computed, and reads nothing."""
     chosen = common((then, otherwise))
-    return Select(chosen[0].dtype, _boolean(condition), *chosen)
+    return Select(chosen[0].dtype, boolean(condition), *chosen)

@@ -8,6 +8,7 @@ from typing import Any
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.sweeps.tensors.forward import tangent
+from mlirad.te.arguments import checked
 from mlirad.te.dependencies import behind, consumed, is_stopped
 from mlirad.te.differentiate import check_float, differentiate, zeros
 from mlirad.te.graph import graph
@@ -16,8 +17,11 @@ from mlirad.te.size_needs import inherit_needs
 from mlirad.te.tensor import Tensor, same_shape
 
 
+@checked
 @in_turn
-def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> Any:
+def jvp(
+    outputs: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
+) -> Any:
     """The tangents of outputs, for those of some inputs, which have their shapes: forward mode.
 
     Raises TaichiTypeError for a tangent of another shape or type, and for integers.
@@ -25,6 +29,10 @@ def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> A
     wanted = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     if len(inputs) != len(tangents):
         raise TaichiTypeError(f"{len(tangents)} tangents for {len(inputs)} inputs", place())
+    if len(set(inputs)) < len(inputs):
+        raise TaichiTypeError("an input is named twice, with a tangent each time", place())
+    for one in wanted:
+        check_float(one)
     known: dict[Tensor, Tensor] = {}
     for one, own in zip(inputs, tangents):
         check_float(one)
@@ -48,6 +56,7 @@ def jvp(outputs: Any, inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> A
     return found[0] if isinstance(outputs, Tensor) else found
 
 
+@checked
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
     """The product of a scalar's second derivative with directions: for each input a tensor of its

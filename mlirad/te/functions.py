@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from math import pi
 
+from mlirad.errors import TaichiTypeError
 from mlirad.te.expressions import (
     Call,
     Expr,
     Operand,
     arithmetic,
     as_float,
+    boolean,
     cast,
     common,
     comparison,
@@ -20,6 +22,7 @@ from mlirad.te.expressions import (
     power,
     select,
 )
+from mlirad.te.places import place
 from mlirad.types import f32
 
 
@@ -28,7 +31,9 @@ def _of_floats(name: str, count: int = 1) -> Callable[..., Expr]:
 
     def function(*arguments: Operand) -> Expr:
         if len(arguments) != count:
-            raise TypeError(f"te.{function.__name__} takes {count} arguments, not {len(arguments)}")
+            raise TaichiTypeError(
+                f"te.{function.__name__} takes {count} arguments, not {len(arguments)}", place()
+            )
         made = common([as_float(expr(one) if count == 1 else one) for one in arguments])
         made = [one if one.dtype.is_float else cast(one, f32) for one in made]
         return Call(made[0].dtype, name, tuple(made))
@@ -118,9 +123,15 @@ def normal_density(value: Operand) -> Expr:
 
 def all(*conditions: Operand) -> Expr:
     """Whether all of some conditions hold."""
-    return reduce(lambda left, right: logic("and", left, right), map(expr, conditions))
+    return _joined("and", conditions)
 
 
 def any(*conditions: Operand) -> Expr:
     """Whether one of some conditions holds."""
-    return reduce(lambda left, right: logic("or", left, right), map(expr, conditions))
+    return _joined("or", conditions)
+
+
+def _joined(name: str, conditions: Sequence[Operand]) -> Expr:
+    if not conditions:
+        raise TaichiTypeError("no conditions: give one at least", place())
+    return reduce(lambda left, right: logic(name, left, right), map(boolean, conditions))

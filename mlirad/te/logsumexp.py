@@ -33,11 +33,12 @@ def logsumexp(
     made, axes = expr(as_float(expr(value))), checked_axes(axis)
     start = None if init is None else cast(expr(init, made.dtype), made.dtype)
     other = Renaming({one: Axis(INDEX, one.name, one.extent, is_reduced=True) for one in axes})
+    is_empty = any(isinstance(one.extent, int) and not one.extent for one in axes)
     found = largest(
         other.of(made),
         tuple(other.of(one) for one in axes),
         None if where is None else other.of(expr(where)),
-        start,
+        -inf if start is None and is_empty else start,
     )
     most = _constant(found)
     shift = select(abs_of(most) < inf, most, 0.0)  # an infinity has no difference from itself

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import update_wrapper
-from inspect import signature
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import Parameters, checked, shown
 from mlirad.te.compute import compute
 from mlirad.te.dependencies import stop
 from mlirad.te.graph import graph
@@ -24,37 +24,47 @@ class Operator:
     def __init__(self, function: Callable[..., Tensor]) -> None:
         self.function = function
         self.gradient: Callable[..., Any] | None = None
-        self._parameters = signature(function).parameters
+        self._parameters = Parameters(function)
         update_wrapper(self, function)
 
     def __call__(self, *args: Any, **keywords: Any) -> Tensor:
-        for name, one in [*zip(self._parameters, args), *keywords.items()]:
-            self._check(name, one)
-        made = self.function(*args, **keywords)
+        given = self._parameters.check(args, keywords)
+        made = self.function(*given.args, **given.kwargs)
         if self.gradient is not None:
-            graph().give_gradient(made, _tensors([*args, *keywords.values()]), self.gradient)
+            tensors = _tensors([*given.args, *given.kwargs.values()])
+            graph().give_gradient(_result(made, self.function), tensors, self.gradient)
         return made
 
-    def _check(self, name: str, given: Any) -> None:
-        """Raise TaichiTypeError for what is no tensor where the function says that it takes one."""
-        known = self._parameters.get(name)
-        says = "" if known is None else getattr(known.annotation, "__name__", known.annotation)
-        is_right = isinstance(given, Tensor) or (given is None and says == "Tensor | None")
-        if says in ("Tensor", "Tensor | None") and not is_right:
+    def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        """Give calls that come from now on a gradient of their own; None takes it away. Raises
+        TaichiTypeError for what is no function."""
+        if gradient is not None and not callable(gradient):
             raise TaichiTypeError(
-                f"{self.function.__name__}: {name} is a {type(given).__name__}, expected a tensor",
+                f"{self.function.__name__}: its gradient is {shown(gradient)}, expected a function",
                 place(),
             )
-
-    def def_gradient(self, gradient: Callable[..., Any] | None) -> Callable[..., Any] | None:
-        """Give calls that come from now on a gradient of their own; None takes it away."""
         self.gradient = gradient
         return gradient
 
 
+def _result(made: Any, function: Callable[..., Any]) -> Tensor:
+    if not isinstance(made, Tensor):
+        raise TaichiTypeError(
+            f"{function.__name__}: an operator with a gradient gave {shown(made)}, expected a "
+            "tensor",
+            place(),
+        )
+    return made
+
+
+@checked
 def operator(function: Callable[..., Tensor]) -> Operator:
-    """Make an operator of a function from tensors to a tensor."""
-    return Operator(function)
+    """Make an operator of a function from tensors to a tensor. Raises TaichiTypeError for what has
+    no signature."""
+    try:
+        return Operator(function)
+    except ValueError as error:
+        raise TaichiTypeError(f"te.operator: {error}", place()) from None
 
 
 def _tensors(given: Sequence[Any]) -> list[Tensor]:
@@ -63,6 +73,7 @@ def _tensors(given: Sequence[Any]) -> list[Tensor]:
     return [one for part in each for one in part if isinstance(one, Tensor)]
 
 
+@checked
 def stop_gradient(tensor: Tensor) -> Tensor:
     """The same numbers, through which no derivative passes."""
     made = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")

@@ -11,6 +11,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.errors import TaichiTypeError
 from mlirad.ir import build as b
+from mlirad.te.arguments import called, checked
 from mlirad.te.emission import Emitter
 from mlirad.te.expressions import (
     INDEX,
@@ -59,6 +60,8 @@ def largest(
 ) -> Expr:
     """The maximum; of equal numbers the first one gets the derivative. See `sum`."""
     made = _number(value)
+    if init is None:
+        _check_points("max", axis)
     found = _simple("max", made, axis, where, None, _least(made.dtype))
     return found if init is None else arithmetic("max", found, cast(expr(init), made.dtype))
 
@@ -68,6 +71,8 @@ def smallest(
 ) -> Expr:
     """The minimum; of equal numbers the first one gets the derivative. See `sum`."""
     made = _number(value)
+    if init is None:
+        _check_points("min", axis)
     found = _simple("min", made, axis, where, None, _greatest(made.dtype))
     return found if init is None else arithmetic("min", found, cast(expr(init), made.dtype))
 
@@ -125,6 +130,17 @@ def checked_axes(axis: Any) -> tuple[Axis, ...]:
     if len(set(axes)) < len(axes):
         raise TaichiTypeError("a reduction axis is named twice", place())
     return axes
+
+
+def _check_points(name: str, axis: Any) -> None:
+    """Raise TaichiTypeError where there is nothing to choose from."""
+    for one in checked_axes(axis):
+        if isinstance(one.extent, int) and not one.extent:
+            raise TaichiTypeError(
+                f"te.{name} over axis '{one.name}', of extent 0, has no value"
+                + (": give init=" if name in ("max", "min") else ""),
+                place(),
+            )
 
 
 def _number(value: Operand) -> Expr:
@@ -188,6 +204,7 @@ def _greatest(dtype: DataType) -> float:
 
 def _position(kind: str, value: Operand, axis: Any, where: Operand | None) -> Expr:
     made, axes = _in_signed_order(_number(value)), checked_axes(axis)
+    _check_points(kind, axis)
     worst = _least(made.dtype) if kind == "argmax" else _greatest(made.dtype)
     none = Combiner((Number(made.dtype, worst),), None)
     condition = _condition(where)
@@ -204,6 +221,7 @@ def _in_signed_order(value: Expr) -> Expr:
     return cast(value, signed) + Number(signed, -(1 << (bits - 1)))
 
 
+@checked
 def comm_reducer(
     combine: Callable[..., Any], identity: Callable[..., Any], name: str = "reduce"
 ) -> Callable[..., Any]:
@@ -216,8 +234,11 @@ def comm_reducer(
 
     def reduction(values: Any, axis: Any, where: Operand | None = None, init: Any = None) -> Any:
         given = tuple(values) if isinstance(values, tuple | list) else (values,)
+        if not given:
+            raise TaichiTypeError(f"reduction '{name}' was given no value", place())
         made = tuple(common([_number(value) for value in given]))
-        neutral = _tuple(identity(*[one.dtype for one in made]), made)
+        types = [one.dtype for one in made]
+        neutral = _tuple(called(identity, types, f"the identity of '{name}'"), made)
         first = neutral if init is None else _tuple(init, made)
         own = Combiner(neutral, _by_function(combine, made))
         axes, condition = checked_axes(axis), _condition(where)
@@ -248,7 +269,7 @@ class _Value(Expr):
 def _by_function(combine: Callable[..., Any], like: Sequence[Expr]) -> te.Combine:
     sides = [[_Value(one.dtype) for one in like] for _ in range(2)]
     arguments = sides if len(like) > 1 else [sides[0][0], sides[1][0]]
-    found = _tuple(combine(*arguments), like)
+    found = _tuple(called(combine, arguments, "what a reduction combines by"), like)
 
     def emitted(a: Sequence[ir.Value], c: Sequence[ir.Value]) -> list[ir.Value]:
         def no_extent(extent: Any) -> ir.Value:

@@ -10,6 +10,7 @@ from mlirad.dialect import te
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiTypeError
 from mlirad.ir.walk import has_uses
+from mlirad.te.arguments import called, checked
 from mlirad.te.bounds import check_reads
 from mlirad.te.compute import Renaming, check_axes, compute, define, placeholder, tensor_type
 from mlirad.te.emission import Emitter
@@ -28,13 +29,19 @@ from mlirad.te.expressions import (
 from mlirad.te.graph import graph
 from mlirad.te.places import place
 from mlirad.te.size_needs import note_needs
-from mlirad.te.tensor import Tensor, checked_shape, same_shape
+from mlirad.te.tensor import Tensor, checked_extent, same_shape
 
 UNROLLED = 64  # steps of recurrences that go from all states to all
 
 
+@checked
 @in_turn
-def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "scan") -> Any:
+def scan(
+    length: Any,
+    initial: Tensor | Sequence[Tensor],
+    update: Callable[..., Any],
+    name: str = "scan",
+) -> Any:
     """All states of a recurrence: `h = te.scan(T, h0, lambda t, h, i: 0.9 * h[i] + x[t, i])`.
 
     `initial` is a tensor, or a list of tensors of one shape and type, the states before the first
@@ -45,19 +52,13 @@ def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "sca
     their own, of which there may be 64. Raises TaichiTypeError where there are more, or sizes.
     """
     states = [initial] if isinstance(initial, Tensor) else list(initial)
-    (steps,) = checked_shape(length, f"scan '{name}'")
+    steps = checked_extent(length, f"scan '{name}'")
     _check_states(states)
     first = states[0]
     axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
     number = Axis(INDEX, "t", steps)
     before = [placeholder(one.shape, one.dtype, one.name) for one in states]
-    given = update(number, before if len(states) > 1 else before[0], *axes)
-    values = [expr(one) for one in (given if isinstance(given, tuple | list) else [given])]
-    if len(values) != len(states):
-        raise TaichiTypeError(
-            f"a recurrence of {len(states)} states was given {len(values)} behind a step", place()
-        )
-    values = [cast(value, first.dtype) for value in values]
+    values = _updated(update, number, before, axes)
     needs = []
     for value in values:
         check_axes(value, {number, *axes})
@@ -73,10 +74,24 @@ def scan(length: Any, initial: Any, update: Callable[..., Any], name: str = "sca
     return found[0] if isinstance(initial, Tensor) else found
 
 
-def _check_states(states: Sequence[Any]) -> None:
+def _updated(
+    update: Callable[..., Any], step: Expr, states: Sequence[Tensor], axes: Sequence[Axis]
+) -> list[Expr]:
+    """The elements behind a step. Raises TaichiTypeError for another number of them."""
+    before = states[0] if len(states) == 1 else list(states)
+    given = called(update, (step, before, *axes), "the update of a scan")
+    values = [expr(one) for one in (given if isinstance(given, tuple | list) else [given])]
+    if len(values) != len(states):
+        raise TaichiTypeError(
+            f"a recurrence of {len(states)} states was given {len(values)} behind a step", place()
+        )
+    return [cast(value, states[0].dtype) for value in values]
+
+
+def _check_states(states: Sequence[Tensor]) -> None:
+    if not states:
+        raise TaichiTypeError("a recurrence has a state at least", place())
     for one in states:
-        if not isinstance(one, Tensor):
-            raise TaichiTypeError(f"a {type(one).__name__} is no state: give a tensor", place())
         if one.dtype != states[0].dtype or not same_shape(one.shape, states[0].shape):
             raise TaichiTypeError("the states of a recurrence have one shape and type", place())
 
@@ -150,10 +165,8 @@ def _unrolled(
     for t in range(steps):
         current = [history[-1] for history in histories]
         axes = [Axis(INDEX, f"i{k}", extent) for k, extent in enumerate(first.shape)]
-        found = update(expr(t, INDEX), current if len(states) > 1 else current[0], *axes)
-        values = found if isinstance(found, tuple | list) else [found]
-        for history, value in zip(histories, values):  # whose reads have been looked at
-            body = cast(value, first.dtype)
+        values = _updated(update, expr(t, INDEX), current, axes)
+        for history, body in zip(histories, values):  # whose reads have been looked at
             history.append(define(first.shape, axes, body, f"{name}.{t + 1}", at))
     return [_stacked(history, name) for history in histories]
 

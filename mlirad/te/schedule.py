@@ -13,6 +13,7 @@ from mlirad.dialect import te
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.ir.axis_choices import AxisChoice, set_choices
 from mlirad.ir.walk import block_operations, constant_integer
+from mlirad.te.arguments import check_fields
 from mlirad.te.expressions import INDEX, Axis, Extent, Size
 from mlirad.te.places import place
 from mlirad.te.tensor import Tensor
@@ -20,6 +21,7 @@ from mlirad.te.tensor import Tensor
 AxisName = str | Axis
 Axes = tuple[tuple[str, Axis], ...]
 _MOST_WRITTEN_OUT = 256
+_LARGEST_TILE = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,9 @@ class Schedule:
     unroll: Sequence[AxisName] = ()
     parallel: Sequence[AxisName] | None = None
     place: SourceLocation = field(default_factory=place, init=False)
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 def names_in(element: Callable[..., object]) -> dict[str, Axis]:
@@ -104,7 +109,9 @@ class _Choices:
     def all(self) -> list[AxisChoice]:
         """Of the tensor's own axes, then of those that it reduces."""
         asked, own = self.schedule, self.tensor.ndim
-        tiles = {self._number(axis): self._tile(axis, size) for axis, size in asked.tile.items()}
+        tiles = {self._number(axis): self._tile(size) for axis, size in asked.tile.items()}
+        if len(tiles) < len(asked.tile):
+            self._refuse("an axis has two tiles")
         lanes = None if asked.lanes is None else self._number(asked.lanes)
         written_out = [self._number(axis) for axis in asked.unroll]
         shared = list(range(own))
@@ -134,12 +141,10 @@ class _Choices:
             f"no axis '{shown}': axes of '{self.tensor.name}' are {', '.join(self.names) or 'none'}"
         )
 
-    def _tile(self, axis: AxisName, size: int) -> int:
-        if isinstance(size, bool) or not hasattr(size, "__index__"):
-            self._refuse(f"a tile of {size!r}, expected an integer")
-        if size < 1:
-            self._refuse(f"a tile of {size}, expected at least 1")
-        return int(size)
+    def _tile(self, size: int) -> int:
+        if not 1 <= size <= _LARGEST_TILE:
+            self._refuse(f"a tile of {size}, expected one from 1 to {_LARGEST_TILE}")
+        return size
 
     def _check(self, written_out: Sequence[int], lanes: int | None) -> None:
         if lanes is not None and lanes in written_out:

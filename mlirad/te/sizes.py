@@ -101,7 +101,7 @@ def shape_of(array: Any) -> tuple[int, ...]:
     if isinstance(array, Field | Ndarray):
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
-    if shape is None or isinstance(array, FieldGroup | ComponentField):
+    if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):
         raise TaichiRuntimeTypeError(
             f"a {type(array).__name__} is no array, nor a field with a memory of its own"
         )
@@ -109,13 +109,15 @@ def shape_of(array: Any) -> tuple[int, ...]:
 
 
 def dtype_of(array: Any) -> DataType:
-    """The type of an array's elements."""
-    dtype = array.dtype
+    """The type of an array's elements. Raises TaichiRuntimeTypeError for what kernels have not."""
+    dtype = getattr(array, "dtype", None)
     if isinstance(dtype, DataType):
         return dtype
-    if isinstance(dtype, np.dtype):
-        return from_numpy(dtype)
-    return from_numpy(np.dtype(str(dtype).rpartition(".")[2]))
+    try:
+        known = dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rpartition(".")[2])
+        return from_numpy(known)
+    except TypeError as error:
+        raise TaichiRuntimeTypeError(f"an array of type {dtype}: {error}") from None
 
 
 def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:

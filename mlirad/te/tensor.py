@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from operator import index
 from typing import Any
 
 from mlirad.bindings import ir
@@ -24,6 +26,7 @@ from mlirad.te.places import place
 from mlirad.types import DataType
 
 Shape = tuple[Extent, ...]
+_MOST = (1 << 63) // 16  # elements that memory has addresses for
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,10 +109,14 @@ def _same_extent(left: Extent, right: Extent) -> bool:
 def checked_shape(shape: Any, what: str) -> Shape:
     """A shape as users give it. Raises TaichiTypeError for what is none."""
     given: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    return tuple(_checked_extent(extent, what) for extent in given)
+    checked = tuple(checked_extent(extent, what) for extent in given)
+    if prod(extent for extent in checked if isinstance(extent, int)) > _MOST:
+        raise TaichiTypeError(f"{what} has more elements than an array can have", place())
+    return checked
 
 
-def _checked_extent(extent: Any, what: str) -> Extent:
+def checked_extent(extent: Any, what: str) -> Extent:
+    """One of a shape. Raises TaichiTypeError for what is none."""
     if isinstance(extent, Number):
         extent = extent.value
     if isinstance(extent, Expr):
@@ -119,8 +126,20 @@ def _checked_extent(extent: Any, what: str) -> Extent:
                 place(),
             )
         return extent
-    if isinstance(extent, bool) or not hasattr(extent, "__index__"):
+    if isinstance(extent, bool) or not _is_integer(extent):
         raise TaichiTypeError(f"extent {extent!r} of {what} is no integer", place())
-    if extent.__index__() < 0:
-        raise TaichiTypeError(f"extent {extent} of {what} is negative", place())
-    return int(extent.__index__())
+    made = index(extent)
+    if made < 0:
+        raise TaichiTypeError(f"extent {made} of {what} is negative", place())
+    if made > _MOST:
+        raise TaichiTypeError(f"extent {made} of {what} is more than an array can have", place())
+    return made
+
+
+def _is_integer(extent: Any) -> bool:
+    """Whether Python takes it as an index: arrays say that they are ones, and most are not."""
+    try:
+        index(extent)
+    except TypeError:
+        return False
+    return True

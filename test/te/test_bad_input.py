@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from te.careless import failures, launches, wrong_values
+from te.careless_calls import calls
 from te.derivatives import given
 
 import mlirad as ti
@@ -105,22 +107,83 @@ def _wrong() -> dict[str, tuple[Callable[[], Any], type[Exception], str]]:
         "a number for a head": (
             lambda: te.differentiate(y, [x], head=1.0),
             kind,
-            "a float is no tensor",
+            r"head is 1.0, expected a tensor or a list of tensors or None",
         ),
         "an array for a head": (
             lambda: te.differentiate(y, [x], head=np.ones(4)),
             kind,
-            "a ndarray is no tensor",
+            "head is a ndarray, expected a tensor",
         ),
         "a number for a function": (
             lambda: te.compute((4,), 3),
             kind,
-            "defined by a function of its indices, not by 3",
+            "compute: element is 3, expected a function",
         ),
         "a number for a name": (
             lambda: te.placeholder((4,), ti.f64, 3),
             kind,
-            "the name of a tensor is text, not 3",
+            "placeholder: name is 3, expected text",
+        ),
+        "a keyword-only index": (
+            lambda: te.compute((4,), lambda *, i: x[i, 0]),
+            kind,
+            "defined by a function of 0 indices",
+        ),
+        "a number for an output": (
+            lambda: te.differentiate(3),
+            kind,
+            "differentiate: output is 3, expected a tensor or a list of tensors",
+        ),
+        "a number for a tangent": (
+            lambda: te.jvp(y, [x], [1.0]),
+            kind,
+            r"jvp: tangents is \[1.0\], expected a list of tensors",
+        ),
+        "a tensor for inputs": (
+            lambda: te.differentiate(y, x),
+            kind,
+            "inputs is a Tensor, expected a list of tensors or None",
+        ),
+        "an override by no function": (
+            lambda: te.differentiate(y, [x], given(4), {y: ([x], 3)}),
+            kind,
+            "override is {.*}, expected a dictionary from tensors to tuples",
+        ),
+        "an override of what is not reached": (
+            lambda: te.differentiate(y, [x], given(4), {rows: ([x], lambda t, i, h: [x])}),
+            kind,
+            "an override of 'rows', to which no adjoint flows",
+        ),
+        "an override that takes other arguments": (
+            lambda: te.differentiate(y, [x], given(4), {y: ([x], lambda head: [x])}),
+            kind,
+            "override of 'y': too many positional arguments",
+        ),
+        "a scan of a number": (
+            lambda: te.scan(3, 1.0, lambda t, h: h),
+            kind,
+            "scan: initial is 1.0, expected a tensor or a list of tensors",
+        ),
+        "a maximum of nothing": (
+            lambda: te.compute((4,), lambda i: te.max(x[i, 0], axis=te.reduce_axis(0, "none"))),
+            kind,
+            "te.max over axis 'none', of extent 0, has no value: give init=",
+        ),
+        "no output": (lambda: te.build([], [x]), kind, "te.build was given no output"),
+        "a number that a type has not": (
+            lambda: te.compute((4,), lambda i: rows[i] + (1 << 40)),
+            kind,
+            "1099511627776 is no i32",
+        ),
+        "more elements than addresses": (
+            lambda: te.placeholder((1 << 40, 1 << 40)),
+            kind,
+            "has more elements than an array can have",
+        ),
+        "one input with two tangents": (
+            lambda: te.jvp(y, [x, x], [given(4, 3), given(4, 3)]),
+            kind,
+            "an input is named twice",
         ),
         "a head of another type": (
             lambda: te.differentiate(y, [x], head=given(4, dtype=ti.f32)),
@@ -219,6 +282,9 @@ def test_arrays_that_do_not_fit() -> None:
         f(full.astype(np.float64), np.ones(4, np.float32))
     with pytest.raises(TaichiRuntimeTypeError, match="is no array"):
         f(full, "no")
+    with pytest.raises(TaichiRuntimeTypeError, match="no mlirad type for NumPy's complex64") as it:
+        f(full.astype(np.complex64), half)
+    assert re.match(rf"{re.escape(__file__)}:\d+:\d+: ", str(it.value))
     np.testing.assert_array_equal(f(full, np.ones(4, np.float32)), 1)
 
 
@@ -246,3 +312,17 @@ def test_second_derivatives_through_data_are_refused_under_bounds_of_sizes() -> 
     with pytest.raises(ti.TaichiCompilationError, match="take te\\.jvp of the first") as caught:
         te.differentiate(slope, [v], above)
     assert __file__ in str(caught.value)
+
+
+def test_numbers_that_an_input_has_not() -> None:
+    count = te.placeholder((), ti.i8, "count")
+    f = te.build(te.compute((), lambda: count[()] + 1), [count])
+    assert f(3) == 4
+    with pytest.raises(ti.TaichiTypeError, match="300 is no i8"):
+        f(300)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"of type i8, .* of type f64"):
+        f(1.5)
+
+
+def test_what_nobody_should_give_has_a_place() -> None:
+    assert not failures({**calls(), **launches()}, wrong_values()[::9])

@@ -135,7 +135,6 @@ def test_what_is_no_schedule_is_refused():
     for asked, why in [
         (te.Schedule(tile={"q": 4}), "no axis 'q': axes of 'y' are i, j, k"),
         (te.Schedule(tile={"i": 0}), "a tile of 0"),
-        (te.Schedule(tile={"i": 2.5}), "a tile of 2.5"),
         (te.Schedule(lanes="x"), "no axis 'x'"),
         (te.Schedule(parallel=("k",)), "axis 'k' is reduced"),
         (te.Schedule(unroll=("i", "j")), "1517 points are written out"),
@@ -145,6 +144,10 @@ def test_what_is_no_schedule_is_refused():
             te.build(y, [x, w], schedule={y: asked})
         assert caught.value.source.line > line
         assert caught.value.source.column == 10
+    with pytest.raises(TaichiTypeError, match=r"tile is {'i': 2.5}, expected a dictionary"):
+        te.Schedule(tile={"i": 2.5})
+    with pytest.raises(TaichiTypeError, match="expected a dictionary from tensors to Schedules"):
+        te.build(y, [x, w], schedule={y: "tiled"})
     with pytest.raises(TaichiTypeError, match="'x' is not computed here"):
         te.build(y, [x, w], schedule={x: te.Schedule()})
     with pytest.raises(TaichiTypeError, match="'y' cannot be inlined"):

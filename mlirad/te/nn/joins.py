@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.errors import TaichiTypeError
+from mlirad.te.arguments import checked
 from mlirad.te.compute import compute
 from mlirad.te.expressions import Expr, Extent, select
 from mlirad.te.nn.axes import axis_of, check_extents, check_rank, check_same, known
@@ -62,12 +63,14 @@ def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     return compute((*first.shape[:k], len(tensors), *first.shape[k:]), element, "stack")
 
 
+@checked
 def split(x: Tensor, parts: int | Sequence[int], axis: int = 0) -> list[Tensor]:
     """So many equal parts of x along an axis, or parts of the extents that are listed. Raises
     TaichiTypeError where these are not all of it."""
     k = axis_of("split", axis, x.ndim)
     extent = known("split", x.shape[k], "as it is split")
-    sizes = [extent // parts] * parts if isinstance(parts, int) and parts > 0 else parts
+    is_count = isinstance(parts, int) and 0 < parts <= max(extent, 1)
+    sizes = [extent // parts] * parts if is_count and isinstance(parts, int) else parts
     if isinstance(sizes, int) or sum(sizes) != extent:
         raise TaichiTypeError(f"split: {parts!r} does not split {extent} elements", place())
     found, start = list[Tensor](), 0

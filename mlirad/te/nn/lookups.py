@@ -5,12 +5,12 @@ from __future__ import annotations
 from mlirad.errors import TaichiTypeError
 from mlirad.te.compute import compute, placeholder
 from mlirad.te.differentiate import differentiate
-from mlirad.te.expressions import Extent, cast, select
+from mlirad.te.expressions import Extent, cast, scalar_type, select
 from mlirad.te.nn.axes import axis_of, check_extents, check_rank, check_same
 from mlirad.te.operators import operator
 from mlirad.te.places import place
-from mlirad.te.tensor import Tensor, checked_shape
-from mlirad.types import TypeLike, f32, resolve
+from mlirad.te.tensor import Tensor, checked_extent
+from mlirad.types import TypeLike, f32
 
 
 @operator
@@ -65,8 +65,7 @@ def segment_sum(x: Tensor, segments: Tensor, count: Extent) -> Tensor:
     (count, *x.shape[1:]). Raises TaichiTypeError for another number of segments."""
     check_rank("segment_sum", segments, 1, "a segment for each row")
     check_same("segment_sum", segments.shape[0], x.shape[0], "rows and segments")
-    (rows,) = checked_shape(count, "te.nn.segment_sum")
-    return _added(x, segments, rows)
+    return _added(x, segments, checked_extent(count, "te.nn.segment_sum"))
 
 
 def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
@@ -81,7 +80,7 @@ def _added(updates: Tensor, indices: Tensor, rows: Extent) -> Tensor:
 def one_hot(indices: Tensor, depth: Extent, dtype: TypeLike = f32) -> Tensor:
     """1 where the last axis, of extent `depth`, is the integer, else 0."""
     _check_integers("one_hot", indices)
-    (extent,), type_ = checked_shape(depth, "te.nn.one_hot"), resolve(dtype)
+    extent, type_ = checked_extent(depth, "te.nn.one_hot"), scalar_type(dtype)
     return compute(
         (*indices.shape, extent),
         lambda *i: select(indices[i[:-1]] == i[-1], cast(1, type_), cast(0, type_)),

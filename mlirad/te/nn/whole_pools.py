@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from mlirad.te.axes import reduce_axis
 from mlirad.te.compute import compute
@@ -78,8 +79,8 @@ class _Axis:
     @property
     def longest(self) -> int:
         """The length of the longest one."""
-        windows = ((i * self.extent, (i + 1) * self.extent) for i in range(self.count))
-        return max(-(-end // self.count) - start // self.count for start, end in windows)
+        between = gcd(self.extent, self.count)  # windows begin at so many parts of an element
+        return -(-(self.extent + self.count - between) // self.count)
 
 
 def _adaptive(what: str, x: Tensor, size: PerAxis, combine: Callable[..., Expr]) -> Tensor:

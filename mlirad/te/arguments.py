@@ -1,0 +1,181 @@
+"""Whether arguments are what a function's annotations say: what is none is an error at the line of
+the program that gives it."""
+
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property, wraps
+from types import GenericAlias, NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from mlirad.errors import TaichiTypeError
+from mlirad.te.expressions import Axis
+from mlirad.te.places import place
+from mlirad.te.tensor import Tensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+_NAMES = {
+    int: ("an integer", "integers"),
+    float: ("a number", "numbers"),
+    bool: ("True or False", "truth values"),
+    str: ("text", "texts"),
+    Axis: ("an axis", "axes"),
+    Tensor: ("a tensor", "tensors"),
+    NoneType: ("None", "None"),
+}
+
+
+class Parameters:
+    """What a function takes, by its signature and its annotations. Those that cannot be evaluated
+    say nothing."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function, self.signature = function, inspect.signature(function)
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        try:
+            found = get_type_hints(self.function)
+        except NameError:
+            return {}
+        for name, one in self.signature.parameters.items():
+            if name in found and one.kind is one.VAR_POSITIONAL:
+                found[name] = GenericAlias(Sequence, (found[name],))
+            if name in found and one.kind is one.VAR_KEYWORD:
+                found[name] = GenericAlias(Mapping, (str, found[name]))
+        return found
+
+    def check(self, args: Sequence[Any], keywords: Mapping[str, Any]) -> inspect.BoundArguments:
+        """The arguments of a call, with numbers of Python's in the places of NumPy's. Raises
+        TaichiTypeError for what the function does not take."""
+        name = self.function.__name__
+        try:
+            given = self.signature.bind(*args, **keywords)
+        except TypeError as error:
+            raise TaichiTypeError(f"{name}: {error}", place()) from None
+        for parameter, value in given.arguments.items():
+            own = given.arguments[parameter] = _plain(value)
+            hint = self._hints.get(parameter, Any)
+            if not fits(own, hint):
+                raise TaichiTypeError(
+                    f"{name}: {parameter} is {shown(value)}, expected {described(hint)}", place()
+                )
+        return given
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Have a function raise TaichiTypeError for arguments that it does not take. Parameters of type
+    `Any` are its own to check."""
+    parameters = Parameters(function)
+
+    @wraps(function)
+    def checks(*args: P.args, **keywords: P.kwargs) -> R:
+        given = parameters.check(args, keywords)
+        return function(*given.args, **given.kwargs)
+
+    return checks
+
+
+def check_fields(given: Any) -> None:
+    """Raise TaichiTypeError where a field of a dataclass is not what its annotation says."""
+    hints = get_type_hints(type(given))
+    for one in fields(given):
+        value = getattr(given, one.name)
+        if not fits(value, hints[one.name]):
+            raise TaichiTypeError(
+                f"{type(given).__name__}: {one.name} is {shown(value)}, expected "
+                f"{described(hints[one.name])}",
+                place(),
+            )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of Python's in the places of NumPy's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list) and any(isinstance(one, np.generic) for one in value):
+        return type(value)(map(_plain, value))
+    return value
+
+
+def check_call(function: Callable[..., Any], args: Sequence[Any], what: str) -> None:
+    """Raise TaichiTypeError where a function of the program takes other arguments, or is none; what
+    has no signature takes any."""
+    if not callable(function):
+        raise TaichiTypeError(f"{what} is {shown(function)}, expected a function", place())
+    try:
+        parameters = inspect.signature(function)
+    except ValueError:
+        return
+    try:
+        parameters.bind(*args)
+    except TypeError as error:
+        raise TaichiTypeError(f"{what}: {error}", place()) from None
+
+
+def called(function: Callable[..., Any], args: Sequence[Any], what: str) -> Any:
+    """What a function of the program gives for some arguments. Raises TaichiTypeError where it does
+    not take them."""
+    check_call(function, args, what)
+    return function(*args)
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is Sequence:
+        is_several = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+        return is_several and all(fits(one, parts[0]) for one in value)
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(
+            fits(key, parts[0]) and fits(own, parts[1]) for key, own in value.items()
+        )
+    if origin is tuple:
+        return (
+            isinstance(value, tuple) and len(value) == len(parts) and all(map(fits, value, parts))
+        )
+    if origin is Callable:
+        return callable(value)
+    if hint in (int, float):
+        return isinstance(value, int | hint) and not isinstance(value, bool)
+    kind = origin or hint
+    is_plain = isinstance(kind, type) and not getattr(kind, "_is_protocol", False)
+    return not is_plain or isinstance(value, kind)
+
+
+def shown(value: Any) -> str:
+    """A value in a message: short ones as they are written."""
+    if value is None or isinstance(value, bool | int | float | str | tuple | list | dict):
+        return reprlib.repr(value)
+    return f"a {type(value).__name__}"
+
+
+def described(hint: Any, *, are_many: bool = False) -> str:
+    """What a type is called in a message."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return " or ".join(described(part, are_many=are_many) for part in parts)
+    if origin is Sequence:
+        return f"{'lists' if are_many else 'a list'} of {described(parts[0], are_many=True)}"
+    if origin is Mapping:
+        inner = " to ".join(described(part, are_many=True) for part in parts)
+        return f"{'dictionaries' if are_many else 'a dictionary'} from {inner}"
+    if origin is tuple:
+        inner = ", ".join(map(described, parts))
+        return f"{'tuples' if are_many else 'a tuple'} ({inner})"
+    if origin is Callable:
+        return "functions" if are_many else "a function"
+    if hint in _NAMES:
+        return _NAMES[hint][are_many]
+    name = getattr(origin or hint, "__name__", str(hint))
+    return f"{name}s" if are_many else f"a {name}"
