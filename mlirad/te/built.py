@@ -9,7 +9,7 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import SourceLocation, TaichiRuntimeError, TaichiRuntimeTypeError, located
+from mlirad.errors import SourceLocation, TaichiRuntimeError, located
 from mlirad.foreign.jax_function import JaxFunction
 from mlirad.foreign.torch_function import TorchFunction
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, allocations, write_back
@@ -25,7 +25,7 @@ from mlirad.te.launched import Launched, Launches
 from mlirad.te.places import place
 from mlirad.te.programs import program_of
 from mlirad.te.size_needs import needs_of
-from mlirad.te.sizes import Sizes
+from mlirad.te.sizes import Sizes, refused
 from mlirad.te.tensor import Tensor
 from mlirad.te.tensor_kernel import definitions
 
@@ -69,18 +69,18 @@ class Built:
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         current = program()
         launches, recorder = self._launches_of(current), current.threads.recorder
-        try:
-            arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
-            sizes = self._sizes.of(self.__name__, arrays)
-            results = self._results(sizes, out)
-            given, is_recorded = [*arrays, *results], recorder is not None
-            found, buffers = launches.prepare(given, with_gradients=is_recorded)
-        except TaichiRuntimeError as error:
-            raise type(error)(located(str(error), place())) from None
+        arrays = (*map(_as_array, arrays, self.inputs), *arrays[len(self.inputs) :])
+        sizes = self._sizes.of(self.__name__, arrays)
         if self._needs:
             known = dict(zip(self._sizes.order, sizes))
             for need in self._needs:
                 need.check(self.__name__, known)
+        results = self._results(sizes, out)
+        given, is_recorded = [*arrays, *results], recorder is not None
+        try:
+            found, buffers = launches.prepare(given, with_gradients=is_recorded)
+        except TaichiRuntimeError as error:
+            raise type(error)(located(str(error), place())) from None
         self._last = found
         check_writeable(found.variant, buffers, reverse=recorder is not None)
         self._launch(current, found, found.values(sizes), buffers)
@@ -187,12 +187,14 @@ class Built:
         given = [None] * len(self.outputs) if out is None else out
         listed = list(given) if isinstance(given, tuple | list) else [given]
         if len(listed) != len(self.outputs):
-            raise TaichiRuntimeTypeError(
+            raise refused(
                 f"{self.__name__}: out= names {len(listed)} arrays for {len(self.outputs)} outputs"
             )
         made = []
         for one, array in zip(self.outputs, listed):
             shape = self._sizes.shape(one.shape, sizes)
+            if any(extent < 0 for extent in shape):
+                raise refused(f"{self.__name__}: '{one.name}' would have the shape {shape}")
             if array is None:
                 array = np.empty(shape, one.dtype.numpy)
             self._sizes.check(self.__name__, one, array, shape)

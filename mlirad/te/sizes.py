@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.bindings import ir
-from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
+from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError, located
 from mlirad.ir.walk import constant_integer, owner_operation
 from mlirad.lang.field.components import ComponentField
 from mlirad.lang.field.field import Field
@@ -56,9 +56,7 @@ class Sizes:
     def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
         """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
         if len(arrays) != len(self.inputs):
-            raise TaichiRuntimeTypeError(
-                f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}"
-            )
+            raise refused(f"{function} takes {len(self.inputs)} arrays, not {len(arrays)}")
         known: dict[str, int] = {}
         for name, (number, axis) in self._found.items():
             shape = shape_of(arrays[number])
@@ -84,16 +82,21 @@ class Sizes:
             shown = ", ".join(
                 str(k) if k is not None else shown_extent(e) for k, e in zip(shape, one.shape)
             )
-            raise TaichiRuntimeTypeError(
+            raise refused(
                 f"{function}: '{one.name}' has the shape ({shown}), and was given an array of "
                 f"shape {found}"
             )
         dtype = dtype_of(array)
         if dtype != one.dtype:
-            raise TaichiRuntimeTypeError(
+            raise refused(
                 f"{function}: '{one.name}' is of type {one.dtype}, and was given an array of type "
                 f"{dtype}"
             )
+
+
+def refused(why: str) -> TaichiRuntimeTypeError:
+    """What is wrong with the arrays of a call, and where the call is."""
+    return TaichiRuntimeTypeError(located(why, place()))
 
 
 def shape_of(array: Any) -> tuple[int, ...]:
@@ -102,9 +105,7 @@ def shape_of(array: Any) -> tuple[int, ...]:
         return (*array.shape, *array.element_shape)
     shape = getattr(array, "shape", None)
     if not isinstance(shape, Sequence) or isinstance(array, FieldGroup | ComponentField):
-        raise TaichiRuntimeTypeError(
-            f"a {type(array).__name__} is no array, nor a field with a memory of its own"
-        )
+        raise refused(f"a {type(array).__name__} is no array, nor a field with a memory of its own")
     return tuple(int(extent) for extent in shape)
 
 
@@ -117,7 +118,7 @@ def dtype_of(array: Any) -> DataType:
         known = dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).rpartition(".")[2])
         return from_numpy(known)
     except TypeError as error:
-        raise TaichiRuntimeTypeError(f"an array of type {dtype}: {error}") from None
+        raise refused(f"an array of type {dtype}: {error}") from None
 
 
 def _evaluated(extent: Extent, known: Mapping[str, int]) -> int | None:

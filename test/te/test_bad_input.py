@@ -314,6 +314,15 @@ def test_second_derivatives_through_data_are_refused_under_bounds_of_sizes() -> 
     assert __file__ in str(caught.value)
 
 
+def test_sizes_for_which_there_is_no_result() -> None:
+    n = te.var("n")
+    x, y = te.placeholder((n,), ti.f32, "x"), te.compute((n - 2,), lambda i: 1.0, "y")
+    f = te.build(y, [x])
+    assert f(np.ones(5, np.float32)).shape == (3,)
+    with pytest.raises(TaichiRuntimeTypeError, match=r"'y' would have the shape \(-1,\)"):
+        f(np.ones(1, np.float32))
+
+
 def test_numbers_that_an_input_has_not() -> None:
     count = te.placeholder((), ti.i8, "count")
     f = te.build(te.compute((), lambda: count[()] + 1), [count])
