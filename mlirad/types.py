@@ -57,11 +57,13 @@ i8, i16, i32, i64 = (DataType(f"i{bits}", "i", bits) for bits in (8, 16, 32, 64)
 u1, u8, u16, u32, u64 = (DataType(f"u{bits}", "u", bits) for bits in (1, 8, 16, 32, 64))
 ALL = (f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64)
 _BY_NUMPY = {t.numpy: t for t in ALL}
-TypeLike = DataType | type[Any] | np.dtype[Any]  # what a program may mean a scalar type by
+TypeLike = DataType | type[Any] | np.dtype[Any] | str  # what a program may mean a scalar type by
 
 
-def from_numpy(dtype: type[Any] | np.dtype[Any]) -> DataType:
+def from_numpy(dtype: type[Any] | np.dtype[Any] | str) -> DataType:
     """The scalar type of a NumPy type. Raises TypeError for one without a counterpart."""
+    if not isinstance(dtype, type | np.dtype | str):  # None would be f64 to NumPy
+        raise TypeError(f"{dtype!r} is no type of numbers")
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except KeyError:

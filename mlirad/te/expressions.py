@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Protocol
 
-import numpy as np
-
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiTypeError
 from mlirad.te.places import place
@@ -302,9 +300,7 @@ def cast(value: Operand, dtype: Any) -> Expr:
 def scalar_type(dtype: Any) -> DataType:
     """The type that a program means. Raises TaichiTypeError for what is none."""
     try:
-        if isinstance(dtype, DataType | type | np.dtype):
-            return resolve(dtype)
-        raise TypeError(f"a {type(dtype).__name__} is no type of numbers")
+        return resolve(dtype)
     except TypeError as error:
         raise TaichiTypeError(str(error), place()) from None
 

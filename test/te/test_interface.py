@@ -10,6 +10,7 @@ from te.derivatives import given
 
 import mlirad as ti
 from mlirad import te
+from mlirad.errors import TaichiTypeError
 
 
 @pytest.fixture(autouse=True, params=["x64", "simt"])
@@ -225,3 +226,11 @@ def test_arrays() -> None:
     target = np.zeros((4, 3))
     f(values, out=target)
     np.testing.assert_array_equal(target, 2 * values)
+
+
+def test_types_are_named_as_numpy_names_them() -> None:
+    for given in ("float64", np.float64, np.dtype("f8"), ti.f64, "f8"):
+        assert te.placeholder((3,), given, "x").dtype == ti.f64
+    for bad in ("nonsense", "complex64", "float128", 3):
+        with pytest.raises(TaichiTypeError):
+            te.placeholder((3,), bad, "x")  # type: ignore[arg-type]
