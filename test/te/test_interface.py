@@ -229,8 +229,8 @@ def test_arrays() -> None:
 
 
 def test_types_are_named_as_numpy_names_them() -> None:
-    for given in ("float64", np.float64, np.dtype("f8"), ti.f64, "f8"):
-        assert te.placeholder((3,), given, "x").dtype == ti.f64
+    for name in ("float64", np.float64, np.dtype("f8"), ti.f64, "f8"):
+        assert te.placeholder((3,), name, "x").dtype == ti.f64
     for bad in ("nonsense", "complex64", "float128", 3):
         with pytest.raises(TaichiTypeError):
             te.placeholder((3,), bad, "x")  # type: ignore[arg-type]
