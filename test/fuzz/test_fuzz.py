@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-INPUTS = 1000
+INPUTS = 600
 
 
 @pytest.mark.parametrize("shard", range(2))

@@ -12,7 +12,7 @@ import pytest
 
 import mlirad as ti
 
-COUNT = 100_000
+COUNT = 20_000
 KINDS = [
     "random",
     "near_singular",

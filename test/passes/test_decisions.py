@@ -17,7 +17,7 @@ from programs.tied import FIELDS, SIZE, TiedWriter, fill
 import mlirad as ti
 from mlirad.pipeline.stages import cpu, gpu
 
-PROGRAMS = 16
+PROGRAMS = 10
 RECORDED = 8
 
 

@@ -348,6 +348,7 @@ def test_few_bins_that_all_threads_update(order: str) -> None:
     np.testing.assert_array_equal(most.to_numpy(), wanted)
 
 
+@pytest.mark.parametrize("order", ["descending"], indirect=True)
 def test_more_sums_than_registers(order: str) -> None:
     """The loop runs several times; one that also changes what it reads does not."""
     n, count = 1000, 70
