@@ -20,7 +20,7 @@ from mlirad.pipeline.registry import pass_names
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
-DOCUMENTS = [*FRONT, *sorted(DOCS.glob("*.md"))]
+DOCUMENTS = [*FRONT, *sorted(DOCS.rglob("*.md"))]
 PLACES = (ROOT, ROOT / "mlirad", ROOT / "mlirad" / "passes", DOCS)
 VERBS = "check|differentiate|expand|hoist|inline|insert|keep|lower|mark|merge|sink|split"
 UPSTREAM = {"lower-affine", "expand-strided-metadata"}

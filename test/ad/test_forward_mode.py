@@ -347,3 +347,18 @@ def test_bad_requests() -> None:
         ti.ad.Tape(tape_loss).__enter__()
     with pytest.raises(AssertionError, match="entered only once"):
         mode.__enter__()
+
+
+def test_a_parameter_that_is_an_output() -> None:
+    """A state that a step overwrites: its tangent is there behind the step."""
+    state = ti.Vector.field(2, ti.f64, shape=(), needs_dual=True)
+
+    @ti.kernel
+    def step():
+        x, v = state[None][0], state[None][1]
+        state[None] = ti.Vector([x + 0.1 * v, v - 0.1 * x])
+
+    for direction, expected in (([1.0, 0.0], [1.0, -0.1]), ([0.0, 1.0], [0.1, 1.0])):
+        with ti.ad.FwdMode(state, state, seed=direction):
+            step()
+        assert state.dual.to_numpy() == pytest.approx(expected)

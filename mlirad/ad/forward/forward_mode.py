@@ -117,6 +117,8 @@ class FwdMode:
     ) -> None:
         self.recorder.close()
         for one in self.param:
+            if any(one is output for output in self.loss):
+                continue  # overwritten by the program, as a state is: what holds there is wanted
             for number in range(self.count):
                 self.recorder.tangent(one, number).fill(0)
         self._warn_of_hidden()
