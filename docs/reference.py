@@ -35,6 +35,7 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "ti.types": ("mlirad.lang.types_namespace", "Types of arguments and elements."),
     "ti.sparse": ("mlirad.lang.sparse_grids", "Sparse grids of structs."),
     "ti.graph": ("mlirad.lang.graph", "Launches that are recorded and run together."),
+    "ti.linalg": ("mlirad.linalg", "Sparse matrices, and systems of linear equations."),
     "te": ("mlirad.te", "`from mlirad import te`: tensor expressions."),
     "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
 }

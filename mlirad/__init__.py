@@ -92,7 +92,7 @@ from mlirad.lang.taichi_names import register as _register
 from mlirad.types import f16, f32, f64, i8, i16, i32, i64, u1, u8, u16, u32, u64
 
 if _TYPE_CHECKING:
-    from mlirad import algorithms, profiler, tools, ui
+    from mlirad import algorithms, linalg, profiler, tools, ui
     from mlirad.gui.gui import GUI
 
 __version__ = "0.1.0"
@@ -100,6 +100,7 @@ __version__ = "0.1.0"
 _LATER = {
     "GUI": "gui.gui",
     "algorithms": "algorithms",
+    "linalg": "linalg",
     "profiler": "profiler",
     "tools": "tools",
     "ui": "ui",
@@ -108,7 +109,6 @@ _MISSING = {
     "Format": "textures",
     "MeshInstance": "meshes",
     "Texture": "textures",
-    "linalg": "sparse matrices and solvers",
     "mesh_local": "meshes",
 }
 

@@ -40,6 +40,7 @@ MAY_IMPORT = {
     "ad": LEAVES
     | {"dialect", "ir", "kernel", "pipeline", "frontend", "runtime", "lang", "foreign"},
     "algorithms": LEAVES | {"lang", "drawing"},
+    "linalg": LEAVES | {"frontend", "runtime", "lang"},
     "profiler": LEAVES | {"runtime", "lang"},
     "drawing": LEAVES,
     "gui": LEAVES | {"drawing"},

@@ -8,6 +8,7 @@ from mlirad.frontend.python.annotations import MatrixType, NdarrayType, Template
 from mlirad.lang import ndarray as ln
 from mlirad.lang import struct as ls
 from mlirad.lang.arguments.packs import ArgPackType
+from mlirad.lang.arguments.triplets import TRIPLETS
 from mlirad.lang.field import declaration as lf
 from mlirad.lang.matrix import Matrix, set_makers
 from mlirad.types import ALL, DataType, TypeLike, resolve
@@ -83,6 +84,11 @@ def argpack(**members: Any) -> ArgPackType:
     return ArgPackType(members)
 
 
+def sparse_matrix_builder() -> ArgPackType:
+    """The type of builders of sparse matrices: `A[i, j] += v` in a kernel adds a triplet."""
+    return TRIPLETS
+
+
 def is_integral(dtype: TypeLike) -> bool:
     """Whether a scalar type is an integer type."""
     return resolve(dtype).is_integer
@@ -109,6 +115,7 @@ __all__ = [
     "is_signed",
     "matrix",
     "ndarray",
+    "sparse_matrix_builder",
     "struct",
     "template",
     "vector",

@@ -182,8 +182,9 @@ class Recording(RecordedCalls):
     def host_read(self, target: Target) -> None:
         """Python reads a field or an ndarray."""
         if self.call is not None:
-            self.call.read_from_python(target)
-        warn_of_carried_read(self.ledger, target)
+            self.call.read_from_python(target)  # its gradient is its own affair
+        else:
+            warn_of_carried_read(self.ledger, target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """Keep what Python is about to write: a place in memory (`index`), or everything."""

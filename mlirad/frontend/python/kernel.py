@@ -33,6 +33,7 @@ from mlirad.frontend.python.statements import visit_block
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.struct_places import local
 from mlirad.frontend.python.translator import Translator
+from mlirad.frontend.python.triplets import Triplets
 from mlirad.frontend.python.variables import Variable
 from mlirad.ir.signature import Attributes, argument_label
 from mlirad.ir.walk import has_uses, owner_operation
@@ -147,6 +148,7 @@ class _Kernel:
                 frame.define(parameter, self._parameter(frame, entry, parameter, argument, marks))
             for name, pack in packs_of([parameter for parameter, _ in arguments], frame).items():
                 frame.define(name, pack)
+                t.runs_in_order |= isinstance(pack, Triplets) and pack.has_gradient
             if returns_early(self.source.node.body):
                 frame.live = Flag()
             with self.builder.stream(lambda: constant(-1, i64)):

@@ -56,7 +56,7 @@ def _for(t: Translator, node: ast.For) -> None:
     top = not (
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
-    if top and not options.get("serialize"):
+    if top and not (options.get("serialize") or t.runs_in_order):
         if step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
         else:

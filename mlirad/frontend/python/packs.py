@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlirad.frontend.python.scopes import Frame
+from mlirad.frontend.python.triplets import Triplets, are_triplets
 
 
 class Pack:
@@ -15,8 +16,8 @@ class Pack:
         self.__dict__.update(members)
 
 
-def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack]:
-    """The packs that some parameters belong to, by name."""
+def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack | Triplets]:
+    """The packs that some parameters belong to, and builders of sparse matrices, by name."""
     trees: dict[str, Any] = {}
     for name in names:
         *path, last = name.split(".")
@@ -28,5 +29,7 @@ def packs_of(names: Sequence[str], frame: Frame) -> dict[str, Pack]:
     return {name: _pack(members) for name, members in trees.items()}
 
 
-def _pack(members: dict[str, Any]) -> Pack:
+def _pack(members: dict[str, Any]) -> Pack | Triplets:
+    if are_triplets(members):
+        return Triplets(members)
     return Pack({k: _pack(v) if isinstance(v, dict) else v for k, v in members.items()})

@@ -57,6 +57,7 @@ class Translator:
         # `if` statements around, other than ti.static, on what is known while translating
         self.conditions = 0
         self.loop_options: dict[str, Any] = {}
+        self.runs_in_order = False  # every loop
         self.made = MadeObjects()
 
     @property

@@ -12,13 +12,15 @@ class ArgPackType:
     """The names of some arguments, and what each is declared as, a pack too. Calling it makes a
     pack of values."""
 
-    def __init__(self, members: dict[str, Any]) -> None:
-        self.members = members
+    def __init__(self, members: dict[str, Any], name: str | None = None) -> None:
+        self.members, self.name = members, name
 
     def __call__(self, **values: Any) -> ArgPack:
         return ArgPack(self, values)
 
     def __repr__(self) -> str:
+        if self.name is not None:
+            return self.name
         return f"argpack({', '.join(f'{name}={kind}' for name, kind in self.members.items())})"
 
 
@@ -62,12 +64,13 @@ class ArgPack:
         return {k: v.to_dict() if isinstance(v, ArgPack) else v for k, v in self.items()}
 
 
-def unpacked(value: object, kind: ArgPackType, name: str) -> Iterator[Any]:
+def unpacked(given: object, kind: ArgPackType, name: str) -> Iterator[Any]:
     """The values of a pack, those of packs in it too. Raises TaichiRuntimeTypeError for what is no
     pack of a type."""
+    value = getattr(given, "__argument_pack__", given)
     if not isinstance(value, ArgPack) or value._kind is not kind:
         raise TaichiRuntimeTypeError(
-            f"Argument {name}: {kind} is needed, not a {type(value).__name__}"
+            f"Argument {name}: {kind} is needed, not a {type(given).__name__}"
         )
     for member, declared in kind.members.items():
         one = value._values[member]

@@ -1,0 +1,13 @@
+"""`ti.types.sparse_matrix_builder`: the arrays behind a builder of sparse matrices, as one
+argument."""
+
+from __future__ import annotations
+
+from mlirad.frontend.python.annotations import NdarrayType
+from mlirad.frontend.python.triplets import COLUMNS, COUNT, ROWS, VALUES
+from mlirad.lang.arguments.packs import ArgPackType
+
+TRIPLETS = ArgPackType(
+    {name: NdarrayType(ndim=1) for name in (COUNT, ROWS, COLUMNS, VALUES)},
+    "ti.types.sparse_matrix_builder()",
+)

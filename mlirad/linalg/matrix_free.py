@@ -1,0 +1,213 @@
+"""Systems of linear equations with matrices that a kernel multiplies by, of Krylov's kind.
+
+Conjugate gradients are those of Hestenes and Stiefel, the stabilized biconjugate ones van der
+Vorst's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import sqrt
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.declaration import field
+from mlirad.lang.field.kinds import ScalarField
+from mlirad.linalg.matrix_free_kernels import combine, copy, dot
+from mlirad.linalg.steps import is_recording, step
+from mlirad.linalg.vectors import Numbers, add_to_gradient, take_gradient, write
+from mlirad.runtime.program import Program, program
+from mlirad.types import f32, f64
+
+# Fields that iterations work with, kept for the next call: a kernel is compiled for each field.
+_Key = tuple[tuple[int, ...], Any, bool]
+_IDLE: WeakKeyDictionary[Program, dict[_Key, list[Any]]] = WeakKeyDictionary()
+
+
+class LinearOperator:
+    """A square matrix: `matvec_kernel(x, Ax)` sets the field Ax to its product with the field x."""
+
+    def __init__(self, matvec_kernel: Callable[[Any, Any], None]) -> None:
+        self._matvec: Any = matvec_kernel
+
+    def matvec(self, x: Any, Ax: Any) -> None:
+        """Multiply. Raises TaichiRuntimeError where shapes differ."""
+        if x.shape != Ax.shape:
+            raise TaichiRuntimeError(f"x has the shape {x.shape}, and Ax {Ax.shape}")
+        self._matvec(x, Ax)
+
+
+def MatrixFreeCG(
+    A: LinearOperator,
+    b: Any,
+    x: Any,
+    tol: float = 1e-6,
+    maxiter: int = 5000,
+    quiet: bool = True,
+) -> bool:
+    """Solve A x = b by conjugate gradients, beginning with x, until the residual's norm is below
+    `tol`; whether it is. A is symmetric and positive definite.
+
+    On a tape derivatives pass to b, and to what A's kernel reads, as of the exact solution. Raises
+    TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where shapes
+    differ, where A's kernel is none on a tape, and in the reverse where its iterations do not end.
+    """
+    _check(b, x)
+    if not (is_recording() and x.grad is not None):
+        return _conjugate_gradients(A, b, x, tol, maxiter, quiet)
+    if not hasattr(A._matvec, "grad"):
+        raise TaichiRuntimeError(
+            "on a tape the matrix of MatrixFreeCG is a kernel, or a function with ti.ad.grad_for"
+        )
+    kept: list[tuple[Numbers, float]] = []
+
+    def run() -> bool:
+        is_done = _conjugate_gradients(A, b, x, tol, maxiter, quiet)
+        kept[:] = [(x.to_numpy(), sqrt(dot(b, b)))]
+        return is_done
+
+    def reverse() -> None:
+        solution, size = kept[0]
+        given = take_gradient(x)
+        with _work(b, 2) as (right, adjoint):
+            write(right, given)
+            adjoint.fill(0)
+            allowed = tol * sqrt(dot(right, right)) / (size or 1.0)
+            if not _conjugate_gradients(A, right, adjoint, allowed, maxiter, True):
+                raise TaichiRuntimeError(
+                    f"the derivative of MatrixFreeCG: {maxiter} iterations do not reach a residual "
+                    f"of {allowed:g}"
+                )
+            found = adjoint.to_numpy()
+        _pass_to_matrix(A, solution, found, b)
+        add_to_gradient(b, found)
+
+    return step("MatrixFreeCG", run, reverse)
+
+
+def MatrixFreeBICGSTAB(
+    A: LinearOperator,
+    b: Any,
+    x: Any,
+    tol: float = 1e-6,
+    maxiter: int = 5000,
+    quiet: bool = True,
+) -> bool:
+    """Solve A x = b by stabilized biconjugate gradients, beginning with x, until the residual's
+    norm is below `tol`; whether it is. A is any matrix.
+
+    Raises TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where
+    shapes differ, and where a tape would need its derivative, for which A would have to be
+    transposed.
+    """
+    _check(b, x)
+    if is_recording() and x.grad is not None:
+        raise TaichiRuntimeError(
+            "MatrixFreeBICGSTAB has no derivative: use MatrixFreeCG, or ti.linalg.SparseSolver, or "
+            "decorate the function that calls it with ti.ad.no_grad"
+        )
+    return _stabilized(A, b, x, tol, maxiter, quiet)
+
+
+def _pass_to_matrix(A: LinearOperator, solution: Numbers, adjoint: Numbers, like: Any) -> None:
+    """Add to the gradients of what A's kernel reads: minus the adjoint times the derivative of A
+    times the solution."""
+    with _work(like, 2, True) as (at, product):
+        write(at, solution)
+        write(product.grad, -adjoint)
+        A._matvec.grad(at, product)
+        at.grad.fill(0)
+        product.grad.fill(0)
+
+
+def _conjugate_gradients(
+    A: LinearOperator, b: Any, x: Any, tol: float, maxiter: int, quiet: bool
+) -> bool:
+    with _work(b, 3) as (residual, direction, product):
+        _residual(A, b, x, residual)
+        copy(direction, residual)
+        size = dot(residual, residual)
+        for iteration in range(maxiter):
+            if sqrt(size) < tol or size == 0.0:
+                break
+            A._matvec(direction, product)
+            curvature = dot(direction, product)
+            if not curvature > 0.0:  # not a positive definite matrix, or not a number
+                return False
+            alpha, before = size / curvature, size
+            combine(x, x, alpha, direction)
+            combine(residual, residual, -alpha, product)
+            size = dot(residual, residual)
+            _report(quiet, iteration, size)
+            combine(direction, residual, size / before, direction)
+    return sqrt(size) < tol or size == 0.0
+
+
+def _stabilized(A: LinearOperator, b: Any, x: Any, tol: float, maxiter: int, quiet: bool) -> bool:
+    with _work(b, 5) as (residual, shadow, direction, step_by, turned):
+        _residual(A, b, x, residual)
+        copy(shadow, residual)
+        copy(direction, residual)
+        size = dot(residual, residual)
+        along = size
+        for iteration in range(maxiter):
+            if sqrt(size) < tol:
+                break
+            A._matvec(direction, step_by)
+            below = dot(shadow, step_by)
+            if along == 0.0 or below == 0.0:  # it has broken down
+                break
+            alpha = along / below
+            combine(x, x, alpha, direction)
+            combine(residual, residual, -alpha, step_by)
+            A._matvec(residual, turned)
+            length = dot(turned, turned)
+            omega = dot(turned, residual) / length if length else 0.0
+            combine(x, x, omega, residual)
+            combine(residual, residual, -omega, turned)
+            size = dot(residual, residual)
+            _report(quiet, iteration, size)
+            if omega == 0.0:
+                break
+            before, along = along, dot(residual, shadow)
+            combine(direction, direction, -omega, step_by)
+            combine(direction, residual, (along / before) * (alpha / omega), direction)
+    return sqrt(size) < tol
+
+
+def _residual(A: LinearOperator, b: Any, x: Any, residual: Any) -> None:
+    A._matvec(x, residual)
+    combine(residual, b, -1.0, residual)
+
+
+def _report(quiet: bool, iteration: int, size: float) -> None:
+    if not quiet:
+        print(f"iteration {iteration + 1}: residual {sqrt(size):e}")
+
+
+def _check(b: Any, x: Any) -> None:
+    for name, one in (("b", b), ("x", x)):
+        is_field: bool = isinstance(one, ScalarField)
+        if not is_field or one.dtype not in (f32, f64):
+            raise TaichiTypeError(f"{name} is a field of scalars of f32 or f64, not {one!r}")
+    if b.dtype != x.dtype:
+        raise TaichiTypeError(f"b is of {b.dtype}, and x of {x.dtype}")
+    if b.shape != x.shape:
+        raise TaichiRuntimeError(f"b has the shape {b.shape}, and x {x.shape}")
+
+
+@contextmanager
+def _work(like: Any, count: int, needs_grad: bool = False) -> Iterator[list[Any]]:
+    """Fields of the shape and type of another."""
+    idle = _IDLE.setdefault(program(), {})
+    key = tuple(like.shape), like.dtype, needs_grad
+    pool = idle.setdefault(key, [])
+    while len(pool) < count:
+        pool.append(field(like.dtype, like.shape, needs_grad=needs_grad))
+    taken = [pool.pop() for _ in range(count)]
+    try:
+        yield taken
+    finally:
+        pool += reversed(taken)

@@ -1,0 +1,88 @@
+"""Systems of linear equations with sparse matrices, solved by conjugate gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.linalg.factorization import is_symmetric
+from mlirad.linalg.scipy_modules import scipy_module
+from mlirad.linalg.sparse_matrix import SparseMatrix
+from mlirad.linalg.steps import is_recording, step
+from mlirad.linalg.vectors import (
+    Numbers,
+    add_to_gradient,
+    gradient_of,
+    numbers_of,
+    take_gradient,
+    write,
+    written_to,
+)
+
+
+class SparseCG:
+    """Conjugate gradients for A x = b, with A symmetric and positive definite.
+
+    They begin with `x0`, and end where the residual's norm is below `atol` or behind `max_iter`
+    iterations. Raises TaichiTypeError for what is no sparse matrix, TaichiRuntimeError for one that
+    is not square and symmetric.
+    """
+
+    def __init__(
+        self, A: SparseMatrix, b: Any, x0: Any = None, max_iter: int = 50, atol: float = 1e-6
+    ) -> None:
+        if not isinstance(A, SparseMatrix):
+            raise TaichiTypeError(f"A is a ti.linalg.SparseMatrix, not a {type(A).__name__}")
+        if A.n != A.m or not is_symmetric(A.stored):
+            raise TaichiRuntimeError(f"conjugate gradients want a symmetric matrix, not {A.stored}")
+        self.matrix, self.b, self.x0 = A.stored, b, x0
+        self.max_iter, self.atol = max_iter, atol
+
+    def solve(self, x: Any = None) -> tuple[Any, bool]:
+        """The solution, and whether the residual is below `atol`. It is `x` where that is given, a
+        field or an ndarray; else, outside of tapes, an array of NumPy's, and on a tape an ndarray
+        where `b` is one.
+
+        Derivatives are those of the exact solution, by conjugate gradients too. Raises
+        TaichiRuntimeError for wrong lengths, where the derivative would be lost, and in the reverse
+        where its iterations do not end in `max_iter`; TaichiTypeError for other types.
+        """
+        matrix, b, length = self.matrix, self.b, self.matrix.shape[0]
+        carries = is_recording() and (matrix.carries or gradient_of(b) is not None)
+        kept: list[tuple[Numbers, float]] = []
+
+        def run() -> tuple[Any, bool]:
+            numbers = numbers_of(b, length, matrix.dtype, "b")
+            start = None if self.x0 is None else numbers_of(self.x0, length, matrix.dtype, "x0")
+            found, is_done = self._iterate(numbers, start, self.atol)
+            kept[:] = [(found, float(np.linalg.norm(numbers)))]
+            if out is None:
+                return found.astype(matrix.dtype.numpy), is_done
+            write(out, found)
+            return out, is_done
+
+        def reverse() -> None:
+            solution, size = kept[0]
+            given = take_gradient(out)
+            allowed = self.atol * float(np.linalg.norm(given)) / (size or 1.0)
+            adjoint, is_done = self._iterate(given, None, allowed)
+            if not is_done:
+                raise TaichiRuntimeError(
+                    f"the derivative of SparseCG.solve: {self.max_iter} iterations do not reach a "
+                    f"residual of {allowed:g}"
+                )
+            matrix.add_outer(-adjoint, solution)
+            add_to_gradient(b, adjoint)
+
+        out = written_to(b if carries else None, x, length, matrix.dtype, carries)
+        return step("SparseCG.solve", run, reverse) if carries else run()
+
+    def _iterate(self, b: Numbers, start: Numbers | None, atol: float) -> tuple[Numbers, bool]:
+        """The solution, and whether the residual's norm is at most `atol`."""
+        found, _ = scipy_module("sparse.linalg").cg(
+            self.matrix.wide, b, start, rtol=0.0, atol=atol, maxiter=self.max_iter
+        )
+        residual = float(np.linalg.norm(b - self.matrix.wide @ found))
+        return found, residual <= atol * (1 + 1e-6) or residual == 0.0

@@ -1,0 +1,190 @@
+"""Sparse matrices in Python scope."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.ndarray import Ndarray
+from mlirad.linalg.pattern import Indices, Values
+from mlirad.linalg.products import times_vector
+from mlirad.linalg.scipy_modules import scipy_module
+from mlirad.linalg.sparse_algebra import combined, entrywise, product, scaled, transposed
+from mlirad.linalg.steps import is_recording, step
+from mlirad.linalg.stored_entries import StoredEntries
+from mlirad.types import TypeLike, f32, resolve
+
+
+class SparseMatrix:
+    """An n×m matrix of f32 or f64 of which some entries are stored; `m` is n where it is left out.
+
+    `sm`: a matrix of SciPy's to copy. `storage_format` has no effect: entries lie column by column.
+    Raises TaichiTypeError for another type, TaichiRuntimeError without a size.
+    """
+
+    def __init__(
+        self,
+        n: int | None = None,
+        m: int | None = None,
+        sm: Any = None,
+        dtype: TypeLike = f32,
+        storage_format: str = "col_major",
+    ) -> None:
+        if sm is None and (n is None or n <= 0 or (m is not None and m <= 0)):
+            raise TaichiRuntimeError(
+                f"a sparse matrix needs its numbers of rows and columns, not {n} and {m}"
+            )
+        given = (n, n if m is None else m) if sm is None else sm
+        columns = scipy_module("sparse").csc_matrix(given, dtype=np.float64, copy=True)
+        self.stored = StoredEntries(columns, resolve(dtype), False)
+
+    @classmethod
+    def holding(cls, stored: StoredEntries) -> SparseMatrix:
+        """One of entries that are there."""
+        made = cls.__new__(cls)
+        made.stored = stored
+        return made
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.stored.shape
+
+    @property
+    def n(self) -> int:
+        """How many rows."""
+        return self.shape[0]
+
+    @property
+    def m(self) -> int:
+        """How many columns."""
+        return self.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        """f32 or f64."""
+        return self.stored.dtype
+
+    def __add__(self, other: SparseMatrix) -> SparseMatrix:
+        """The sum. Raises TaichiRuntimeError where shapes or types differ."""
+        return self.holding(combined(self.stored, self._alike(other), 1.0))
+
+    def __sub__(self, other: SparseMatrix) -> SparseMatrix:
+        """The difference. Raises TaichiRuntimeError where shapes or types differ."""
+        return self.holding(combined(self.stored, self._alike(other), -1.0))
+
+    def __mul__(self, other: Any) -> SparseMatrix:
+        """Entry by entry with another matrix, or times a number."""
+        if isinstance(other, int | float | np.number):
+            return self.holding(scaled(self.stored, float(other)))
+        return self.holding(entrywise(self.stored, self._alike(other)))
+
+    __rmul__ = __mul__
+
+    def __matmul__(self, other: Any) -> Any:
+        """The product with a matrix, or with a vector: an ndarray for an ndarray, else an array of
+        NumPy's. Raises TaichiRuntimeError where shapes, TaichiTypeError where types differ."""
+        if not isinstance(other, SparseMatrix):
+            return times_vector(self.stored, other)
+        if self.m != other.n or self.dtype != other.dtype:
+            raise TaichiRuntimeError(f"{self.stored} cannot be multiplied by {other.stored}")
+        return self.holding(product(self.stored, other.stored))
+
+    def transpose(self) -> SparseMatrix:
+        """The transposed matrix."""
+        return self.holding(transposed(self.stored))
+
+    @property
+    def T(self) -> SparseMatrix:
+        """The transposed matrix."""
+        return self.transpose()
+
+    def _alike(self, other: object) -> StoredEntries:
+        if not isinstance(other, SparseMatrix):
+            raise TaichiTypeError(f"a sparse matrix is needed, not a {type(other).__name__}")
+        if self.shape != other.shape or self.dtype != other.dtype:
+            raise TaichiRuntimeError(f"{self.stored} and {other.stored} do not fit")
+        return other.stored
+
+    def __getitem__(self, indices: tuple[int, int]) -> float:
+        """An entry. Raises TaichiIndexError outside of the matrix."""
+        return float(self.stored.columns[self._located(indices)])
+
+    def __setitem__(self, indices: tuple[int, int], value: float) -> None:
+        """Set an entry. Raises TaichiIndexError outside of the matrix, TaichiRuntimeError where a
+        derivative passes through the matrix, on a tape."""
+        at = self._located(indices)
+        if self.stored.carries and is_recording():
+            raise TaichiRuntimeError(
+                "entries of a sparse matrix through which derivatives pass cannot be set on a tape"
+            )
+        changed = self.stored.columns.tolil()
+        changed[at] = value
+        self.stored = StoredEntries(changed.tocsc(), self.dtype, False)
+
+    def _located(self, indices: object) -> tuple[int, int]:
+        if not isinstance(indices, tuple) or len(indices) != 2:
+            raise TaichiIndexError(f"a sparse matrix is accessed by two indices, not {indices}")
+        row, column = indices
+        if not (0 <= row < self.n and 0 <= column < self.m):
+            raise TaichiIndexError(f"({row}, {column}) is outside of {self.stored}")
+        return int(row), int(column)
+
+    def build_from_ndarray(self, array: Ndarray) -> None:
+        """Take row, column and value of each entry from an ndarray of floats, three by three; equal
+        entries are added up.
+
+        Raises TaichiRuntimeError for anything else, TaichiIndexError for an entry outside of the
+        matrix.
+        """
+        if not isinstance(array, Ndarray) or int(np.prod(array.dims)) % 3:
+            raise TaichiRuntimeError(
+                "a sparse matrix is built from an ndarray of three numbers for each entry"
+            )
+        carries = is_recording() and array.grad is not None
+        kept: list[tuple[StoredEntries, Indices]] = []
+
+        def run() -> None:
+            given = array.to_numpy().astype(np.float64).reshape(-1, 3)
+            rows, columns = self._indices(given[:, 0], 0), self._indices(given[:, 1], 1)
+            made = scipy_module("sparse").coo_matrix((given[:, 2], (rows, columns)), self.shape)
+            self.stored = StoredEntries(made.tocsc(), self.dtype, carries)
+            if carries:
+                kept[:] = [(self.stored, self.stored.pattern.keys_of(rows, columns))]
+
+        def reverse() -> None:
+            stored, keys = kept[0]
+            adjoint = stored.take_adjoint()
+            if adjoint is not None and array.grad is not None:
+                amounts = array.grad.to_numpy()
+                amounts.reshape(-1, 3)[:, 2] += adjoint[stored.pattern.positions(keys)]
+                array.grad.from_numpy(amounts)
+
+        step("SparseMatrix.build_from_ndarray", run, reverse) if carries else run()
+
+    def _indices(self, given: Values, axis: int) -> Indices:
+        wrong = (given < 0) | (given >= self.shape[axis]) | (given != np.rint(given))
+        if wrong.any():
+            what = "column" if axis else "row"
+            raise TaichiIndexError(f"{given[np.argmax(wrong)]} is no {what} of {self.stored}")
+        return given.astype(np.int64)
+
+    def mmwrite(self, filename: str | PathLike[str]) -> None:
+        """Write a file in Matrix Market's format. Raises OSError where it cannot."""
+        with open(filename, "wb") as file:
+            scipy_module("io").mmwrite(file, self.stored.columns)
+
+    def to_scipy(self) -> Any:
+        """A copy as SciPy's csc_matrix."""
+        return self.stored.columns.copy()
+
+    def to_numpy(self) -> Values:
+        """A copy with all entries."""
+        found: Values = self.stored.columns.toarray()
+        return found
+
+    def __repr__(self) -> str:
+        return "\n".join(f"[{', '.join(f'{v:g}' for v in row)}]" for row in self.to_numpy())

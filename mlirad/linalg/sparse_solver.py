@@ -1,0 +1,112 @@
+"""Systems of linear equations with sparse matrices, solved by factorization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mlirad.errors import TaichiRuntimeError
+from mlirad.linalg.factorization import Factorization
+from mlirad.linalg.sparse_matrix import SparseMatrix
+from mlirad.linalg.steps import is_recording, step
+from mlirad.linalg.stored_entries import StoredEntries
+from mlirad.linalg.vectors import (
+    Numbers,
+    add_to_gradient,
+    check_dtype,
+    gradient_of,
+    numbers_of,
+    take_gradient,
+    write,
+    written_to,
+)
+from mlirad.types import TypeLike, f32, resolve
+
+_KINDS, _ORDERINGS = ("LLT", "LDLT", "LU"), ("AMD", "COLAMD")
+
+
+class SparseSolver:
+    """Solves A x = b, in f64 by SuperLU whatever the type of the matrix.
+
+    "LLT" wants a symmetric positive definite matrix, "LDLT" a symmetric one, "LU" any square one.
+    On a tape derivatives pass through `solve`, by the adjoint method. Raises TaichiRuntimeError for
+    another kind or ordering, TaichiTypeError for another type than f32 and f64.
+    """
+
+    def __init__(
+        self, dtype: TypeLike = f32, solver_type: str = "LLT", ordering: str = "AMD"
+    ) -> None:
+        if solver_type not in _KINDS or ordering not in _ORDERINGS:
+            raise TaichiRuntimeError(
+                f"there is no solver {solver_type} with {ordering}: expected one of {_KINDS}, and "
+                f"one of {_ORDERINGS}"
+            )
+        self.dtype = check_dtype(resolve(dtype))
+        self.kind, self.ordering = solver_type, ordering
+        self._matrix: StoredEntries | None = None
+        self._factors: Factorization | None = None
+
+    def analyze_pattern(self, sparse_matrix: SparseMatrix) -> None:
+        """Take a matrix; `factorize` orders its columns. Raises like `factorize`."""
+        self._matrix = self._checked(sparse_matrix)
+
+    def factorize(self, sparse_matrix: SparseMatrix) -> None:
+        """Factorize a matrix; `info` says whether that succeeded.
+
+        Raises TaichiRuntimeError for anything else than a square sparse matrix of the solver's
+        type.
+        """
+        self._matrix = self._checked(sparse_matrix)
+        self._factors = Factorization(self._matrix, self.kind, self.ordering)
+
+    def compute(self, sparse_matrix: SparseMatrix) -> None:
+        """Do both. Raises like `factorize`."""
+        self.factorize(sparse_matrix)
+
+    def info(self) -> bool:
+        """Whether the matrix was factorized. Raises TaichiRuntimeError where none was given."""
+        return self._ready()[1].problem is None
+
+    def solve(self, b: Any, x: Any = None) -> Any:
+        """The solution: `x`, a field or an ndarray that is set to it; without one a new ndarray
+        where `b` is one, else an array of NumPy's.
+
+        Raises TaichiRuntimeError where the matrix was not factorized or cannot be, where lengths
+        differ, and on a tape where the derivative would be lost; TaichiTypeError for other types.
+        """
+        matrix, factors = self._ready()
+        carries = is_recording() and (matrix.carries or gradient_of(b) is not None)
+        length = matrix.shape[0]
+        kept: list[Numbers] = []
+
+        def run() -> Any:
+            numbers = numbers_of(b, length, matrix.dtype, "b")
+            found = factors.solve(numbers)
+            kept[:] = [found]
+            if out is None:
+                return found.astype(matrix.dtype.numpy)
+            write(out, found)
+            return out
+
+        def reverse() -> None:
+            adjoint = factors.solve(take_gradient(out), transposed=True)
+            matrix.add_outer(-adjoint, kept[0])
+            add_to_gradient(b, adjoint)
+
+        out = written_to(b, x, length, matrix.dtype, carries)
+        return step("SparseSolver.solve", run, reverse) if carries else run()
+
+    def _checked(self, matrix: object) -> StoredEntries:
+        if not isinstance(matrix, SparseMatrix):
+            raise TaichiRuntimeError(
+                f"a solver takes a ti.linalg.SparseMatrix, not a {type(matrix).__name__}"
+            )
+        if matrix.dtype != self.dtype:
+            raise TaichiRuntimeError(f"the solver is of {self.dtype}, the matrix of {matrix.dtype}")
+        if matrix.n != matrix.m:
+            raise TaichiRuntimeError(f"{matrix.stored} is not square")
+        return matrix.stored
+
+    def _ready(self) -> tuple[StoredEntries, Factorization]:
+        if self._matrix is None or self._factors is None:
+            raise TaichiRuntimeError("no matrix was factorized: call compute(A) first")
+        return self._matrix, self._factors

@@ -1,0 +1,36 @@
+"""Steps of linear algebra on a tape: what they do, and what their reverse does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from mlirad.runtime.program import program
+
+Result = TypeVar("Result")
+
+
+class Step:
+    """One call, as a tape keeps it: a function whose gradient is another function."""
+
+    def __init__(self, name: str, run: Callable[[], object], grad: Callable[[], None]) -> None:
+        self.__name__, self.run, self.grad = name, run, grad
+
+    def __call__(self) -> object:
+        """Do it."""
+        return self.run()
+
+
+def is_recording() -> bool:
+    """Whether derivatives are taken of what is done now."""
+    recorder = program().threads.recorder
+    return recorder is not None and not (recorder.is_replacing or recorder.is_cut)
+
+
+def step(name: str, run: Callable[[], Result], grad: Callable[[], None]) -> Result:
+    """Do something; where a tape records, `grad` is called in its reverse."""
+    recorder = program().threads.recorder
+    if recorder is None:
+        return run()
+    found: Result = recorder.replaced(Step(name, run, grad), run, (), {})
+    return found

@@ -1,0 +1,103 @@
+"""Vectors that a program passes: fields, ndarrays, NumPy's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.kinds import ScalarField
+from mlirad.lang.ndarray import Ndarray
+from mlirad.types import DataType
+
+Numbers = NDArray[np.float64]
+
+
+def is_stored(vector: object) -> bool:
+    """Whether a vector is a field or an ndarray of scalars."""
+    return isinstance(vector, ScalarField) or (
+        isinstance(vector, Ndarray) and not vector.element_shape
+    )
+
+
+def numbers_of(vector: Any, length: int, dtype: DataType, what: str) -> Numbers:
+    """The numbers of a vector of so many, in f64.
+
+    Raises TaichiTypeError for what is no vector, or for a field or ndarray of another type,
+    TaichiRuntimeError for another length.
+    """
+    if is_stored(vector):
+        if vector.dtype != dtype:
+            raise TaichiTypeError(f"{what} is of {vector.dtype}, and the matrix of {dtype}")
+        found = vector.to_numpy()
+    elif isinstance(vector, np.ndarray) and vector.dtype.kind in "buif":
+        found = vector
+    else:
+        raise TaichiTypeError(
+            f"{what} is a field or ndarray of scalars or an array of NumPy's, not a "
+            f"{type(vector).__name__}"
+        )
+    if found.shape != (length,):
+        raise TaichiRuntimeError(f"{what} has the shape {found.shape}, not ({length},)")
+    return found.astype(np.float64)
+
+
+def gradient_of(vector: Any) -> Any:
+    """The gradient of a field or ndarray; None where it has none."""
+    return getattr(vector, "grad", None) if is_stored(vector) else None
+
+
+def add_to_gradient(vector: Any, amounts: Numbers) -> None:
+    """Add to the gradient of a vector, where it has one."""
+    grad = gradient_of(vector)
+    if grad is not None:
+        grad.from_numpy((grad.to_numpy() + amounts).astype(vector.dtype.numpy))
+
+
+def take_gradient(vector: Any) -> Numbers:
+    """The gradient of a vector that a step overwrote, which is 0 from then on."""
+    found: Numbers = vector.grad.to_numpy().astype(np.float64)
+    vector.grad.fill(0)
+    return found
+
+
+def write(vector: Any, numbers: Numbers) -> None:
+    """Set a field or an ndarray."""
+    vector.from_numpy(numbers.astype(vector.dtype.numpy))
+
+
+def written_to(given: Any, out: Any, length: int, dtype: DataType, carries: bool) -> Any:
+    """What takes the result of a step: `out`, else a new ndarray where an ndarray was given, else
+    None for an array of NumPy's. `carries` says that a derivative passes, while a tape records.
+
+    Raises TaichiTypeError and TaichiRuntimeError where it does not fit, or loses the derivative.
+    """
+    if out is None and isinstance(given, Ndarray):
+        return Ndarray(dtype, (length,), (), carries)
+    if out is None:
+        if carries:
+            raise TaichiRuntimeError(
+                "the result is an array of NumPy's, which carries no derivative on a tape: pass "
+                "ndarrays, or a field for it (x=...), or decorate the function that calls this "
+                "with ti.ad.no_grad"
+            )
+        return None
+    if not is_stored(out) or out.dtype != dtype or tuple(out.shape) != (length,):
+        raise TaichiTypeError(
+            f"the result takes a field or ndarray of {length} scalars of {dtype}, not {out!r}"
+        )
+    if carries and gradient_of(out) is None:
+        raise TaichiRuntimeError(
+            "the result carries a derivative on this tape: its field or ndarray has to have "
+            "needs_grad=True"
+        )
+    return out
+
+
+def check_dtype(dtype: DataType) -> DataType:
+    """A type of matrices. Raises TaichiTypeError for another than f32 and f64."""
+    if not dtype.is_float or dtype.bits not in (32, 64):
+        raise TaichiTypeError(f"sparse matrices are of f32 or f64, not of {dtype}")
+    return dtype
