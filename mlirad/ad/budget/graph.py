@@ -54,6 +54,8 @@ class Graph:
         self._users: list[list[int]] = []  # by unit, steps that have to do with it
         # the first launch, or reverse, that uses a content
         self.first_use: dict[Content, int] = {}
+        self.last_use: dict[Content, int] = {}
+        self.needed_by_reverse: set[Content] = set()
         # the launches that read a content
         self.readers: dict[Content, list[int]] = {}
 
@@ -75,10 +77,17 @@ class Graph:
             for content in read:
                 self.first_use.setdefault(content, number)
                 self.readers.setdefault(content, []).append(number)
+                self.last_use[content] = number
+        for unit in (*step.blends, *step.adds):
+            before = unit, self.maker(unit, number)
+            if before in self.last_use:
+                self.last_use[before] = number
         for unit in step.writes:
             self.writers[unit].append(number)
         for content in self.needed(number):
             self.first_use.setdefault(content, number)
+            self.last_use[content] = number
+            self.needed_by_reverse.add(content)
         return number
 
     def maker(self, unit: int, time: int) -> int:
@@ -174,6 +183,9 @@ class Graph:
             use, readers = self.first_use.pop(content), self.readers.pop(content, None)
             for part in parts:
                 self.first_use[part, content[1]] = use
+                self.last_use[part, content[1]] = self.last_use[content]
+                if content in self.needed_by_reverse:
+                    self.needed_by_reverse.add((part, content[1]))
                 if readers is not None:
                     self.readers[part, content[1]] = list(readers)
         self.writers[unit], self._users[unit] = [], []

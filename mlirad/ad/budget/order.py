@@ -8,8 +8,11 @@ from itertools import count
 
 from mlirad.ad.budget.components import Components
 from mlirad.ad.budget.graph import Content, Graph
+from mlirad.ad.budget.held import Held
 from mlirad.ad.budget.heuristics import Candidate, Heuristic
 from mlirad.ad.checkpoint.schedule import repetitions
+
+HELD, STRAY = 1e9, 0.01  # by what scores are multiplied
 
 
 class Order:
@@ -18,11 +21,15 @@ class Order:
     Scores that have grown since are seen to when their turn comes. They fall with age: while the
     program runs, each is computed again when the age has grown by half. They fall when launches
     around run again: those of contents that were `locked` meanwhile are computed when they are
-    no more.
+    no more. What is held as part of a state goes last; of the others in front of the last such
+    state, what is made again with it goes first.
     """
 
-    def __init__(self, graph: Graph, components: Components, heuristic: Heuristic) -> None:
+    def __init__(
+        self, graph: Graph, components: Components, heuristic: Heuristic, held: Held
+    ) -> None:
         self.graph, self.components, self._heuristic = graph, components, heuristic
+        self.held = held
         self.wanted = 0  # contents that there was reason to keep, in all
         self._serials: dict[Content, int] = {}  # of the entry that counts; 0 where there is none
         self._heap: list[tuple[float, int, Content]] = []
@@ -64,6 +71,12 @@ class Order:
             if content in self._serials:
                 self._enter(content)
         self._locked.clear()
+
+    def enter_again(self, contents: Iterable[Content]) -> None:
+        """The scores of contents have fallen."""
+        for content in contents:
+            if content in self._serials and content not in self._locked:
+                self._enter(content)
 
     def come_to(self, front: int) -> None:
         """The sweep has come to a launch."""
@@ -110,7 +123,7 @@ class Order:
     def _score(self, content: Content) -> float:
         unit, maker = content
         age = self.components.front - maker
-        return self._heuristic(
+        return self._weight(content) * self._heuristic(
             Candidate(
                 self.graph.sizes[unit],
                 self.graph.steps[maker].cost,
@@ -119,6 +132,14 @@ class Order:
                 self._repetitions,
             )
         )
+
+    def _weight(self, content: Content) -> float:
+        held = self.held
+        if not held.chosen:
+            return 1.0
+        if content in held.contents:
+            return HELD
+        return STRAY if content[1] < held.cuts.places[held.chosen[-1]] else 1.0
 
     def _has_changed(self) -> bool:
         """Whether a binomial schedule for the contents in front of where the sweep is, with as much

@@ -19,6 +19,7 @@ from heapq import heapify, heappop, heappush
 from mlirad.ad.budget.graph import ROOT, Content, Graph, Step
 from mlirad.ad.budget.heuristics import Heuristic, balanced
 from mlirad.ad.budget.room import Machine, NoRoomError, Room
+from mlirad.ad.budget.states import States
 from mlirad.data_classes import data_class
 
 UNKNOWN = -2  # what a unit holds after a launch that had not found what it reads
@@ -48,6 +49,7 @@ class Planner:
         self.graph = Graph() if graph is None else graph
         self.machine = machine
         self.room = Room(self.graph, machine, budget, heuristic)
+        self.states = States(self.graph, self.room)
         self.repeated: dict[int, int] = {}  # how often each launch ran again
         self.is_over = False  # nothing is kept: what has to be did not fit
 
@@ -65,6 +67,7 @@ class Planner:
         if self.is_over:
             return
         try:
+            self.states.follow(number)
             for unit in self.graph.steps[number].writes:
                 self._overwrite(unit, number)
         except NoRoomError:
@@ -82,6 +85,7 @@ class Planner:
         place(parts)
         try:
             if not self.is_over:
+                self.states.split(unit, parts)
                 self.room.split(unit, parts)
         except NoRoomError:
             self._give_up()
@@ -151,7 +155,7 @@ class Sweep:
         """Let memory hold contents that it held at a time."""
         if all(self.holds(unit) == maker for unit, maker in wanted):
             return
-        episode = self._find(wanted, time)
+        episode = self._find([*wanted, *self._ahead(wanted, time)], time)
         self.room.loose.lock(episode.taken)
         self.room.components.renew(episode.steps)
         for number in episode.steps:
@@ -159,6 +163,17 @@ class Sweep:
         for content in wanted:
             self._place(content, time)
         self._leave()
+
+    def _ahead(self, wanted: Sequence[Content], time: int) -> list[Content]:
+        """What to make with contents, where there is little room, as earlier reverses need it."""
+        states, use = self.planner.states, self.graph.first_use
+        steps = self._closure(wanted, set()).steps if states.is_tight() else []
+
+        def is_there(one: Content) -> bool:
+            is_past = use[one] >= time or one in wanted
+            return is_past or one in self.room or self.holds(one[0]) == one[1]
+
+        return [*states.ahead(steps[0], time, is_there)] if steps else []
 
     def _leave(self) -> None:
         """An episode is over."""

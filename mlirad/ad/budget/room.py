@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from mlirad.ad.budget.components import Components
+from mlirad.ad.budget.cuts import Cuts
 from mlirad.ad.budget.graph import Content, Graph
+from mlirad.ad.budget.held import Held
 from mlirad.ad.budget.heuristics import Heuristic
 from mlirad.ad.budget.order import Order
 
@@ -48,7 +50,9 @@ class Room:
         self.graph, self.machine, self.budget = graph, machine, budget
         self.components = Components(graph)
         self.fixed: dict[Content, None] = {}
-        self.loose = Order(graph, self.components, heuristic)
+        self.cuts = Cuts(graph)
+        self.held = Held(graph, self.cuts)
+        self.loose = Order(graph, self.components, heuristic, self.held)
         self.bytes = self.peak = 0
         self.reserved = 0  # for what is about to be fixed
         self.is_open = False  # what has to be kept is, within the budget or not, as it may grow
@@ -121,7 +125,17 @@ class Room:
     def forget(self, content: Content) -> None:
         """A content is gone, which has not been kept."""
         self.components.forget(content)
+        front = self.components.front
+        if self.graph.first_use.get(content, front) < front:
+            self.held.lose(content)
+            self.release_held()
         self.dropped[content[0]] = self.dropped.get(content[0], 0) + 1
+
+    def release_held(self) -> None:
+        """What is held no more may be given up as others."""
+        if self.held.released:
+            self.loose.enter_again(self.held.released)
+            self.held.released.clear()
 
     def come_to(self, front: int) -> None:
         """The sweep has come to a launch; what only later ones use is let go."""
