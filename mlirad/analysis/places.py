@@ -29,7 +29,7 @@ class Places:
         """A sum at a point, made at the insertion point."""
         constant = form.constant
         terms: list[tuple[ir.Value, int]] = []
-        for name, factor in sorted(form.terms, key=lambda term: self._rank(term[0])):
+        for name, factor in self._in_order(form):
             value = point.get(name, name)
             known = constant_integer(value)
             constant += factor * (offset.get(name, 0) + (known or 0))
@@ -40,9 +40,14 @@ class Places:
             self.known[key] = _total(terms, constant)
         return self.known[key]
 
-    def _rank(self, name: ir.Value) -> tuple[int, str]:
-        """Where a term stands in a sum, in any run of the compiler."""
-        return (self.order[name], "") if name in self.order else (-1, name.get_name())
+    def _in_order(self, form: Linear[ir.Value]) -> list[tuple[ir.Value, int]]:
+        """The terms of a sum as they stand in any run of the compiler: those from outside of the
+        nest first, by names, which take as long as the function is."""
+        own = [term for term in form.terms if term[0] in self.order]
+        others = [term for term in form.terms if term[0] not in self.order]
+        if len(others) > 1:
+            others.sort(key=lambda term: term[0].get_name(use_local_scope=True))
+        return [*others, *sorted(own, key=lambda term: self.order[term[0]])]
 
 
 def _total(terms: Sequence[tuple[ir.Value, int]], constant: int) -> ir.Value:
