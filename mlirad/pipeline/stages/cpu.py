@@ -12,7 +12,8 @@ _LOWER = (
     "gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates,mark-touched-rows,"
-    "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,merge-equal-functions,"
+    "split-parallel-loops{{threads={threads} worth={worth}}},func.func(mem2reg),canonicalize,cse,"
+    "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
 _IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
