@@ -50,6 +50,9 @@ class Explanation:
         """What a notebook shows."""
         return table(_HEAD, self._cells()) + preformatted("\n".join(self.remarks))
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def __str__(self) -> str:
         lines = [_HEAD, *self._cells()]
         widths = [max(len(line[k]) for line in lines) for k in range(len(_HEAD))]
