@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.transfer import Transfer
 from mlirad.runtime.variant import Variant
 
 Target = Field | Ndarray
@@ -82,6 +83,10 @@ class Recorder(ABC):
     @abstractmethod
     def host_copy(self, target: Field, source: Field) -> None:
         """Python is about to copy a field to another."""
+
+    @abstractmethod
+    def transfer(self, transfer: Transfer) -> None:
+        """Carry out a linear map between memory."""
 
     @abstractmethod
     def finish_write(self) -> None:

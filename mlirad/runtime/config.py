@@ -88,8 +88,14 @@ IGNORED = frozenset(
 )
 
 
+_LOCAL_RANKS = "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"  # set by mpiexec
+
+
 def _threads() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """The processors, shared among the processes that mpiexec started on this machine."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    ranks = next((os.environ[name] for name in _LOCAL_RANKS if name in os.environ), "1")
+    return max(1, (there or 1) // max(1, int(ranks)))
 
 
 def _arch() -> str:

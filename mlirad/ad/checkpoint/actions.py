@@ -19,6 +19,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
+from mlirad.lang.transfer import Pass
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.variant import Variant
 
@@ -159,6 +160,21 @@ class CopyAgain(Action):
         """Copy as a tape does."""
         tape.host_copy(self.target, self.source)
         self.replay(tape, arguments)
+
+
+@data_class(frozen=True)
+class TransferAgain(Action):
+    """A transfer between memory. The arguments: the transfer and its number."""
+
+    def replay(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
+        """Carry it out."""
+        transfer, number = arguments
+        transfer.agree(Pass.AGAIN, number, False)
+        transfer.run(counts=False)
+
+    def record(self, tape: Recording, arguments: tuple[Any, ...]) -> None:
+        """Carry it out as a tape does."""
+        tape.transfer_again(*arguments)
 
 
 @data_class(frozen=True)

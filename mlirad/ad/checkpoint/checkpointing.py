@@ -54,7 +54,7 @@ def checkpointed(
     naming it; TaichiTypeError for a state that is not fields.
     """
     tape = _tape()
-    declared = _declared(state, scratch, snapshots, memory)
+    declared = declared_of(state, scratch, snapshots, memory)
     if over is None:
         return CheckpointedSteps(tape, steps, declared)
     if not callable(steps):
@@ -82,7 +82,7 @@ def _tape() -> Recording | None:
     return tape if tape.order.repeats_steps and tape.ledger.budget is None else None
 
 
-def _declared(
+def declared_of(
     state: object, scratch: object, snapshots: int | None, memory: int | str | None
 ) -> Declared:
     """What was declared. Raises TaichiTypeError for what is no state or scratch."""

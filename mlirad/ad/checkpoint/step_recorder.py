@@ -10,6 +10,7 @@ from mlirad.ad.checkpoint.current_step import CurrentStep
 from mlirad.ad.checkpoint.recorded import Declared, Recorded, Statistics
 from mlirad.ad.checkpoint.replay import Loop, LoopAgain
 from mlirad.ad.checkpoint.step_arrays import StepArrays
+from mlirad.ad.checkpoint.step_transfers import StepTransfers
 from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.tape.entries import touched_box
 from mlirad.ad.tape.lost import warn_of_write
@@ -17,13 +18,13 @@ from mlirad.ad.tape.recording import Recording
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
-from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Target
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.variant import Variant
 
 
-class StepRecorder(Recorder):
+class StepRecorder(StepTransfers):
     """Record the steps of a loop, and take snapshots in front of them.
 
     Inside a step of another loop that is not recorded by the tape itself, no snapshots are taken:

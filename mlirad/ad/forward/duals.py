@@ -19,12 +19,13 @@ class Duals:
         self.program, self.count = program, count
         self.hidden: dict[str, str] = {}  # fields that were given duals, and why: a place
         self._flows: dict[Variant, tuple[Flow, ...]] = {}
+        self._transfers: list[tuple[Flow, ...]] = []
         self._versions: dict[Variant, int] = {}  # of duals, at a variant's last launch
 
     @property
     def flows(self) -> list[tuple[Flow, ...]]:
         """How derivatives passed through the launches, the first to the last."""
-        return list(self._flows.values())
+        return [*self._flows.values(), *self._transfers]
 
     def give(self, symbol: str) -> None:
         """Give a field a dual for each direction, once memory is given out."""
@@ -39,6 +40,12 @@ class Duals:
                 self.hidden[symbol] = place
             self.give(symbol)
             self.program.trees.materialize()
+
+    def note_transfer(self, sent: Sequence[str], reached: Sequence[str], place: str) -> None:
+        """Derivatives pass from fields to fields that Python transfers."""
+        flows = tuple(Flow(target, place, tuple(sent)) for target in reached)
+        if flows not in self._transfers:
+            self._transfers.append(flows)
 
     def prepare(self, variant: Variant, *, is_constant: bool) -> None:
         """Give duals to the fields of a kernel that is launched, through which derivatives pass

@@ -8,17 +8,20 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward.overwritten import Overwritten
+from mlirad.ad.forward.pushed import push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.entries import activities_of, box_of, touched_box
 from mlirad.ad.tape.order import Order
+from mlirad.ad.tape.transferred import box_of_piece
 from mlirad.ad.tape.versions import Key
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
 from mlirad.runtime.memory.memory import Elements
@@ -168,6 +171,28 @@ class ForwardOverReverse(Order):
         if source.symbol in duals and target.symbol in duals:
             for kind in self.tangents:
                 target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())
+
+    def prepare_transfer(self, fields: Sequence[Field]) -> None:
+        """Give fields duals."""
+        self._give([field.symbol for field in fields])
+
+    def before_transfer(self, transfer: Transfer) -> None:
+        """Keep what it overwrites in fields."""
+        for piece in transfer.targets:
+            if isinstance(piece.target, Field):
+                elements, box = piece.target.located().elements, box_of_piece(piece)
+                self.overwritten.before_write(piece.target.symbol, elements, box)
+
+    def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
+        """Transfer tangents too."""
+        push_tangents(transfer, decision, self.tangents, carries)
+        self.unread.transfer(
+            [one.symbol for one in transfer.sent if isinstance(one, Field)],
+            [one.symbol for one in transfer.reached if isinstance(one, Field)],
+        )
+        for one in transfer.named:
+            if isinstance(one, Ndarray):
+                self._arrays[one.address] = one
 
 
 def together(rows: Sequence[Array]) -> Array:

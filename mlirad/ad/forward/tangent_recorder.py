@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.ad.forward.duals import Duals
+from mlirad.ad.forward.pushed import push_tangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
 from mlirad.ad.tape.lost import warn_of_read, warn_of_result
@@ -15,6 +16,7 @@ from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, LaunchedKernel, Recorder, Target
+from mlirad.lang.transfer import Pass, Transfer
 from mlirad.pipeline.mode import Mode, with_tangents
 from mlirad.runtime.derivative_kind import tangent
 from mlirad.runtime.memory.memory import Elements
@@ -138,3 +140,27 @@ class TangentRecorder(Recorder):
         self.claims.use([target.symbol, source.symbol])
         for number in range(self.count):
             self.tangent(target, number).from_numpy(self.tangent(source, number).to_numpy())
+
+    def transfer(self, transfer: Transfer) -> None:
+        """Tangents are transferred too."""
+        is_one = transfer.is_float and not self.is_replacing
+        is_one = is_one and any(map(self._has_tangents, transfer.sent))
+        carries = transfer.agree(Pass.FORWARD, transfer.number(), is_one)
+        if carries:
+            symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
+            for symbol in symbols:
+                self.duals.give_to_copy(symbol, caller())
+            self.duals.note_transfer(
+                [one.symbol for one in transfer.sent if isinstance(one, Field)],
+                [one.symbol for one in transfer.reached if isinstance(one, Field)],
+                caller(),
+            )
+            self.claims.use(symbols)
+        self.claims.use_arrays([one for one in transfer.named if isinstance(one, Ndarray)])
+        decision = transfer.run()
+        push_tangents(transfer, decision, [tangent(n) for n in range(self.count)], carries)
+
+    def _has_tangents(self, target: Target) -> bool:
+        if isinstance(target, Ndarray):
+            return target.grad is not None
+        return target.symbol in self.program.derivatives.duals

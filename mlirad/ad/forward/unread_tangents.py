@@ -8,6 +8,8 @@ program has to be run once more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mlirad.data_classes import data_class
 from mlirad.pipeline.mode import Mode
 from mlirad.runtime.program import Program
@@ -45,6 +47,11 @@ class UnreadTangents:
         """A field is copied to another with its tangents."""
         nothing = frozenset[str]()
         self._run.append(Passing(nothing, frozenset([source]), frozenset([target])))
+
+    def transfer(self, sent: Sequence[str], reached: Sequence[str]) -> None:
+        """Fields are transferred with their tangents, perhaps to and from other processes: these
+        read what is sent though nothing here may."""
+        self._run.append(Passing(frozenset(sent), frozenset(sent), frozenset(reached)))
 
     def settle(self) -> bool:
         """The program has run: whether all tangents that are read were computed. Remember who can

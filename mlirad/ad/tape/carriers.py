@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from mlirad.ad.tape.entries import Entry, HostCopy, Launch, Replaced
+from mlirad.ad.tape.entries import Entry, Launch, Replaced
 from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.runtime.boxes import Box, Region
 from mlirad.runtime.footprints import Flow
@@ -29,7 +29,7 @@ class Carriers:
         for entry in entries[self._followed :]:
             if isinstance(entry, Launch):
                 self.launched(entry.flows(), entry.written_boxes)
-            elif isinstance(entry, HostCopy):
+            elif entry.is_copy():
                 self.launched(entry.flows(), lambda array: [_EVERYWHERE])
             elif isinstance(entry, Replaced):  # which may have read anything
                 self.unread.clear()

@@ -53,6 +53,10 @@ class Entry(ABC):
         """Whether its reverse calls a function that was given as a gradient."""
         return False
 
+    def is_copy(self) -> bool:
+        """Whether Python passes derivatives on, all over the arrays of its flows."""
+        return False
+
     def rows(self) -> Sequence[Row]:
         """What it keeps besides `saved`."""
         return ()
@@ -170,6 +174,10 @@ class HostCopy(Entry):
     place: str
     saved: list[Version]
     kinds: Sequence[DerivativeKind] = (ADJOINT,)
+
+    def is_copy(self) -> bool:
+        """It does."""
+        return True
 
     def flows(self) -> tuple[Flow, ...]:
         """From one to the other."""

@@ -213,6 +213,14 @@ class Ledger:
         for symbol in missing:
             self.program.derivatives.gradients[self.program.derivatives.adjoints[symbol]].fill(0)
 
+    def give_gradients(self, symbols: Sequence[str], place: str) -> None:
+        """Give fields among which a derivative passes a hidden gradient, where they have none."""
+        adjoints = self.program.derivatives.adjoints
+        missing = {symbol: place for symbol in symbols if symbol not in adjoints}
+        if missing:
+            self._hide(missing)
+        self.claims.use(symbols)
+
     def note_copy(self, target: Field, source: Field, place: str) -> bool:
         """Whether a copy carries a derivative, for which the target then has a gradient."""
         adjoints = self.program.derivatives.adjoints

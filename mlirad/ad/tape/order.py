@@ -13,6 +13,7 @@ from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import GivenGradient, Target
+from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import (
     ANOMALY,
     ANOMALY_REVERSE,
@@ -86,6 +87,18 @@ class Order(ABC):
     def host_copy(self, target: Field, source: Field) -> None:
         """Copy what lies beside one field to another."""
 
+    @abstractmethod
+    def prepare_transfer(self, fields: Sequence[Field]) -> None:
+        """A transfer among fields is about to carry a derivative."""
+
+    @abstractmethod
+    def before_transfer(self, transfer: Transfer) -> None:
+        """A transfer is about to write."""
+
+    @abstractmethod
+    def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
+        """What lies beside goes with what was transferred; without a derivative it is 0."""
+
 
 @data_class(frozen=True)
 class FirstOrder(Order):
@@ -142,4 +155,13 @@ class FirstOrder(Order):
         """Nothing."""
 
     def host_copy(self, target: Field, source: Field) -> None:
+        """Nothing."""
+
+    def prepare_transfer(self, fields: Sequence[Field]) -> None:
+        """Nothing."""
+
+    def before_transfer(self, transfer: Transfer) -> None:
+        """Nothing."""
+
+    def transfer(self, transfer: Transfer, decision: Decision, carries: bool) -> None:
         """Nothing."""

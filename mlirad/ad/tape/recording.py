@@ -19,7 +19,7 @@ from mlirad.ad.tape.entries import (
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
 from mlirad.ad.tape.order import Order
-from mlirad.ad.tape.recorded_calls import RecordedCalls
+from mlirad.ad.tape.recorded_transfers import RecordedTransfers
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
@@ -30,7 +30,7 @@ from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
 
-class Recording(RecordedCalls):
+class Recording(RecordedTransfers):
     """Do what the program asks for, and note it, with what it overwrites of what reverses read."""
 
     def __init__(

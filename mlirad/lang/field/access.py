@@ -117,14 +117,15 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
 
     def fitted(self, values: Values) -> Values:
         """Values as elements take them; infinities among them are noted."""
-        self._note_values(values)
+        self.note_values(values)
         return super().fitted(values)
 
     def _fitted_number(self, value: object) -> Any:
-        self._note_values(value)
+        self.note_values(value)
         return value if self.dtype.is_float else fitting(value, self.dtype, self.described)
 
-    def _note_values(self, values: object) -> None:
+    def note_values(self, values: object) -> None:
+        """Note infinities among what Python writes."""
         if self.primal is None and self.dtype.is_float:
             self.program.poles.note_values(self.symbol, values)
 
@@ -169,7 +170,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         if other.primal is None:
             self.program.poles.note_copy(other.symbol, self.symbol)
         else:  # of adjoints and tangents it is not known
-            self._note_values(source.read())
+            self.note_values(source.read())
 
     def __len__(self) -> int:
         if not self.shape:

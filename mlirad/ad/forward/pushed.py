@@ -1,0 +1,31 @@
+"""Tangents of what is transferred."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.transfer import Decision, Transfer, clear, derivative_of, read, write
+from mlirad.runtime.derivative_kind import DerivativeKind
+
+
+def push_tangents(
+    transfer: Transfer, decision: Decision, kinds: Sequence[DerivativeKind], carries: bool
+) -> None:
+    """Transfer the tangents of what was transferred; set them to 0 where it carries none."""
+    sources = [piece for piece in transfer.sources if piece.is_float]
+    targets = [piece for piece in transfer.targets if piece.is_float]
+    for kind in kinds:
+        if carries:
+            sent = [read(one, derivative_of(one.target, kind)) for one in sources]
+            found = transfer.push(sent, decision)
+            for piece, values in zip(targets, found, strict=True):
+                write(piece, derivative_of(piece.target, kind), values)
+            continue
+        for piece in targets:
+            target = piece.target
+            if isinstance(target, Field) and target.existing(kind) is not None:
+                clear(piece, target.derivative(kind))
+            elif isinstance(target, Ndarray) and len(target.tangents) > kind.direction:
+                clear(piece, target.tangents[kind.direction])

@@ -1,0 +1,157 @@
+"""Transfers on a tape: linear maps between memory, whose reverse is the transposed map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.ad.tape.entries import Entry, memory_of, touched_box
+from mlirad.ad.tape.ledger import Ledger
+from mlirad.ad.tape.order import Order
+from mlirad.ad.tape.versions import Version
+from mlirad.data_classes import data_class
+from mlirad.lang.arguments.array_buffer import array_buffer
+from mlirad.lang.callers import caller
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import Target
+from mlirad.lang.transfer import Decision, Pass, Piece, Transfer, add, clear, derivative_of, read
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
+from mlirad.runtime.explanation import Row
+from mlirad.runtime.footprints import Flow
+
+
+@data_class
+class Transferred(Entry):
+    """A transfer, its number, and what it chose; `kinds` are the derivatives that go back."""
+
+    transfer: Transfer
+    number: int
+    decision: Decision
+    carries: bool  # a derivative, in this process or in another
+    passes: Sequence[Flow]
+    place: str
+    saved: list[Version]
+    kinds: Sequence[DerivativeKind]
+
+    def flows(self) -> Sequence[Flow]:
+        """From all that is sent to all that is reached."""
+        return self.passes
+
+    def is_copy(self) -> bool:
+        """It does."""
+        return True
+
+    def reverse(self) -> None:
+        """The adjoints of what arrived go to where it came from."""
+        transfer = self.transfer
+        if not self.carries:
+            self._forget()
+            return
+        transfer.agree(Pass.REVERSE, self.number, True)
+        for kind in self.kinds:
+            arrived = [
+                (piece, derivative_of(piece.target, kind))
+                for piece in transfer.targets
+                if piece.is_float
+            ]
+            adjoints = [read(piece, one) for piece, one in arrived]
+            for piece, one in arrived:
+                clear(piece, one)
+            found = transfer.pull(adjoints, self.decision)
+            sources = [piece for piece in transfer.sources if piece.is_float]
+            for piece, values in zip(sources, found, strict=True):
+                add(piece, derivative_of(piece.target, kind), values)
+
+    def _forget(self) -> None:
+        """What was there before has no influence any more."""
+        for piece in self.transfer.targets:
+            for kind in self.kinds:
+                target = piece.target
+                if isinstance(target, Field) and target.existing(kind) is not None:
+                    clear(piece, target.derivative(kind))
+                elif isinstance(target, Ndarray) and target.grad is not None:
+                    clear(piece, derivative_of(target, kind))
+
+    def rows(self) -> Sequence[Row]:
+        """What it chose."""
+        size = self.transfer.kept_bytes(self.decision)
+        return [Row(self.transfer.name, self.place, self.place, "kept", size)] if size else []
+
+    def __str__(self) -> str:
+        return f"{self.transfer.name} at {self.place}"
+
+    def repeat(self) -> None:
+        """Carry it out again."""
+        self.transfer.agree(Pass.AGAIN, self.number, self.carries)
+        self.decision = self.transfer.run()
+
+
+def record_transfer(
+    ledger: Ledger, order: Order, transfer: Transfer, number: int, *, is_cut: bool
+) -> None:
+    """Carry out a transfer and record it; `is_cut` where no derivative may pass."""
+    place = caller()
+    carries = carried(ledger, transfer, Pass.TAPE, number, place, is_cut=is_cut)
+    if carries:
+        order.prepare_transfer([one for one in transfer.named if isinstance(one, Field)])
+    if ledger.budget is not None:
+        ledger.budget.call(())  # a step by itself
+    saved = before_targets(ledger, transfer, place)
+    order.before_transfer(transfer)
+    decision = transfer.run()
+    order.transfer(transfer, decision, carries)
+    passes = flows_of(ledger, transfer, place) if carries else ()
+    ledger.add(Transferred(transfer, number, decision, carries, passes, place, saved, order.copied))
+
+
+def carried(
+    ledger: Ledger, transfer: Transfer, why: Pass, number: int, place: str, *, is_cut: bool
+) -> bool:
+    """Whether a transfer carries a derivative, in any process; then all that it is about has a
+    gradient."""
+    is_one = transfer.is_float and not is_cut and any(map(has_gradient, transfer.sent))
+    carries = transfer.agree(why, number, is_one)
+    if carries:
+        symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
+        ledger.give_gradients(symbols, place)
+        for one in transfer.named:
+            derivative_of(one, ADJOINT)
+    ledger.claims.use_arrays([one for one in transfer.named if isinstance(one, Ndarray)])
+    return carries
+
+
+def has_gradient(target: Target) -> bool:
+    """Whether a field or an ndarray may pass a derivative on."""
+    if isinstance(target, Ndarray):
+        return target.grad is not None
+    return target.symbol in target.program.derivatives.adjoints
+
+
+def before_targets(ledger: Ledger, transfer: Transfer, place: str) -> list[Version]:
+    """Copy what a transfer overwrites of what earlier reverses read."""
+    saved: list[Version] = []
+    for piece in transfer.targets:
+        key, elements, _ = memory_of(piece.target)
+        box = box_of_piece(piece)
+        if ledger.budget is not None:
+            ledger.budget.write(key, elements, box)
+        saved += ledger.versions.before_write(key, elements, box, place)
+    return saved
+
+
+def box_of_piece(piece: Piece) -> Box:
+    """The box of a piece, in the axes in which launches have theirs."""
+    return touched_box(piece.target, None) if piece.box is None else piece.box
+
+
+def flows_of(ledger: Ledger, transfer: Transfer, place: str) -> list[Flow]:
+    """From all that is sent to all that is reached."""
+
+    def name(target: Target) -> object:
+        if isinstance(target, Field):
+            return target.symbol
+        return ledger.arrays.known.know(array_buffer(target, "array", True), transfer.name)
+
+    sources = tuple(map(name, transfer.sent))
+    return [Flow(name(target), place, sources) for target in transfer.reached]

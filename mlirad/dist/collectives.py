@@ -1,0 +1,256 @@
+"""Communication of fields and ndarrays among ranks: `mlirad.dist.allreduce` and its kin."""
+
+from __future__ import annotations
+
+from mlirad.dist.ranks import Ranks, ranks
+from mlirad.dist.transfers import (
+    AllSum,
+    Communication,
+    Extreme,
+    FromRoot,
+    Gathered,
+    Scattered,
+    Sent,
+    SumAt,
+)
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.recorder import Recorder, Target
+from mlirad.lang.transfer import Pass, Piece
+from mlirad.runtime.memory.memory import SparseElements
+from mlirad.runtime.program import program
+
+OPERATIONS = ("sum", "max", "min")
+
+
+def allreduce(source: Target, target: Target | None = None, op: str = "sum") -> None:
+    """Set `target`, in every rank, to the sum of `source` of all ranks, element by element; to the
+    largest or smallest elements with `op="max"` or `"min"`. `source` itself without a `target`.
+
+    Sums are the same bits in every rank. All of this module: takes dense fields and ndarrays, of
+    the same shape and type in every rank; every rank calls it; tapes, forward mode and second
+    derivatives pass through it. Raises TaichiTypeError for something else, TaichiRuntimeError where
+    ranks are not about to do the same.
+    """
+    target = source if target is None else target
+    check("allreduce", source, target)
+    _check_same("allreduce", source, target)
+    carry_out(_reduction("allreduce", source, target, op, None))
+
+
+def reduce(source: Target, target: Target, root: int = 0, op: str = "sum") -> None:
+    """Set `target`, in the rank `root` only, to the sum of `source` of all ranks, or to the largest
+    or smallest elements.
+
+    A loss that is a sum over ranks comes together so: a tape in every rank differentiates the sum
+    of the losses of all ranks, and that of the others is 0 then.
+    """
+    check("reduce", source, target)
+    _check_same("reduce", source, target)
+    carry_out(_reduction("reduce", source, target, op, _root("reduce", root)))
+
+
+def bcast(target: Target, root: int = 0) -> None:
+    """Set `target` in all other ranks to what it is in the rank `root`. Its adjoint is the sum of
+    theirs."""
+    check("bcast", target)
+    all_ranks, piece = ranks(), [Piece(target)]
+    is_root = all_ranks.rank == _root("bcast", root)
+    found = FromRoot(
+        all_ranks,
+        "bcast",
+        f"bcast of {_form(target)} from rank {root}",
+        piece if is_root else [],
+        [] if is_root else piece,
+        [target],
+        [target],
+    )
+    found.root = root
+    carry_out(found)
+
+
+def gather(source: Target, target: Target | None, root: int = 0) -> None:
+    """Set `target` in the rank `root`, of shape `(size * n, ...)`, to what `source`, of shape
+    `(n, ...)`, is in all ranks, the lowest first. In other ranks `target` may be None."""
+    check("gather", source, *([] if target is None else [target]))
+    all_ranks = ranks()
+    is_root = all_ranks.rank == _root("gather", root)
+    if is_root:
+        _check_parts("gather", source, target, all_ranks)
+    here = [target] if is_root and target is not None else []
+    found = Gathered(
+        all_ranks,
+        "gather",
+        f"gather of {_form(source)} to rank {root}",
+        [Piece(source)],
+        [Piece(one) for one in here],
+        [source],
+        here,
+    )
+    found.root = root
+    carry_out(found)
+
+
+def scatter(source: Target | None, target: Target, root: int = 0) -> None:
+    """Set `target`, of shape `(n, ...)`, in every rank to its part of `source`, of shape
+    `(size * n, ...)`, of the rank `root`. In other ranks `source` may be None."""
+    check("scatter", target, *([] if source is None else [source]))
+    all_ranks = ranks()
+    is_root = all_ranks.rank == _root("scatter", root)
+    if is_root:
+        _check_parts("scatter", target, source, all_ranks)
+    here = [source] if is_root and source is not None else []
+    found = Scattered(
+        all_ranks,
+        "scatter",
+        f"scatter of {_form(target)} from rank {root}",
+        [Piece(one) for one in here],
+        [Piece(target)],
+        here,
+        [target],
+    )
+    found.root = root
+    carry_out(found)
+
+
+def sendrecv(
+    source: Target | None, target: Target | None, to: int | None, origin: int | None
+) -> None:
+    """Send `source` to the rank `to`, and set `target` to what the rank `origin` sends; with None
+    for both of a pair nothing is sent, or received.
+
+    Every rank calls it, so that a message that nobody waits for is an error and not a hang. Raises
+    TaichiRuntimeError, in all ranks, where a rank sends what the other does not wait for, or
+    something of another shape or type.
+    """
+    for one, peer, what in ((source, to, "send to"), (target, origin, "receive from")):
+        if (one is None) != (peer is None):
+            raise TaichiTypeError(f"sendrecv: what to {what} a rank, and that rank, or neither")
+    check("sendrecv", *(one for one in (source, target) if one is not None))
+    all_ranks = ranks()
+    for peer in (to, origin):
+        if peer is not None:
+            _root("sendrecv", peer)
+    _check_pairs(all_ranks, source, target, to, origin)
+    here = [] if source is None else [source]
+    there = [] if target is None else [target]
+    found = Sent(
+        all_ranks,
+        "sendrecv",
+        "sendrecv",
+        [Piece(one) for one in here],
+        [Piece(one) for one in there],
+        here,
+        there,
+    )
+    found.to, found.origin = to, origin
+    carry_out(found)
+
+
+def _check_pairs(
+    all_ranks: Ranks, source: Target | None, target: Target | None, to: int | None, origin: int | None
+) -> None:
+    """Raise TaichiRuntimeError, in all ranks, where messages have no other end."""
+    all_ranks.agree("sendrecv")
+    said = all_ranks.comm.allgather((to, origin, _form_of(source), _form_of(target)))
+    for rank, (peer, _, sent, _) in enumerate(said):
+        if peer is not None and said[peer][1] != rank:
+            raise TaichiRuntimeError(
+                f"sendrecv: rank {rank} sends to rank {peer}, which waits for {said[peer][1]}"
+            )
+        if peer is not None and said[peer][3] != sent:
+            raise TaichiRuntimeError(
+                f"sendrecv: rank {rank} sends {sent} to rank {peer}, which waits for "
+                f"{said[peer][3]}"
+            )
+    for rank, (_, peer, _, _) in enumerate(said):
+        if peer is not None and said[peer][0] != rank:
+            raise TaichiRuntimeError(
+                f"sendrecv: rank {rank} waits for rank {peer}, which sends to {said[peer][0]}"
+            )
+
+
+def _reduction(
+    name: str, source: Target, target: Target, op: str, root: int | None
+) -> Communication:
+    if op not in OPERATIONS:
+        raise ValueError(f"{name}: op is one of {', '.join(OPERATIONS)}, not {op!r}")
+    all_ranks = ranks()
+    here = [Piece(target)] if root in (None, all_ranks.rank) else []
+    text = f"{name} ({op}) of {_form(source)}" + ("" if root is None else f" to rank {root}")
+    given = (all_ranks, name, text, [Piece(source)], here, [source], [target])
+    if op != "sum":
+        extreme = Extreme(*given)
+        extreme.is_max, extreme.root = op == "max", root
+        return extreme
+    if root is None:
+        return AllSum(*given)
+    found = SumAt(*given)
+    found.root = root
+    return found
+
+
+def carry_out(transfer: Communication) -> None:
+    """Carry out a transfer: through what records the program's launches, if anything does and the
+    transfer is of primal values."""
+    recorder: Recorder | None = program().threads.recorder
+    if recorder is None or any(one.is_derivative for one in transfer.named):
+        transfer.agree(Pass.PLAIN, transfer.number(), False)
+        transfer.run()
+    else:
+        recorder.transfer(transfer)
+
+
+def _form(target: Target) -> str:
+    return f"{target.dtype}{[*target.shape, *target.element_shape]}"
+
+
+def _form_of(target: Target | None) -> str | None:
+    return None if target is None else _form(target)
+
+
+def check(name: str, *targets: object) -> None:
+    """Raise TaichiTypeError for what is no dense field and no ndarray."""
+    for target in targets:
+        if not isinstance(target, Field | Ndarray):
+            raise TaichiTypeError(
+                f"{name} takes a field or a ti.ndarray, not a {type(target).__name__}; of a struct "
+                "or a field placed component by component, each member"
+            )
+        if isinstance(target, Field):
+            memory = target.located()
+            if isinstance(memory.elements, SparseElements) or memory.nesting is not None:
+                raise TaichiTypeError(
+                    f"{name}: field '{target.symbol}' lies in a sparse block, of which ranks may "
+                    "have different cells: only dense fields are communicated"
+                )
+            if memory.elements.shape != memory.layout.shape:
+                raise TaichiTypeError(
+                    f"{name}: field '{target.symbol}' lies in nested blocks: only fields in one "
+                    "dense block are communicated; copy_from makes one of it"
+                )
+
+
+def _check_same(name: str, source: Target, target: Target) -> None:
+    if _form(source) != _form(target):
+        raise TaichiTypeError(f"{name} of {_form(source)} into {_form(target)}: they differ")
+
+
+def _check_parts(name: str, part: Target, whole: Target | None, all_ranks: Ranks) -> None:
+    shape = (*part.shape, *part.element_shape)
+    if not shape:
+        raise TaichiTypeError(f"{name} takes parts with an axis, along which they lie")
+    wanted = f"{part.dtype}{[shape[0] * all_ranks.size, *shape[1:]]}"
+    if whole is None or _form(whole) != wanted:
+        found = "None" if whole is None else _form(whole)
+        raise TaichiTypeError(
+            f"{name} with parts {_form(part)} of {all_ranks.size} ranks: the whole is {wanted}, "
+            f"not {found}"
+        )
+
+
+def _root(name: str, rank: int) -> int:
+    if not 0 <= rank < ranks().size:
+        raise TaichiRuntimeError(f"{name}: there is no rank {rank} among {ranks().size}")
+    return rank

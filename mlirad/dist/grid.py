@@ -1,0 +1,252 @@
+"""A grid cut over ranks: who owns which cells, and the cells of neighbours beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from mlirad.data_classes import data_class
+from mlirad.dist.collectives import carry_out, check
+from mlirad.dist.halo import Collected, Exchanged, Flight, Link
+from mlirad.dist.mpi import MPI
+from mlirad.dist.ranks import ranks
+from mlirad.dist.whole import Whole
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.declaration import field
+from mlirad.lang.field.field import Field
+from mlirad.lang.matrix import Vector
+from mlirad.runtime.boxes import Box
+from mlirad.types import TypeLike
+
+Range = tuple[int, int]
+
+
+@data_class(frozen=True)
+class Cut:
+    """The cells of one axis, over so many ranks: blocks of equal sizes, but for one cell."""
+
+    cells: int
+    parts: int
+
+    def block(self, part: int) -> Range:
+        """The first cell of a rank, and the one behind its last."""
+        size, more = divmod(self.cells, self.parts)
+        begin = part * size + min(part, more)
+        return begin, begin + size + (part < more)
+
+
+class Grid:
+    """Cells in one to three dimensions, of which each rank owns a block, and knows a `halo` of so
+    many cells around it.
+
+    Fields on it (`field`, `vector`) have the indices of the whole grid, from `start - halo` on:
+    kernels go over `local`, the ranges of cells that a rank owns, and may read the halo, which
+    `exchange` fills. Beyond the ends of an axis that is not `periodic` (a bool, or one for each
+    axis) nothing fills it. `cuts` are the numbers of ranks along the axes; without, blocks are as
+    near to cubes as can be.
+
+    Raises TaichiTypeError for a shape of no or more than three axes, TaichiRuntimeError where
+    blocks would be smaller than the halo.
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        halo: int = 1,
+        periodic: bool | Sequence[bool] = False,
+        cuts: Sequence[int] | None = None,
+    ) -> None:
+        self.ranks = ranks()
+        self.shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.halo, rank = halo, len(self.shape)
+        if not 1 <= rank <= 3 or halo < 0 or min(self.shape) < 1:
+            raise TaichiTypeError(
+                f"dist.Grid has one to three axes and a halo of 0 or more cells, not {shape!r} and "
+                f"{halo!r}"
+            )
+        self.periodic = (periodic,) * rank if isinstance(periodic, bool) else tuple(periodic)
+        self.cuts = tuple(cuts) if cuts is not None else _cuts(self.shape, self.ranks.size)
+        if len(self.cuts) != rank or len(self.periodic) != rank:
+            raise TaichiTypeError("dist.Grid: cuts= and periodic= have an entry for each axis")
+        if int(np.prod(self.cuts)) != self.ranks.size:
+            raise TaichiRuntimeError(
+                f"dist.Grid: {self.cuts} cuts are for {int(np.prod(self.cuts))} ranks, and there "
+                f"are {self.ranks.size}"
+            )
+        self.ranks.agree(f"a grid of {self.shape}, {halo}, {self.periodic}, {self.cuts}")
+        self.axes = [Cut(n, parts) for n, parts in zip(self.shape, self.cuts)]
+        if any(n // parts < halo for n, parts in zip(self.shape, self.cuts)):
+            raise TaichiRuntimeError(
+                f"dist.Grid: {self.shape} cells cut {self.cuts} times are blocks smaller than the "
+                f"halo of {halo}: use fewer ranks, or a smaller halo"
+            )
+        self.place = self.place_of(self.ranks.rank)
+        self.local = self.block_of(self.ranks.rank)
+        self._transfers: dict[tuple[str, tuple[int, ...]], Exchanged | Collected] = {}
+
+    # Who owns what.
+
+    def place_of(self, rank: int) -> tuple[int, ...]:
+        """Where a rank's block is among the blocks."""
+        return tuple(int(one) for one in np.unravel_index(rank, self.cuts))
+
+    def block_of(self, rank: int) -> tuple[Range, ...]:
+        """The cells of a rank: for each axis the first, and the one behind the last."""
+        return tuple(axis.block(part) for axis, part in zip(self.axes, self.place_of(rank)))
+
+    def owner(self, *cell: int) -> int:
+        """The rank that owns a cell."""
+        parts = []
+        for axis, index in zip(self.axes, cell, strict=True):
+            size, more = divmod(axis.cells, axis.parts)
+            edge = more * (size + 1)
+            parts.append(index // (size + 1) if index < edge else more + (index - edge) // size)
+        return int(np.ravel_multi_index(parts, self.cuts))
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The shape of a rank's fields: its block, with the halo."""
+        return tuple(end - begin + 2 * self.halo for begin, end in self.local)
+
+    @property
+    def offset(self) -> tuple[int, ...]:
+        """The first index of a rank's fields along each axis."""
+        return tuple(begin - self.halo for begin, _ in self.local)
+
+    @property
+    def inner(self) -> tuple[Range, ...]:
+        """The cells of this rank that see none of the halo, however far they look within it; those
+        may be computed between `begin` and `finish`."""
+        halo = self.halo
+        return tuple((begin + halo, max(begin + halo, end - halo)) for begin, end in self.local)
+
+    @property
+    def rim(self) -> list[tuple[Range, ...]]:
+        """The other cells of this rank, as boxes."""
+        found: list[tuple[Range, ...]] = []
+        for axis, ((begin, end), (low, high)) in enumerate(zip(self.local, self.inner)):
+            high = max(low, high)
+            for side in ((begin, min(low, end)), (max(high, min(low, end)), end)):
+                if side[0] < side[1]:
+                    box = (*self.inner[:axis], side, *self.local[axis + 1 :])
+                    if all(first < last for first, last in box):
+                        found.append(box)
+        return found
+
+    # Fields.
+
+    def field(self, dtype: TypeLike, needs_grad: bool = False, needs_dual: bool = False) -> Any:
+        """A field of scalars on this rank's cells and its halo."""
+        return field(
+            dtype,
+            shape=self.extents,
+            offset=self.offset,
+            needs_grad=needs_grad,
+            needs_dual=needs_dual,
+        )
+
+    def vector(self, n: int, dtype: TypeLike, needs_grad: bool = False) -> Any:
+        """A field of vectors."""
+        return Vector.field(n, dtype, shape=self.extents, offset=self.offset, needs_grad=needs_grad)
+
+    # Communication.
+
+    def exchange(self, *fields: Field) -> None:
+        """Fill the halo of fields with what their owners have. In reverse, what came back to the
+        halo is added to its owner, and the halo cleared."""
+        carry_out(self._of("exchange", fields, Exchanged))
+
+    def collect(self, *fields: Field) -> None:
+        """Add what is in the halo to its owner's cells, and set the halo to 0: for kernels that
+        scatter beyond their block. It is the transpose of `exchange`."""
+        carry_out(self._of("collect", fields, Collected))
+
+    def begin(self, *fields: Field) -> Flight:
+        """Begin to exchange: `finish()` of the result fills the halo. Between them kernels may
+        compute what does not need it (`inner`), and must neither write these fields' cells beside
+        the halo, nor read the halo."""
+        return Flight(self._of("exchange", fields, Exchanged))
+
+    def _of(self, name: str, fields: Sequence[Field], kind: Any) -> Any:
+        if not fields:
+            raise TaichiTypeError(f"Grid.{name} takes fields")
+        for one in fields:
+            self.check(name, one)
+        key = name, tuple(map(id, fields))
+        if key not in self._transfers:
+            self._transfers[key] = kind(self.ranks, self, fields)
+        return self._transfers[key]
+
+    def check(self, name: str, one: Field) -> None:
+        """Raise TaichiTypeError for what is no field of this grid."""
+        check(f"Grid.{name}", one)
+        if not isinstance(one, Field) or one.shape != self.extents:
+            raise TaichiTypeError(
+                f"Grid.{name}: a field of this grid has shape {self.extents} in this rank, not "
+                f"{one.shape}"
+            )
+
+    def links(self) -> list[Link]:
+        """The neighbours of this rank, and what it shares with each: of what it owns, and of its
+        halo."""
+        found = []
+        for step in product((-1, 0, 1), repeat=len(self.shape)):
+            if any(step) and (peer := self._neighbour(step)) is not None:
+                owned, beyond = [], []
+                for side, (begin, end) in zip(step, self.local):
+                    low, high, halo = self.halo, self.halo + end - begin, self.halo
+                    inside = {-1: (low, low + halo), 0: (low, high), 1: (high - halo, high)}
+                    outside = {-1: (low - halo, low), 0: (low, high), 1: (high, high + halo)}
+                    owned.append(inside[side])
+                    beyond.append(outside[side])
+                found.append(Link(step, peer, _box(owned), _box(beyond)))
+        return found if self.halo else []
+
+    def _neighbour(self, step: Sequence[int]) -> int | None:
+        place = []
+        for at, move, parts, is_closed in zip(self.place, step, self.cuts, self.periodic):
+            if not 0 <= at + move < parts and not is_closed:
+                return None
+            place.append((at + move) % parts)
+        return int(np.ravel_multi_index(place, self.cuts))
+
+    # The whole, outside of derivatives.
+
+    def to_numpy(self, one: Field, root: int = 0) -> Any:
+        """A field of the whole grid as an array, in one rank; None in others."""
+        self.check("to_numpy", one)
+        return Whole(self).gather(one, root)
+
+    def from_numpy(self, one: Field, values: Any, root: int = 0) -> None:
+        """Set a field to an array of the whole grid, which one rank has; others give None."""
+        self.check("from_numpy", one)
+        Whole(self).scatter(one, values, root)
+
+    def save(self, one: Field, path: str) -> None:
+        """Write a field of the whole grid to a file of NumPy's (`.npy`), which all ranks write at
+        once, each its block: on a file system that they share."""
+        self.check("save", one)
+        Whole(self).save(one, path)
+
+    def load(self, one: Field, path: str) -> None:
+        """Set a field to what `save` wrote, with however many ranks. Raises ValueError for another
+        shape."""
+        self.check("load", one)
+        Whole(self).load(one, path)
+
+
+def _cuts(shape: Sequence[int], size: int) -> tuple[int, ...]:
+    """How often axes are cut, so that blocks are near to cubes: more often the longer ones."""
+    parts = sorted(MPI.Compute_dims(size, len(shape)), reverse=True)
+    longest = sorted(range(len(shape)), key=lambda axis: -shape[axis])
+    found = [1] * len(shape)
+    for axis, count in zip(longest, parts):
+        found[axis] = count
+    return tuple(found)
+
+
+def _box(ranges: Sequence[Range]) -> Box:
+    return tuple((begin, end - 1) for begin, end in ranges)

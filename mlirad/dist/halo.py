@@ -1,0 +1,214 @@
+"""Exchanges between neighbours on a grid, as linear maps with their transposes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlirad.data_classes import data_class
+from mlirad.dist.collectives import carry_out
+from mlirad.dist.ranks import Ranks
+from mlirad.dist.transfers import Linear
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.field.field import Field
+from mlirad.lang.transfer import Decision, Pass, Piece, read
+from mlirad.runtime.boxes import Box
+
+Array = np.ndarray[Any, Any]
+
+
+@data_class(frozen=True)
+class Link:
+    """A neighbour `step` away: the cells that it has in its halo, and those of it in ours."""
+
+    step: tuple[int, ...]
+    peer: int
+    owned: Box
+    beyond: Box
+
+    @property
+    def tag(self) -> int:
+        """A number for the direction."""
+        return sum((one + 1) * 3**axis for axis, one in enumerate(self.step))
+
+    @property
+    def tag_back(self) -> int:
+        """That of the opposite direction."""
+        return sum((1 - one) * 3**axis for axis, one in enumerate(self.step))
+
+
+class Cells(Protocol):
+    """What an exchange asks of a grid."""
+
+    shape: tuple[int, ...]
+
+    def links(self) -> list[Link]:
+        """The neighbours."""
+
+
+class Neighbourly(Linear):
+    """A message to each neighbour and one from it, for each of some fields."""
+
+    kind: str
+
+    def __init__(self, ranks: Ranks, grid: Cells, fields: Sequence[Field]) -> None:
+        links = grid.links()
+        self._links = [(number, link) for number in range(len(fields)) for link in links]
+        whole = ((None, None),)
+        owned, beyond = (
+            [Piece(fields[n], (*box, *whole * len(fields[n].element_shape))) for n, box in boxes]
+            for boxes in (
+                [(n, link.owned) for n, link in self._links],
+                [(n, link.beyond) for n, link in self._links],
+            )
+        )
+        forms = ", ".join(f"{one.dtype}{list(one.element_shape) or ''}" for one in fields)
+        text = f"{self.kind} of {forms} on a grid of {grid.shape}"
+        self.owned, self.beyond = owned, beyond
+        super().__init__(ranks, self.kind, text, owned, beyond, fields, fields)
+
+    def post(self, values: Sequence[Array], back: bool = False) -> Callable[[], Sequence[Array]]:
+        """Send what is in the cells that neighbours have in their halo, or `back` what is in ours;
+        what waits for what they send, in the order of the links."""
+        into = self.owned if back else self.beyond
+        found = [_room(piece) for piece in into]
+        sends, receives = [], []
+        for (number, link), one, room in zip(self._links, values, found, strict=True):
+            base = 27 * number
+            sends.append((link.peer, base + link.tag, np.ascontiguousarray(one)))
+            receives.append((link.peer, base + link.tag_back, room))
+        finish = self.ranks.post(sends, receives)
+
+        def wait() -> Sequence[Array]:
+            finish()
+            return found
+
+        return wait
+
+
+class Exchanged(Neighbourly):
+    """Halos get what their owners have: in transposition, owners add what halos have."""
+
+    kind = "exchange"
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """What halos get."""
+        return self.post(values)()
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """What owners get."""
+        return self.post(adjoints, back=True)()
+
+
+class Collected(Neighbourly):
+    """Owners add what halos have, which become 0: in transposition, halos get what owners have.
+
+    All that is read is written: sources and targets are the cells of owners, then those of halos,
+    whose adjoints the sweep has taken and cleared.
+    """
+
+    kind = "collect"
+
+    def __init__(self, ranks: Ranks, grid: Cells, fields: Sequence[Field]) -> None:
+        super().__init__(ranks, grid, fields)
+        whole = [Piece(one) for one in fields]
+        self.sources = self.targets = whole
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """Fields with what their halos brought."""
+        found = [one.copy() for one in values]
+        halos = [found[n][_slices(link.beyond)].copy() for n, link in self._links]
+        for n, link in self._links:
+            found[n][_slices(link.beyond)] = 0
+        for (n, link), came in zip(self._links, self.post(halos, back=True)()):
+            found[n][_slices(link.owned)] += came
+        return found
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """Adjoints, with those of owners in the halos."""
+        found = [one.copy() for one in adjoints]
+        owned = [found[n][_slices(link.owned)].copy() for n, link in self._links]
+        for (n, link), came in zip(self._links, self.post(owned)()):
+            found[n][_slices(link.beyond)] = came
+        return found
+
+
+class Flight:
+    """An exchange that has begun. It is recorded when it ends."""
+
+    def __init__(self, transfer: Exchanged) -> None:
+        self._transfer = transfer
+        transfer.ranks.agree(f"the beginning of {transfer.text}")
+        self._sent = self._read()
+        self._wait: Callable[[], Sequence[Array]] | None = transfer.post(self._sent)
+
+    def _read(self) -> list[Array]:
+        return [read(piece, piece.target) for piece in self._transfer.sources]
+
+    def finish(self) -> None:
+        """Wait for the neighbours, and fill the halo. Raises TaichiRuntimeError where the cells
+        that were sent have been written since, or where it was called before."""
+        if self._wait is None:
+            raise TaichiRuntimeError("this exchange has been finished")
+        came, self._wait = self._wait(), None
+        if any(not _same(one, now) for one, now in zip(self._sent, self._read())):
+            raise TaichiRuntimeError(
+                "cells of a field were written between Grid.begin and finish that were being sent: "
+                "write only to cells farther than the halo from the block's faces, or begin later"
+            )
+        carry_out(Arrived(self._transfer, came))
+
+
+class Arrived(Linear):
+    """An exchange whose messages have arrived: what is done again is the exchange."""
+
+    def __init__(self, transfer: Exchanged, came: Sequence[Array]) -> None:
+        super().__init__(
+            transfer.ranks,
+            transfer.name,
+            transfer.text,
+            transfer.sources,
+            transfer.targets,
+            transfer.sent,
+            transfer.reached,
+        )
+        self._exchanged, self._came = transfer, list(came)
+
+    def agree(self, why: Pass, number: int, carries: bool) -> bool:
+        """Whether a derivative passes in one of the ranks."""
+        return self._exchanged.agree(why, number, carries)
+
+    def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
+        """What has arrived, the first time."""
+        if self._came:
+            found, self._came = self._came, []
+            return found, None
+        return self.forward(values), None
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """What halos get."""
+        return self._exchanged.forward(values)
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """What owners get."""
+        return self._exchanged.pull(adjoints, decision)
+
+
+def _room(piece: Piece) -> Array:
+    assert piece.box is not None
+    extents = (*piece.target.shape, *piece.target.element_shape)
+    shape = [
+        extent if low is None or high is None else high - low + 1
+        for extent, (low, high) in zip(extents, piece.box)
+    ]
+    return np.empty(shape, piece.target.dtype.numpy)
+
+
+def _slices(box: Box) -> tuple[slice, ...]:
+    return tuple(slice(low, None if high is None else high + 1) for low, high in box)
+
+
+def _same(left: Array, right: Array) -> bool:
+    return bool(np.array_equal(left, right, equal_nan=left.dtype.kind == "f"))

@@ -1,0 +1,113 @@
+"""Messages among ranks, of arrays of any type."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from mlirad.dist.mpi import MPI
+
+Array = np.ndarray[Any, Any]
+_SPINS = 20  # looks at a request before the processor is given to others
+_NAP = 1e-5  # seconds
+
+
+class Messages:
+    """What is sent and received by the ranks of a communicator.
+
+    Requests are looked at, and waited for without keeping a processor busy: there may be more ranks
+    than processors.
+    """
+
+    comm: Any
+    rank: int
+    size: int
+
+    def wait(self, *requests: Any) -> None:
+        """Wait until messages have arrived, or may be sent over."""
+        looks, is_done = 0, MPI.Request.Testall
+        pending = list(requests)
+        while not is_done(pending):
+            looks += 1
+            if looks > _SPINS:
+                time.sleep(_NAP)
+
+    def from_root(self, values: Array, root: int) -> Array:
+        """An array of one rank, in all: `values` are of its shape and type in each."""
+        found = np.array(values, order="C")
+        self.wait(self.comm.Ibcast(_bytes(found), root))
+        return found
+
+    def gathered(self, values: Array, root: int) -> Array:
+        """An array of every rank, behind one another along the first axis, in one rank."""
+        found = np.empty((values.shape[0] * self.size, *values.shape[1:]), values.dtype)
+        is_root = self.rank == root
+        sent = _bytes(np.ascontiguousarray(values))
+        self.wait(self.comm.Igather(sent, _bytes(found) if is_root else None, root))
+        return found
+
+    def scattered(self, values: Array | None, shape: Sequence[int], dtype: Any, root: int) -> Array:
+        """This rank's part along the first axis of an array of one rank."""
+        found = np.empty(tuple(shape), dtype)
+        sent = None if values is None else _bytes(np.ascontiguousarray(values))
+        self.wait(self.comm.Iscatter(sent, _bytes(found), root))
+        return found
+
+    def any_of(self, flag: bool) -> bool:
+        """Whether a flag is set in one of the ranks."""
+        found = np.empty(1, np.int8)
+        self.wait(self.comm.Iallreduce(np.array([flag], np.int8), found, MPI.MAX))
+        return bool(found[0])
+
+    def counts_of_each(self, counts: Array) -> Array:
+        """How many each rank has for this one, where this one has some for each."""
+        found = np.empty_like(counts)
+        self.wait(self.comm.Ialltoall(counts, found))
+        return found
+
+    def to_each(self, rows: Array, sent: Array, received: Array) -> Array:
+        """The rows that come from each rank; `sent` and `received` say how many go and come, those
+        for rank 0 first."""
+        width = rows.itemsize * prod(rows.shape[1:])  # there may be no row
+        found = np.empty((int(received.sum()), *rows.shape[1:]), rows.dtype)
+        given = np.ascontiguousarray(rows[: int(sent.sum())])
+        self.wait(
+            self.comm.Ialltoallv(
+                [_flat(given), sent * width, MPI.BYTE], [_flat(found), received * width, MPI.BYTE]
+            )
+        )
+        return found
+
+    def post(
+        self, sends: Sequence[tuple[int, int, Array]], receives: Sequence[tuple[int, int, Array]]
+    ) -> Callable[[], None]:
+        """Begin to send contiguous arrays to ranks and to receive others from them, each with a
+        tag; what waits for them, and keeps them alive until then."""
+        requests = [
+            self.comm.Irecv(_bytes(array), source=peer, tag=tag) for peer, tag, array in receives
+        ]
+        requests += [
+            self.comm.Isend(_bytes(array), dest=peer, tag=tag) for peer, tag, array in sends
+        ]
+        alive = [*sends, *receives]
+
+        def finish() -> None:
+            self.wait(*requests)
+            alive.clear()
+
+        return finish
+
+
+def _bytes(array: Array) -> list[Any]:
+    """An array as MPI moves it, whatever its type."""
+    return [_flat(array), MPI.BYTE]
+
+
+def _flat(array: Array) -> Array:
+    return array.reshape(-1).view(np.uint8)
+
+

@@ -1,0 +1,123 @@
+"""Particles that move from rank to rank, with all that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.data_classes import data_class
+from mlirad.dist.collectives import carry_out, check
+from mlirad.dist.ranks import Ranks, ranks
+from mlirad.dist.transfers import Communication
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.lang.field.field import Field
+from mlirad.lang.transfer import Decision, Piece
+
+Array = np.ndarray[Any, Any]
+
+
+def migrate(count: Field, destination: Field, *fields: Field) -> None:
+    """Move particles to the ranks that `destination` says.
+
+    Fields have a row for each particle, of which the first `count[None]` are there; `destination`
+    is a field of integers with one. Afterwards `count` and the fields are those of the particles
+    that are here then, by the rank that they come from and their order there; the other rows are 0.
+    Derivatives move with the particles; who moves where carries none.
+
+    Raises TaichiTypeError for fields of other lengths, TaichiRuntimeError, in all ranks, where a
+    destination is no rank or a rank has too few rows.
+    """
+    check("migrate", count, destination, *fields)
+    rows = destination.shape
+    if count.shape != () or len(rows) != 1 or count.dtype.is_float or destination.dtype.is_float:
+        raise TaichiTypeError(
+            "migrate takes a 0-D field of integers, the number of particles, and a field of "
+            "integers with a row for each, their ranks"
+        )
+    for one in fields:
+        if one.shape != rows:
+            raise TaichiTypeError(
+                f"migrate: field '{one.symbol}' has shape {one.shape}, and the destinations {rows}"
+            )
+    carry_out(Migration(ranks(), count, destination, fields))
+
+
+@data_class(frozen=True)
+class Moves:
+    """Who went: rows in the order in which they were sent, and how many to each rank and from
+    each."""
+
+    order: Array
+    sent: Array
+    received: Array
+
+
+class Migration(Communication):
+    """Rows of fields that go to other ranks; it is linear in them."""
+
+    def __init__(
+        self, ranks: Ranks, count: Field, destination: Field, fields: Sequence[Field]
+    ) -> None:
+        forms = ", ".join(f"{one.dtype}{list(one.element_shape) or ''}" for one in fields)
+        kept = [one for one in fields if one.dtype.is_float]
+        self._rows = destination.shape[0]
+        super().__init__(
+            ranks,
+            "migrate",
+            f"migrate of {forms}",
+            [Piece(one) for one in (count, destination, *fields)],
+            [Piece(one) for one in (count, *fields)],
+            kept,
+            kept,
+        )
+
+    def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
+        """The new number of particles and their rows, and who went."""
+        count, destination, *rows = values
+        moves = self._moves(int(count), destination)
+        total = np.asarray(moves.received.sum(), count.dtype)
+        return [total, *(self._forward(one, moves) for one in rows)], moves
+
+    def push(self, tangents: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """Tangents move with their particles."""
+        return [self._forward(one, decision) for one in tangents]
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """Adjoints go back."""
+        found = []
+        for one in adjoints:
+            back = self.ranks.to_each(one, decision.received, decision.sent)
+            own = np.zeros_like(one)
+            own[decision.order] = back
+            found.append(own)
+        return found
+
+    def kept_bytes(self, decision: Decision) -> int:
+        """A number for each particle, and two for each rank."""
+        return int(decision.order.nbytes + decision.sent.nbytes + decision.received.nbytes)
+
+    def _moves(self, count: int, destination: Array) -> Moves:
+        size, there = self.ranks.size, destination[:count]
+        order = np.argsort(there, kind="stable")
+        is_bad = bool(((there < 0) | (there >= size)).any()) or not 0 <= count <= self._rows
+        sent = np.bincount(np.clip(there, 0, size - 1), minlength=size).astype(np.int64)
+        received = self.ranks.counts_of_each(sent)
+        is_full = int(received.sum()) > self._rows
+        if self.ranks.any_of(is_bad):
+            raise TaichiRuntimeError(
+                "migrate: a destination is no rank, or there are more particles than rows"
+            )
+        if self.ranks.any_of(is_full):
+            raise TaichiRuntimeError(
+                f"migrate: more particles come to a rank than it has rows, {self._rows} in this one"
+            )
+        return Moves(order, sent, received)
+
+    def _forward(self, rows: Array, moves: Moves) -> Array:
+        found = np.zeros_like(rows)
+        found[: int(moves.received.sum())] = self.ranks.to_each(
+            rows[moves.order], moves.sent, moves.received
+        )
+        return found

@@ -1,0 +1,180 @@
+"""The processes that run one program together: who they are, and whether they do the same."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from mlirad.dist.messages import Messages
+from mlirad.dist.mpi import MPI, end_all, end_all_on_errors, local_size, world
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.callers import caller
+
+Array = np.ndarray[Any, Any]
+_SMALL = 1 << 20  # bytes, of what all ranks together contribute to a sum
+
+
+class Ranks(Messages):
+    """All ranks of `mpiexec`, numbered from 0; one where there is none.
+
+    Every communication is one that all ranks take part in, in the same order, from one thread of
+    each. Before each they compare what they are about to do: where that differs, all raise
+    TaichiRuntimeError, which says what each was about to do and where.
+    """
+
+    def __init__(self) -> None:
+        self.comm = world()
+        self.rank, self.size = int(self.comm.Get_rank()), int(self.comm.Get_size())
+        self.local_size = local_size(self.comm)
+        self._numbers = 0
+        self._thread: threading.Thread | None = None
+        if self.size > 1:
+            end_all_on_errors(self.comm)
+            atexit.register(self._end)
+
+    def number(self) -> int:
+        """A number for the next communication."""
+        self._numbers += 1
+        return self._numbers
+
+    # What all are about to do.
+
+    def agree(self, what: str, flag: bool = False) -> bool:
+        """Whether a flag is set in one of the ranks. Raises TaichiRuntimeError, in all of them,
+        where they are not about to do the same."""
+        self._check_thread()
+        if self.size == 1:
+            return flag
+        key = int.from_bytes(blake2b(what.encode(), digest_size=7).digest(), "little")
+        sent, found = np.array([key, -key, flag], np.int64), np.empty(3, np.int64)
+        self.wait(self.comm.Iallreduce(sent, found, MPI.MAX))
+        if found[0] != -found[1]:
+            raise TaichiRuntimeError(self._differences(what))
+        return bool(found[2])
+
+    def _check_thread(self) -> None:
+        current = threading.current_thread()
+        if self._thread is None:
+            self._thread = current
+            if (
+                current is not threading.main_thread()
+                and MPI.Query_thread() < MPI.THREAD_SERIALIZED
+            ):
+                raise TaichiRuntimeError(
+                    "mlirad.dist: this MPI may be called from the main thread only "
+                    "(MPI_THREAD_FUNNELED)"
+                )
+        if current is not self._thread:
+            raise TaichiRuntimeError(
+                f"mlirad.dist: the ranks communicate from thread '{self._thread.name}', and this "
+                f"is '{current.name}': the order among threads is not the same in all ranks, so "
+                "one thread of each communicates"
+            )
+
+    def _differences(self, what: str) -> str:
+        said = self.comm.allgather((what, caller()))
+        groups: dict[tuple[str, str], list[int]] = {}
+        for rank, one in enumerate(said):
+            groups.setdefault(one, []).append(rank)
+        lines = [
+            f"  rank{'s' * (len(who) > 1)} {_listed(who)}: {one}, at {where}"
+            for (one, where), who in groups.items()
+        ]
+        return "\n".join(["the ranks are not about to do the same:", *lines])
+
+    def _end(self) -> None:
+        """The program ends: so it does in all ranks."""
+        if MPI.Is_finalized():
+            return
+        sys.stdout.flush()
+        self._thread = None
+        try:
+            self.agree("the end of the program")
+        except TaichiRuntimeError as error:
+            end_all(self.comm, str(error))
+
+    def sum_everywhere(self, values: Array) -> Array:
+        """The sum of an array of every rank: the same bits in each."""
+        if self.size == 1:
+            return values.copy()
+        sent = _for_sums(values)
+        if sent.nbytes * self.size <= _SMALL:
+            parts = np.empty((self.size, *sent.shape), sent.dtype)
+            self.wait(self.comm.Iallgather(sent, parts))
+            total = parts[0].copy()
+            for one in parts[1:]:
+                total += one
+        else:
+            counts = [len(one) for one in np.array_split(np.empty(sent.size, np.int8), self.size)]
+            own = np.empty(counts[self.rank], sent.dtype)
+            self.wait(self.comm.Ireduce_scatter(sent, own, counts, MPI.SUM))
+            total = np.empty(sent.shape, sent.dtype)
+            self.wait(self.comm.Iallgatherv(own, [total, counts]))
+        return total.astype(values.dtype, copy=False).reshape(values.shape)
+
+    def sum_at(self, values: Array, root: int) -> Array:
+        """The sum of an array of every rank, in one; nothing of use in others."""
+        if self.size == 1:
+            return values.copy()
+        sent = _for_sums(values)
+        is_root, is_small = self.rank == root, sent.nbytes * self.size <= _SMALL
+        if not is_small:
+            total = np.empty_like(sent)
+            self.wait(self.comm.Ireduce(sent, total, MPI.SUM, root))
+        else:
+            parts = np.empty((self.size if is_root else 0, *sent.shape), sent.dtype)
+            self.wait(self.comm.Igather(sent, parts if is_root else None, root))
+            total = parts[0].copy() if is_root else sent
+            for one in parts[1:]:
+                total += one
+        return total.astype(values.dtype, copy=False).reshape(values.shape)
+
+    def extreme_everywhere(self, values: Array, is_max: bool) -> tuple[Array, Array]:
+        """The largest or the smallest of an array's elements, and which rank has it: of several,
+        the lowest. Raises TaichiRuntimeError for NaN."""
+        found = np.empty_like(values)
+        kind = MPI.MAX if is_max else MPI.MIN
+        self.wait(self.comm.Iallreduce(np.ascontiguousarray(values), found, kind))
+        own = np.where(values == found, self.rank, self.size).astype(np.int32)
+        who = np.empty_like(own)
+        self.wait(self.comm.Iallreduce(own, who, MPI.MIN))
+        if (who == self.size).any():
+            raise TaichiRuntimeError(
+                f"{'max' if is_max else 'min'} over ranks: an element is NaN, which is neither "
+                "larger nor smaller than others"
+            )
+        return found, who
+
+
+def _for_sums(values: Array) -> Array:
+    """A contiguous array of a type that MPI adds."""
+    if values.dtype == np.float16:
+        return values.astype(np.float32)
+    return np.ascontiguousarray(values)
+
+
+def _listed(ranks: Sequence[int]) -> str:
+    if len(ranks) > 8:
+        return f"{', '.join(map(str, ranks[:8]))} and {len(ranks) - 8} more"
+    return ", ".join(map(str, ranks))
+
+
+@cache
+def ranks() -> Ranks:
+    """The ranks of this program."""
+    return Ranks()
+
+
+def processors() -> int:
+    """The processors that are there for a rank: those of the machine, shared with the other ranks
+    on it."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (there or 1) // ranks().local_size)

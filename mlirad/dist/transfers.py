@@ -1,0 +1,204 @@
+"""Collective communication as linear maps, with their transposes (see docs/distributed.md)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlirad.dist.ranks import Ranks
+from mlirad.lang.recorder import Target
+from mlirad.lang.transfer import Decision, Pass, Piece, Transfer
+
+Array = np.ndarray[Any, Any]
+
+
+class Communication(Transfer):
+    """A transfer that all ranks take part in; `text` says what it is, in the same words in each."""
+
+    def __init__(
+        self,
+        ranks: Ranks,
+        name: str,
+        text: str,
+        sources: Sequence[Piece],
+        targets: Sequence[Piece],
+        sent: Sequence[Target],
+        reached: Sequence[Target],
+    ) -> None:
+        self.ranks, self.name, self.text = ranks, name, text
+        self.sources, self.targets = sources, targets
+        self.sent, self.reached = sent, reached
+
+    def number(self) -> int:
+        """A number for one carrying out."""
+        return self.ranks.number()
+
+    def agree(self, why: Pass, number: int, carries: bool) -> bool:
+        """Whether a derivative passes in one of the ranks."""
+        return self.ranks.agree(f"communication {number}: {self.text} ({why.value})", carries)
+
+
+class Linear(Communication):
+    """One that chooses nothing."""
+
+    @abstractmethod
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """The map."""
+
+    def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
+        """The map."""
+        return self.forward(values), None
+
+    def push(self, tangents: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The map."""
+        return self.forward(tangents)
+
+
+class AllSum(Linear):
+    """What each rank has becomes the sum of all, in each: the transpose is the same."""
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """The sums."""
+        return [self.ranks.sum_everywhere(one) for one in values]
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The sums."""
+        return self.forward(adjoints)
+
+
+class Rooted(Linear):
+    """One in which a rank, the `root`, has another part than the others."""
+
+    root: int
+
+    @property
+    def is_root(self) -> bool:
+        """Whether this is the one."""
+        return self.ranks.rank == self.root
+
+
+class SumAt(Rooted):
+    """One rank gets the sum of all: in transposition, all get what it has."""
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """The sum, in the root."""
+        total = self.ranks.sum_at(values[0], self.root)
+        return [total] if self.is_root else []
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The root's adjoint, in all."""
+        own = adjoints[0] if self.is_root else _empty(self.sources[0])
+        return [self.ranks.from_root(own, self.root)]
+
+
+class FromRoot(Rooted):
+    """All others get what one rank has: in transposition, it gets the sum of theirs."""
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """The root's values, in the others."""
+        own = values[0] if self.is_root else _empty(self.targets[0])
+        found = self.ranks.from_root(own, self.root)
+        return [] if self.is_root else [found]
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The sum of the others' adjoints, in the root."""
+        own = np.zeros_like(_empty(self.sources[0])) if self.is_root else adjoints[0]
+        total = self.ranks.sum_at(own, self.root)
+        return [total] if self.is_root else []
+
+
+class Gathered(Rooted):
+    """One rank gets what each has, behind one another."""
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """All parts, in the root."""
+        found = self.ranks.gathered(values[0], self.root)
+        return [found] if self.is_root else []
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """Each its part of the root's."""
+        part = _empty(self.sources[0])
+        own = adjoints[0] if self.is_root else None
+        return [self.ranks.scattered(own, part.shape, part.dtype, self.root)]
+
+
+class Scattered(Rooted):
+    """Each rank gets its part of what one has."""
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """Each its part."""
+        part = _empty(self.targets[0])
+        own = values[0] if self.is_root else None
+        return [self.ranks.scattered(own, part.shape, part.dtype, self.root)]
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """All parts, in the root."""
+        found = self.ranks.gathered(adjoints[0], self.root)
+        return [found] if self.is_root else []
+
+
+class Sent(Linear):
+    """Each rank sends to one, or none, and receives from one, or none."""
+
+    to: int | None
+    origin: int | None
+
+    def forward(self, values: Sequence[Array]) -> Sequence[Array]:
+        """What arrives."""
+        return self._message(values, self.to, self.targets, self.origin)
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """What comes back."""
+        return self._message(adjoints, self.origin, self.sources, self.to)
+
+    def _message(
+        self, values: Sequence[Array], to: int | None, into: Sequence[Piece], origin: int | None
+    ) -> Sequence[Array]:
+        found = [_empty(piece) for piece in into]
+        sends = [] if to is None else [(to, 0, np.ascontiguousarray(one)) for one in values]
+        receives = [] if origin is None else [(origin, 0, one) for one in found]
+        self.ranks.post(sends, receives)()
+        return found
+
+
+class Extreme(Communication):
+    """Each element becomes the largest, or the smallest, of all ranks': of several that are, that
+    of the lowest rank gets the derivative. `root` alone is written to, where there is one."""
+
+    is_max: bool
+    root: int | None
+
+    def apply(self, values: Sequence[Array]) -> tuple[Sequence[Array], Decision]:
+        """The extreme elements, and whether they are this rank's."""
+        found, who = self.ranks.extreme_everywhere(values[0], self.is_max)
+        return ([found] if self.targets else []), who == self.ranks.rank
+
+    def push(self, tangents: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The tangents of the rank whose element was chosen."""
+        own = np.where(decision, tangents[0], 0).astype(tangents[0].dtype)
+        if self.root is None:
+            return [self.ranks.sum_everywhere(own)]
+        total = self.ranks.sum_at(own, self.root)
+        return [total] if self.targets else []
+
+    def pull(self, adjoints: Sequence[Array], decision: Decision) -> Sequence[Array]:
+        """The adjoints, for the rank whose element was chosen."""
+        if self.root is None:
+            total = self.ranks.sum_everywhere(adjoints[0])
+        else:
+            own = adjoints[0] if self.targets else _empty(self.sources[0])
+            total = self.ranks.from_root(own, self.root)
+        return [np.where(decision, total, 0).astype(total.dtype)]
+
+    def kept_bytes(self, decision: Decision) -> int:
+        """A byte an element."""
+        return int(decision.nbytes)
+
+
+def _empty(piece: Piece) -> Array:
+    """Room for what is at a piece that is all of a target."""
+    target = piece.target
+    return np.empty((*target.shape, *target.element_shape), target.dtype.numpy)
