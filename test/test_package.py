@@ -11,7 +11,10 @@ import pytest
 
 import mlirad as ti
 from mlirad import te
+from mlirad.frontend.python.specials import Special
 from mlirad.lang import graph
+
+SPECIALS = [name for name in ti.__all__ if isinstance(getattr(ti, name), Special)]
 
 
 def test_the_version_is_the_distribution_s() -> None:
@@ -44,3 +47,11 @@ def test_what_completion_shows_is_public_and_says_what_it_is(namespace: ModuleTy
             assert inspect.getdoc(value)
         elif isinstance(value, ModuleType):
             assert hasattr(value, "__all__")
+
+
+def test_what_kernels_call_says_what_it_takes() -> None:
+    assert str(inspect.signature(ti.atomic_add)) == "(place, value)"
+    assert str(inspect.signature(ti.static_assert)) == "(condition, message=None)"
+    assert str(inspect.signature(ti.ndrange)) == "(*ranges)"
+    signatures = {name: str(inspect.signature(getattr(ti, name))) for name in SPECIALS}
+    assert not [name for name, said in signatures.items() if said in ("()", "(*args, **kwargs)")]

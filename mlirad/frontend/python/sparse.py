@@ -51,7 +51,7 @@ def _block(value: object, special_: str) -> BlockRef:
     return block
 
 
-@special()
+@special(takes="block, index")
 def activate(t: Translator, node: ast.Call) -> None:
     """Make a cell of a pointer or bitmasked block active, and the cells around it."""
     value, key = _operands(t, node, "activate", 2)
@@ -59,7 +59,7 @@ def activate(t: Translator, node: ast.Call) -> None:
     effects.activate(block.own.field, block.cell(key))
 
 
-@special()
+@special(takes="block, index")
 def deactivate(t: Translator, node: ast.Call) -> None:
     """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
     dynamic block, empty the list."""
@@ -68,7 +68,7 @@ def deactivate(t: Translator, node: ast.Call) -> None:
     effects.deactivate(block.own.field, block.list_or_cell(key))
 
 
-@special()
+@special(takes="block, index")
 def is_active(t: Translator, node: ast.Call) -> Expr:
     """Whether a cell of a block is active."""
     value, key = _operands(t, node, "is_active", 2)
@@ -77,21 +77,21 @@ def is_active(t: Translator, node: ast.Call) -> Expr:
     return ex.cast(Expr(answer, u1), t.builder.default_ip)
 
 
-@special()
+@special(takes="block, index")
 def length(t: Translator, node: ast.Call) -> Expr:
     """How many items a list of a dynamic block has."""
     value, key = _operands(t, node, "length", 2)
     return _block(value, "length").list(key).length()
 
 
-@special()
+@special(takes="block, index, item")
 def append(t: Translator, node: ast.Call) -> Expr:
     """Add an item to a list of a dynamic block; its number. A list that is full is an error."""
     value, key, item = _operands(t, node, "append", 3)
     return _block(value, "append").list(key).append(item)
 
 
-@special()
+@special(takes="*blocks")
 def no_activate(t: Translator, node: ast.Call) -> None:
     """Say that the kernel writes to active cells only: a hint, without effect."""
     for argument in node.args:
@@ -100,7 +100,7 @@ def no_activate(t: Translator, node: ast.Call) -> None:
             _block(value, "no_activate")
 
 
-@special()
+@special(takes="field, index")
 def get_addr(t: Translator, node: ast.Call) -> Expr:
     """Where the element of a field lies in memory; of a vector or matrix its first component, or
     that of a field of one component."""
@@ -124,7 +124,7 @@ def _rescaled(t: Translator, node: ast.Call) -> Matrix:
     return rescaled(_shape(arguments[0]), _shape(arguments[1]), arguments[2])
 
 
-rescale_index = Special("rescale_index", _rescaled)
+rescale_index = Special("rescale_index", _rescaled, takes="old, new, index")
 
 
 def rescaled(old: tuple[int, ...], new: tuple[int, ...], index: Any) -> Matrix:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -48,8 +49,11 @@ class Special:
         name: str,
         translate: Callable[[Translator, ast.Call], Any],
         python: Callable[..., object] | None = None,
+        takes: str = "",
     ) -> None:
+        """`takes` are the names of its parameters, with `*` in front of one that is repeated."""
         self.__name__ = name
+        self.__signature__ = signature_of(takes)
         self.__doc__ = translate.__doc__
         self.translate = translate
         self.python = python
@@ -60,13 +64,24 @@ class Special:
         return self.python(*args, **kwargs)
 
 
+def signature_of(takes: str) -> Signature:
+    """Parameters from a list of their names; `name=` may be left out."""
+    found = []
+    for text in filter(None, takes.split(", ")):
+        name = text.strip("*=")
+        kind = Parameter.VAR_POSITIONAL if text[0] == "*" else Parameter.POSITIONAL_OR_KEYWORD
+        default = None if text[-1] == "=" else Parameter.empty
+        found.append(Parameter(name, kind, default=default))
+    return Signature(found)
+
+
 def special(
-    python: Callable[..., object] | None = None,
+    python: Callable[..., object] | None = None, takes: str = ""
 ) -> Callable[[Callable[[Translator, ast.Call], Any]], Special]:
     """Make a Special of a translating function; `python` is what it does outside kernels."""
 
     def make(translate: Callable[[Translator, ast.Call], Any]) -> Special:
-        return Special(translate.__name__.strip("_"), translate, python)
+        return Special(translate.__name__.strip("_"), translate, python, takes)
 
     return make
 
@@ -75,7 +90,7 @@ def _first(*arguments: object) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
-@special(python=_first)
+@special(python=_first, takes="*values")
 def static(t: Translator, node: ast.Call) -> Any:
     """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
     t.static_arguments += 1
@@ -88,7 +103,7 @@ def static(t: Translator, node: ast.Call) -> Any:
     return Static(values[0] if len(values) == 1 else values)
 
 
-@special()
+@special(takes="condition, message=")
 def static_assert(t: Translator, node: ast.Call) -> None:
     """Refuse to compile where a condition known at compile time does not hold."""
     condition = t.visit_value(node.args[0])
@@ -99,13 +114,13 @@ def static_assert(t: Translator, node: ast.Call) -> None:
         raise TaichiCompilationError(f"Static assertion failed {message}".rstrip())
 
 
-@special(python=print)
+@special(python=print, takes="*values")
 def static_print(t: Translator, node: ast.Call) -> None:
     """Print while compiling."""
     print(*[t.visit_value(argument) for argument in node.args])
 
 
-@special()
+@special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")
 def loop_config(t: Translator, node: ast.Call) -> None:
     """Options of the next loop: `serialize`, `parallelize` (threads), `block_dim`."""
     known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
@@ -127,7 +142,7 @@ def _hint(name: str, effect: str) -> Special:
     translate.__doc__ = (
         f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the CPU."
     )
-    return Special(name, translate)
+    return Special(name, translate, takes="*fields")
 
 
 block_local = _hint("block_local", "in memory shared by a block of threads")
@@ -150,7 +165,7 @@ def _atomic(kind: str, python_operator: Combine) -> Special:
         )
 
     translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."
-    return Special(f"atomic_{kind}", translate)
+    return Special(f"atomic_{kind}", translate, takes="place, value")
 
 
 atomic_add = _atomic("add", operator.add)
@@ -164,7 +179,7 @@ atomic_xor = _atomic("xor", operator.xor)
 atomic_exchange = _atomic("exchange", lambda before, value: value)
 
 
-@special()
+@special(takes="*fields")
 def stop_grad(t: Translator, node: ast.Call) -> None:
     """In the rest of this block, loads of a field, or of an array argument, carry no derivative.
 
@@ -179,7 +194,7 @@ def stop_grad(t: Translator, node: ast.Call) -> None:
     t.builder.stopped.extend([leaf.value for leaf in array.leaves()])
 
 
-@special(python=print)
+@special(python=print, takes="*values")
 def print_special(t: Translator, node: ast.Call) -> None:
     """Print at run time."""
     options = {keyword.arg: t.visit_value(keyword.value) for keyword in node.keywords}
@@ -190,7 +205,7 @@ def print_special(t: Translator, node: ast.Call) -> None:
     )
 
 
-@special(python=NdRange)
+@special(python=NdRange, takes="*ranges")
 def ndrange(t: Translator, node: ast.Call) -> NdRange:
     """A box of indices."""
     ranges: list[Any] = []
@@ -202,7 +217,7 @@ def ndrange(t: Translator, node: ast.Call) -> NdRange:
     return NdRange(*ranges)
 
 
-@special(python=Grouped)
+@special(python=Grouped, takes="domain")
 def grouped(t: Translator, node: ast.Call) -> Grouped:
     """Loop over a domain with one vector for an index."""
     return Grouped(t.visit_value(node.args[0]))
