@@ -146,7 +146,7 @@ class HostMemory(Memory):
         assert isinstance(allocation, HostAllocation)
         view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
         if nesting is None:
-            found = HostElements(view, allocation.room)
+            found = HostElements(view, allocation.room, self._blocks)
             allocation.room.members.append(found)
             return found
         return SparseHostElements(view, nesting, allocation)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlirad.ir.waiting import LEAST
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import assign, copied
 from mlirad.runtime.memory.values import bits, part, same_bits
@@ -30,10 +31,12 @@ class HostElements(Elements):
     """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
     there before, and nobody else looks at it."""
 
-    __slots__ = ("_is_lent", "_is_packed", "_memory", "_room", "_rows", "_waiting")
+    __slots__ = ("_blocks", "_is_lent", "_is_packed", "_memory", "_room", "_rows", "_waiting")
 
-    def __init__(self, view: Values, room: HostRoom | None = None) -> None:
-        self._memory, self._room = view, room
+    def __init__(
+        self, view: Values, room: HostRoom | None = None, blocks: Blocks | None = None
+    ) -> None:
+        self._memory, self._room, self._blocks = view, room, blocks
         self._is_packed, self._is_lent = view.flags.c_contiguous, False
         self._waiting: Clearing | None = None
         self._rows: WaitingRows | None = None  # where some do not wait
@@ -89,7 +92,7 @@ class HostElements(Elements):
 
     def read(self, box: Box | None = None) -> Values:
         """A copy."""
-        return copied(_part(self, box))
+        return copied(_part(self, box), self._blocks)
 
     def write(self, values: Values, box: Box | None = None) -> None:
         """Set elements to values."""

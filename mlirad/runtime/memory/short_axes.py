@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
@@ -27,13 +28,11 @@ def assign(target: Values, values: Any) -> None:
         target[...] = values
 
 
-def copied(values: Values) -> Values:
-    """A contiguous copy."""
-    if not _is_of_short_rows(values):
-        return values.copy()
-    copy = np.empty(values.shape, values.dtype)
-    for k in range(values.shape[-1]):
-        assign(copy[..., k], values[..., k])
+def copied(values: Values, blocks: Blocks | None = None) -> Values:
+    """A contiguous copy; a large one in one of some blocks, whose pages are there."""
+    memory = np.empty(values.nbytes, np.uint8) if blocks is None else blocks.take(values.nbytes)
+    copy: Values = memory.view(values.dtype).reshape(values.shape)
+    assign(copy, values)
     return copy
 
 
