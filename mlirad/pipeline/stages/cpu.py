@@ -32,6 +32,8 @@ _TILES = (
 _FACTORS = "loop-invariant-code-motion,hoist-factors,"
 _LANES, _FUSE, _FAST = "split-sums,lower-constant-powers,", "merge-products,", "insert-fast-math,"
 _ROOTS = "insert-root-estimates,"
+_USUAL = 32  # bytes of a vector that LLVM uses wherever there are so many
+_WIDTH = ",mark-vector-width{{width={width}}}"
 _LIBRARY = "lower-vector-math{{instructions={instructions} missing={missing}}},"
 
 
@@ -90,14 +92,19 @@ def cpu_stages(
     return [
         *derivation(mode, check_bounds=check_bounds),
         Stage("memref", lower),
-        target_stage(fast_math=fast_math, fused=fused, library=library),
+        target_stage(fast_math=fast_math, fused=fused, library=library, width=width),
     ]
 
 
 def target_stage(
-    *, fast_math: bool = True, fused: bool = True, library: VectorLibrary | None = None
+    *,
+    fast_math: bool = True,
+    fused: bool = True,
+    library: VectorLibrary | None = None,
+    width: int = 16,
 ) -> Stage:
     """From memrefs and loops to LLVM's dialect."""
     functions = "" if library is None else library.passes()
     fast = (_FACTORS + _LANES + _FUSE * fused + _FAST + _ROOTS * fused + functions) * fast_math
-    return Stage("target", _TARGET.format(fast=fast))
+    longest = _WIDTH.format(width=width) if width > _USUAL else ""
+    return Stage("target", _TARGET.format(fast=fast) + longest)
