@@ -9,11 +9,13 @@ python -m mkdocs build --strict
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -40,6 +42,7 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
 }
 _WIDTH = 80  # of a line of code
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 DIALECTS = ("field", "grad", "te", "snode", "activity", "turn")
 
 
@@ -48,6 +51,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages = {f"reference/{name}.md": namespace_page(name) for name in NAMESPACES}
     pages |= {"reference/passes.md": passes_page(), "reference/dialects.md": dialects_page()}
     pages |= {page: (ROOT / name).read_text() for name, page in FRONT.items()}
+    pages |= {f"notebooks/{file.stem}.md": notebook_page(file) for file in NOTEBOOKS}
     for name, page in pages.items():
         files.append(File.generated(config, name, content=page))
     return files
@@ -57,7 +61,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     """Have links between documents and the repository's pages lead to pages here."""
     for name, page in FRONT.items():
         markdown = markdown.replace(f"](../{name}", f"]({page}").replace(f"]({name}", f"]({page}")
-    return markdown.replace("](docs/", "](")
+    return markdown.replace("](docs/", "](").replace(".ipynb)", ".md)")
 
 
 def namespace_page(name: str) -> str:
@@ -79,6 +83,26 @@ def namespace_page(name: str) -> str:
     return "\n\n".join(
         [f"# `{name}`", what, *described, *_section("Values", _table(("name", "value"), values))]
     )
+
+
+def notebook_page(file: Path) -> str:
+    """Texts, programs and what was shown when the notebook was run."""
+    parts = []
+    for cell in json.loads(file.read_text())["cells"]:
+        text = "".join(cell["source"])
+        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
+        parts += [_output(output) for output in cell.get("outputs", ())]
+    return "\n\n".join(parts)
+
+
+def _output(output: dict[str, Any]) -> str:
+    """What a cell printed, or the richest form of its value."""
+    data = output.get("data", {})
+    if "image/gif" in data:
+        return f'<img alt="video" src="data:image/gif;base64,{"".join(data["image/gif"]).strip()}">'
+    if "text/html" in data:
+        return "".join(data["text/html"])
+    return f"```text\n{''.join(output.get('text') or data['text/plain'])}\n```"
 
 
 def passes_page() -> str:

@@ -3,6 +3,7 @@ something."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -83,6 +84,30 @@ def test_files_that_are_named_exist(document: Path) -> None:
         if not any((place / span).exists() for place in PLACES):
             lost.append(span)
     assert not lost
+
+
+def anchors(document: Path) -> set[str]:
+    """What links to headings of a document end with."""
+    prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    heads = re.findall(r"^#+ (.*)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_headings_lead_to_one(document: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", document.read_text())
+    targets = [(document.parent / file if file else document, anchor) for file, anchor in links]
+    assert not [(file.name, anchor) for file, anchor in targets if anchor not in anchors(file)]
+
+
+def test_links_of_notebooks_lead_somewhere() -> None:
+    """Pages that are made for the reference are looked at where that is built."""
+    for file in sorted(DOCS.glob("notebooks/*.ipynb")):
+        cells = json.loads(file.read_text())["cells"]
+        text = "".join(line for cell in cells for line in cell["source"])
+        links = re.findall(r"\]\((?!https?:)([^)#\s]+)\)", text)
+        lost = [link for link in links if not (file.parent / link).exists()]
+        assert not [link for link in lost if "/reference/" not in link]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -7,6 +7,9 @@ from typing import Any
 
 from numpy.typing import DTypeLike
 
+from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.shown import shown
+from mlirad.runtime.html import heading
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import Program
@@ -22,6 +25,16 @@ class AsArray(ABC):
     """
 
     program: Program
+    shape: Any
+    element_shape: tuple[int, ...]
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: some elements, and a picture of what may be an image."""
+        try:
+            shape, elements = self.shape, self._whole()
+        except TaichiRuntimeError as error:  # it has no place yet, or its program has ended
+            return heading(f"{self!r}: {error}")
+        return shown(repr(self), shape, self.element_shape, elements)
 
     @abstractmethod
     def to_numpy(self) -> Values:

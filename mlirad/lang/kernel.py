@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -26,6 +27,7 @@ from mlirad.lang.ready import Ready, ready
 from mlirad.lang.results import shaped
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
+from mlirad.runtime.html import heading, preformatted
 from mlirad.runtime.program import Program, program
 from mlirad.runtime.variant import RECORDED, Variant
 
@@ -192,6 +194,14 @@ class Kernel:
         return variants
 
     # Inspection.
+
+    def __repr__(self) -> str:
+        return f"<ti.kernel '{self.__name__}'>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: where it is defined, and its text."""
+        text = ast.unparse(self.declaration.source.node)
+        return heading(f"{self!r} {self.place}") + preformatted(text)
 
     def ir(self, *args: Any, stage: str = "field", mode: str = "primal") -> str:
         """The kernel's IR at a stage of the pipeline, as text that `mlirad-opt` reads."""

@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from mlirad.data_classes import data_class, fields_of
 from mlirad.runtime.footprints import Footprints
+from mlirad.runtime.html import preformatted, table
+
+_HEAD = ("array", "read at", "overwritten at", "verdict", "bytes")
 
 
 @data_class(frozen=True)
@@ -38,21 +41,26 @@ class Explanation:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __str__(self) -> str:
-        head = ("array", "read at", "overwritten at", "verdict", "bytes")
-        lines = [
-            head,
-            *(
-                tuple(map(str, (getattr(row, name) for name in fields_of(row))))
-                for row in self.rows
-            ),
+    def _cells(self) -> list[tuple[str, ...]]:
+        return [
+            tuple(map(str, (getattr(row, name) for name in fields_of(row)))) for row in self.rows
         ]
-        widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
-        table = [
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return table(_HEAD, self._cells()) + preformatted("\n".join(self.remarks))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        lines = [_HEAD, *self._cells()]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(_HEAD))]
+        shown = [
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip()
             for line in lines
         ]
-        return "\n".join([*table, *self.remarks])
+        return "\n".join([*shown, *self.remarks])
 
 
 def explained(parts: Iterable[Footprints], remarks: Sequence[str]) -> Explanation:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from typing import Any, NoReturn
 
 from mlirad.lang.layout.tree import LeafGroup
+from mlirad.lang.shown import listed
 
 
 class FieldGroup(LeafGroup):
@@ -22,6 +23,10 @@ class FieldGroup(LeafGroup):
         raise NotImplementedError(
             "Struct for is only available in Taichi scope: a field is looped over in a kernel"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the fields that these are."""
+        return listed("fields", self.__leaves__())
 
     def __str__(self) -> str:
         return str(self.to_numpy())

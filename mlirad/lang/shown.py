@@ -1,0 +1,96 @@
+"""Fields and ndarrays as notebooks show them: some elements, and of what may be an image a picture.
+
+Looking is not a read that a tape would note, and copies no more than what is shown.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from io import BytesIO
+
+import numpy as np
+
+from mlirad.runtime.html import heading, table
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.values import Values
+
+CORNER = 8  # elements along an axis
+_SMALLEST, _LARGEST = 16, 256  # pixels along an axis of a picture
+_CHANNELS = 3
+
+
+def shown(
+    title: str, shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements | None
+) -> str:
+    """The title, a corner of the elements, and a picture of those with two axes. `elements` is
+    None where they do not lie as one array: then there is only the title."""
+    if elements is None:
+        return heading(f"{title}, shape {shape}")
+    return "".join(
+        [
+            heading(f"{title}, shape {shape}"),
+            _picture(shape, element_shape, elements),
+            _corner(shape, element_shape, elements),
+        ]
+    )
+
+
+def _corner(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements) -> str:
+    leading, last = shape[:-2], shape[-2:]
+    extents = [min(extent, CORNER) for extent in last]
+    box = [*((0, 0) for _ in leading), *((0, extent - 1) for extent in extents)]
+    found = elements.read((*box, *((None, None),) * len(element_shape)))
+    cells = found.reshape(*([1] * (2 - len(last)) + extents), *element_shape)
+    rows = [[_text(cell) for cell in row] for row in cells]
+    if last and last[-1] > CORNER:
+        rows = [[*row, "…"] for row in rows]
+    if len(last) > 1 and last[0] > CORNER:
+        rows.append(["…"] * len(rows[0]))
+    where = heading(f"[{', '.join(['0'] * len(leading) + [':', ':'])}]") if leading else ""
+    return where + table((), rows)
+
+
+def _text(element: Values) -> str:
+    if np.ndim(element):
+        return f"[{', '.join(map(_text, element))}]"
+    return f"{element:.6g}" if element.dtype.kind == "f" else str(element)
+
+
+def _picture(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: Elements) -> str:
+    """A PNG of at most 256 pixels a side, by leaving out elements; nothing for what is no image."""
+    if len(shape) != 2 or min(shape) < _SMALLEST or element_shape not in ((), (_CHANNELS,)):
+        return ""
+    view = elements.lend()
+    if view is None:  # on a GPU
+        return ""
+    steps = [-(-extent // _LARGEST) for extent in shape]
+    found = np.asarray(view[:: steps[0], :: steps[1]])
+    pixels, said = _grey(found) if not element_shape else (_unit(found), "0 to 1 are dark to light")
+    if found.dtype == np.uint8:
+        pixels, said = found, "bytes"
+    from PIL import Image  # which takes as long to load as all the rest of this
+
+    buffer = BytesIO()
+    Image.fromarray(np.ascontiguousarray(np.swapaxes(pixels, 0, 1)[::-1])).save(buffer, "PNG")
+    text = b64encode(buffer.getvalue()).decode()
+    return heading(said) + f'<img alt="elements" src="data:image/png;base64,{text}"/>'
+
+
+def _grey(values: Values) -> tuple[Values, str]:
+    """From the least to the greatest finite number, and what these are."""
+    numbers = values.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    width = high - low if high > low else 1.0
+    return _unit((numbers - low) / width), f"{low:.6g} to {high:.6g} are dark to light"
+
+
+def _unit(values: Values) -> Values:
+    bytes_: Values = (np.clip(np.nan_to_num(values), 0.0, 1.0) * 255).astype(np.uint8)
+    return bytes_
+
+
+def listed(title: str, parts: Sequence[object]) -> str:
+    """A group of fields, by what each says of itself."""
+    return heading(title) + table((), [[repr(part)] for part in parts])

@@ -1,0 +1,26 @@
+"""What notebooks show: tables and headings, with whatever they hold escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+
+def heading(text: str) -> str:
+    """A line above something."""
+    return f"<div><code>{escape(text)}</code></div>"
+
+
+def preformatted(text: str) -> str:
+    """Text as it is."""
+    return f"<pre>{escape(text)}</pre>"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Cells of text, below names of columns where there are any."""
+    lines = [_row(head, "th")] if head else []
+    return f"<table>{''.join([*lines, *(_row(row, 'td') for row in rows)])}</table>"
+
+
+def _row(cells: Sequence[str], tag: str) -> str:
+    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
