@@ -225,7 +225,8 @@ class Kernel:
         parts = variant.parts()
         for part in parts:
             part.codes.code(REVERSE)  # which there may not be
-        remarks = [text for mode in (PRIMAL, REVERSE) for text in variant.stages.remarks(mode)]
+        remarks = variant.stages.remarks(PRIMAL)
+        remarks += [text for part in parts for text in part.stages.remarks(REVERSE)]
         return explained([part.notes.footprints() for part in parts], remarks)
 
     def ptx(self, *args: Any, mode: str = "primal", chip: str = "sm_90") -> str:

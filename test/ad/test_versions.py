@@ -512,3 +512,21 @@ def test_copies_of_many_sizes_lie_in_one_arena() -> None:
         copy.restore()
     for array, values in zip(arrays, expected):
         np.testing.assert_array_equal(array, values)
+
+
+def test_a_kernel_of_loops_that_need_what_later_ones_overwrite_explains_itself() -> None:
+    """A tape launches its loops one by one; so the reverse of the whole is none."""
+    x, y, loss = variable(N), variable(N), scalar()
+
+    @ti.kernel
+    def twice():
+        for i in x:
+            y[i] = x[i] * x[i]
+        for i in x:
+            x[i] = ti.sin(y[i])
+        for i in y:
+            loss[None] += x[i] * y[i]
+
+    shown = str(twice.explain())
+    assert "reverse:" in shown and shown.count("primal:") == 3
+    check(twice, [x], loss)

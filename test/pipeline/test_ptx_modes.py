@@ -94,7 +94,7 @@ def test_benchmarks(name: str) -> None:
 
 def test_examples(tmp_path: Path) -> None:
     """The programs to read first."""
-    throw.main(["--particles", "60", "--steps", "64", "--iterations", "1", "--memory", "2MB"])
+    throw.main(["--particles", "60", "--steps", "256", "--iterations", "1", "--memory", "2MB"])
     assert assembled("throw")
     gravity.main(["--bodies", "8", "--steps", "6", "--output", str(tmp_path / "orbits.png")])
     assert assembled("gravity")
