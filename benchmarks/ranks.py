@@ -29,12 +29,13 @@ LARGE = 10**8  # cells of the strong scaling that is predicted
 
 @dataclass(frozen=True)
 class Model:
-    """Seconds: of a cell and step on one rank; of a message, and of each byte of it; of agreeing on
-    a communication, for each doubling of the ranks."""
+    """Seconds: of a cell and step on one rank; of a message, and of each byte of it; of a
+    communication in Python; of agreeing on it, for each doubling of the ranks."""
 
     cell: float
     latency: float
     byte: float
+    python: float
     agreement: float
 
     def step(self, cells: float, ranks: float) -> float:
@@ -43,7 +44,7 @@ class Model:
         if ranks == 1:
             return self.cell * own
         message = self.latency + self.byte * 8 * own**0.5
-        talk = EXCHANGES * (4 * message + self.agreement * np.log2(ranks))
+        talk = EXCHANGES * (4 * message + self.python + self.agreement * np.log2(ranks))
         return self.cell * own + float(talk)
 
 
@@ -157,10 +158,10 @@ def fitted(rows: Sequence[dict]) -> Model:
     """Compute from one rank, messages and sums from two."""
     one, two = rows[0], rows[1]
     bytes_, seconds = 8 * np.array(SIZES), np.array(two["messages"])
-    agreed = two["sum"][0]
+    alone, agreed = one["sum"][0], two["sum"][0]
     byte = float((seconds[-1] - seconds[-2]) / (bytes_[-1] - bytes_[-2]))
     latency = max(0.0, float(seconds[0]) - agreed)
-    return Model(one["strong"] / CELLS**2, latency, byte, agreed)
+    return Model(one["strong"] / CELLS**2, latency, byte, alone, max(0.0, agreed - alone))
 
 
 def draw(rows: Sequence[dict], model: Model, figure: Path) -> None:
