@@ -205,6 +205,63 @@ func.func @small_array(%x: memref<64xf32>, %s: memref<4xf32>) {
   return
 }
 
+// Threads that share a loop have a row each: behind the nest one adds to its own only.
+// CHECK-LABEL: func.func private @own_rows
+// CHECK: memref.alloca() : memref<4x8xf32>
+// CHECK: memref.load %arg4[%arg2, %{{.*}}]
+// CHECK: memref.store %{{.*}}, %arg4[%arg2, %{{.*}}]
+func.func private @own_rows(%low: index, %high: index, %chunk: index, %x: memref<64xf32>, %s: memref<2x4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  scf.for %i = %low to %high step %c1 {
+    %a = memref.load %x[%i] : memref<64xf32>
+    scf.for %k = %c0 to %c4 step %c1 {
+      %b = memref.load %s[%chunk, %k] : memref<2x4xf32>
+      %c = arith.addf %b, %a : f32
+      memref.store %c, %s[%chunk, %k] : memref<2x4xf32>
+    }
+  } {field.any_order}
+  return
+}
+
+// Elements of which others own the neighbours are updated in memory.
+// CHECK-LABEL: func.func private @own_elements
+// CHECK-NOT: memref.alloca
+// CHECK: return
+func.func private @own_elements(%low: index, %high: index, %chunk: index, %x: memref<4x64xf32>, %s: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.for %k = %low to %high step %c1 {
+    scf.for %i = %c0 to %c64 step %c1 {
+      %a = memref.load %x[%k, %i] : memref<4x64xf32>
+      %b = memref.load %s[%k] : memref<4xf32>
+      %c = arith.addf %b, %a : f32
+      memref.store %c, %s[%k] : memref<4xf32>
+    } {field.any_order}
+  } {field.any_order}
+  return
+}
+
+// CHECK-LABEL: func.func @share
+func.func @share(%x: memref<64xf32>, %y: memref<4x64xf32>, %r: memref<2x4xf32>, %s: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c32 = arith.constant 32 : index
+  scf.parallel (%k) = (%c0) to (%c2) step (%c1) {
+    %a = arith.muli %k, %c32 : index
+    %b = arith.addi %a, %c32 : index
+    func.call @own_rows(%a, %b, %k, %x, %r) : (index, index, index, memref<64xf32>, memref<2x4xf32>) -> ()
+    %e = arith.muli %k, %c2 : index
+    %f = arith.addi %e, %c2 : index
+    func.call @own_elements(%e, %f, %k, %y, %s) : (index, index, index, memref<4x64xf32>, memref<4xf32>) -> ()
+    scf.reduce
+  }
+  return
+}
+
 // Where the loop reads the array too, it is updated in memory.
 // CHECK-LABEL: func.func @small_array_read
 // CHECK-NOT: memref.alloca
