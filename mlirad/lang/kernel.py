@@ -213,8 +213,7 @@ class Kernel:
         launches it."""
         raise TaichiTypeError(
             f"'{self.__name__}' is a kernel, and def_vjp is for a @ti.func: ti.ad.grad_replaced "
-            f"and "
-            "ti.ad.grad_for give a derivative to a Python function that launches kernels"
+            "and ti.ad.grad_for give a derivative to a Python function that launches kernels"
         )
 
     def explain(self, *args: Any) -> Explanation:

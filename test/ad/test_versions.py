@@ -514,6 +514,7 @@ def test_copies_of_many_sizes_lie_in_one_arena() -> None:
         np.testing.assert_array_equal(array, values)
 
 
+@pytest.mark.cpu_code("remarks of its passes")
 def test_a_kernel_of_loops_that_need_what_later_ones_overwrite_explains_itself() -> None:
     """A tape launches its loops one by one; so the reverse of the whole is none."""
     x, y, loss = variable(N), variable(N), scalar()
