@@ -30,6 +30,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--arch", help="what programs run on that do not name an arch: simt, cuda")
     parser.addoption("--simt-order", help="of threads: ascending, descending or shuffled")
     parser.addoption("--lanes", help="of programs that do not name a number: 1, 4, 8, 16")
+    parser.addoption("--races", type=int, help="look for those of so many threads (races.py)")
     parser.addoption("--stub", action="store_true", help="of CUDA's driver: --arch=cuda has no GPU")
 
 
@@ -39,6 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
     for option, name in MACHINE_OPTIONS.items():
         if config.getoption(option):
             os.environ[name] = config.getoption(option)
+    if config.getoption("--races"):
+        import races  # its fixture is one of every test
+
+        races.record(config.getoption("--races"))
+        config.pluginmanager.register(races)
     if config.getoption("--stub"):
         from runtime.cuda_machine import stub_the_driver  # and an LLVM that few tests need
 

@@ -1,0 +1,244 @@
+"""Write down every access to memory that threads may share: what a check for data races reads.
+
+The log lies at an address that is given, in words of 8 bytes: how many records it has, how many
+fit, and two words a record. A record is an address, and bytes | what << 32 | line << 40. Records
+that do not fit are counted only. Nothing orders the records of threads: who reads them runs the
+pieces of a loop one after the other (`runtime/workers/code.py`).
+
+Behind the last pass that changes accesses, so that lanes, sums of threads and private copies are
+there as they will run. What a function keeps on its own stack is left out; memory that it
+allocates is noted as such, and so is where the stack of a piece begins.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from math import prod
+from typing import Annotated
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import pointer_type
+from mlirad.ir.limits import Range
+from mlirad.ir.location import nearest_location
+from mlirad.ir.requirements import refuse, symbol_of
+from mlirad.ir.walk import (
+    at_start,
+    before,
+    block_operations,
+    defining_op,
+    entry_of,
+    following,
+    operations,
+)
+
+
+class What(IntEnum):
+    """What a record says of an address."""
+
+    READ = 0
+    WRITE = 1
+    UPDATE = 2  # atomic
+    ALLOCATE = 3
+    FREE = 4
+    STACK = 5  # a piece's own, which goes down from here
+
+
+LINE = 40  # the bit where a line begins
+_WHAT = 32
+_NAME = "record.access"
+_POINTERS = {
+    "llvm.load": [(0, What.READ)],
+    "llvm.store": [(1, What.WRITE)],
+    "llvm.atomicrmw": [(0, What.UPDATE)],
+    "llvm.cmpxchg": [(0, What.UPDATE)],
+    "llvm.intr.memcpy": [(1, What.READ), (0, What.WRITE)],
+    "llvm.intr.memmove": [(1, What.READ), (0, What.WRITE)],
+    "llvm.intr.memset": [(0, What.WRITE)],
+    "llvm.intr.masked.load": [(0, What.READ)],
+    "llvm.intr.masked.store": [(1, What.WRITE)],
+    "llvm.intr.masked.gather": [(0, What.READ)],
+    "llvm.intr.masked.scatter": [(1, What.WRITE)],
+}
+_LENGTHS = {"llvm.intr.memcpy": 2, "llvm.intr.memmove": 2, "llvm.intr.memset": 2}
+_MASKS = {
+    "llvm.intr.masked.load": 1,
+    "llvm.intr.masked.store": 2,
+    "llvm.intr.masked.gather": 1,
+    "llvm.intr.masked.scatter": 2,
+}
+_HARMLESS = {
+    "llvm.getelementptr",
+    "llvm.ptrtoint",
+    "llvm.icmp",
+    "llvm.call",
+    "llvm.return",
+    "llvm.br",
+    "llvm.cond_br",
+    "llvm.select",
+    "llvm.insertvalue",
+    "llvm.extractvalue",
+    "llvm.insertelement",
+    "llvm.shufflevector",
+    "llvm.intr.lifetime.start",
+    "llvm.intr.lifetime.end",
+    "llvm.intr.assume",
+}
+_ALLOCATES, _FREES = "malloc", "free"
+
+_TEXT = """
+llvm.func internal @{name}(%is_made: i1, %address: i64, %word: i64)
+    attributes {{no_inline}} {{
+  llvm.cond_br %is_made, ^count, ^end
+^count:
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %two = llvm.mlir.constant(2 : i64) : i64
+  %place = llvm.mlir.constant({log} : i64) : i64
+  %log = llvm.inttoptr %place : i64 to !llvm.ptr
+  %most_place = llvm.getelementptr %log[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  %count = llvm.load %log : !llvm.ptr -> i64
+  %most = llvm.load %most_place : !llvm.ptr -> i64
+  %more = llvm.add %count, %one : i64
+  llvm.store %more, %log : i64, !llvm.ptr
+  %fits = llvm.icmp "slt" %count, %most : i64
+  llvm.cond_br %fits, ^write, ^end
+^write:
+  %twice = llvm.mul %count, %two : i64
+  %first = llvm.getelementptr %log[%twice] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<2 x i64>
+  %record = llvm.getelementptr %log[%more] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.array<2 x i64>
+  %second = llvm.getelementptr %record[1] : (!llvm.ptr) -> !llvm.ptr, i64
+  llvm.store %address, %record : i64, !llvm.ptr
+  llvm.store %word, %second : i64, !llvm.ptr
+  llvm.br ^end
+^end:
+  llvm.return
+}}
+"""
+
+
+def record_accesses(module: ir.Operation, *, log: Annotated[int, Range(8, 2**63 - 1)] = 8) -> None:
+    """Call, before every access of a function with a body, what writes it into the log at an
+    address."""
+    present = [op for op in operations(module) if op.name == "llvm.func" and op.regions[0].blocks]
+    pieces = {
+        ir.FlatSymbolRefAttr(op.attributes["global_name"]).value
+        for op in operations(module)
+        if op.name == "llvm.mlir.addressof"
+    }
+    for function in present:
+        for op in list(operations(function)):
+            _record(op)
+        if symbol_of(function) in pieces:
+            with at_start(entry_of(function), function.location):
+                _note(_number(1, 1), _stack(), _word(What.STACK))
+    made = ir.Module.parse(_TEXT.format(name=_NAME, log=log))
+    with at_start(module.regions[0].blocks[0], module.location):
+        for op in block_operations(made.body):
+            op.clone()
+
+
+def _record(op: ir.Operation) -> None:
+    if op.name == "llvm.call":
+        _record_call(op)
+    elif op.name in _POINTERS:
+        for position, what in _POINTERS[op.name]:
+            if not _is_own(op.operands[position]):
+                with before(op):
+                    _record_access(op, op.operands[position], what)
+    elif op.name not in _HARMLESS and any(_is_pointer(value.type) for value in op.operands):
+        refuse(op, "an op of which no record is known")
+
+
+def _record_call(op: ir.Operation) -> None:
+    callee = op.attributes.get("callee", None)
+    name = "" if callee is None else ir.FlatSymbolRefAttr(callee).value
+    if name == _ALLOCATES:
+        with before(following(op)):
+            _note(_number(1, 1), op.results[0], _word(What.ALLOCATE, _line(op), op.operands[0]))
+    elif name == _FREES:
+        with before(op):
+            _note(_number(1, 1), op.operands[0], _word(What.FREE, _line(op)))
+
+
+def _record_access(op: ir.Operation, pointer: ir.Value, what: What) -> None:
+    if op.name in _LENGTHS:
+        _note(_number(1, 1), pointer, _word(what, _line(op), op.operands[_LENGTHS[op.name]]))
+        return
+    accessed = op.operands[0].type if what is What.WRITE else op.results[0].type
+    if op.name == "llvm.cmpxchg":
+        accessed = op.operands[1].type
+    if op.name not in _MASKS:
+        _note(_number(1, 1), pointer, _word(what, _line(op), _number(_bytes(accessed))))
+        return
+    element = _bytes(ir.VectorType(accessed).element_type)
+    word = _word(what, _line(op), _number(element))
+    for lane in range(ir.VectorType(accessed).shape[0]):
+        number = _number(lane)
+        is_on = b.make(
+            "llvm.extractelement", b.integer_type(1), [op.operands[_MASKS[op.name]], number]
+        )
+        if isinstance(pointer.type, ir.VectorType):
+            _note(is_on, b.make("llvm.extractelement", pointer_type(), [pointer, number]), word)
+        else:
+            _note(is_on, pointer, word, lane * element)
+
+
+def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0) -> None:
+    address = b.make("llvm.ptrtoint", b.integer_type(64), [pointer])
+    if behind:
+        address = b.make("llvm.add", b.integer_type(64), [address, _number(behind)])
+    b.effect(
+        "llvm.call",
+        [is_made, address, word],
+        callee=ir.FlatSymbolRefAttr.get(_NAME),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([3, 0]),
+    )
+
+
+def _word(what: What, line: int = 0, length: ir.Value | None = None) -> ir.Value:
+    rest = _number(what << _WHAT | line << LINE)
+    return rest if length is None else b.make("llvm.or", b.integer_type(64), [length, rest])
+
+
+def _number(value: int, bits: int = 64) -> ir.Value:
+    type_ = b.integer_type(bits)
+    return b.make("llvm.mlir.constant", type_, [], value=ir.IntegerAttr.get(type_, value))
+
+
+def _line(op: ir.Operation) -> int:
+    place = nearest_location(op)
+    return 0 if place is None else place.line
+
+
+def _stack() -> ir.Value:
+    """Where the frame of the function begins that this is in."""
+    return b.make(
+        "llvm.call_intrinsic",
+        pointer_type(),
+        [_number(0, 32)],
+        intrin=ir.StringAttr.get("llvm.frameaddress.p0"),
+        op_bundle_sizes=ir.DenseI32ArrayAttr.get([]),
+        operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 0]),
+    )
+
+
+def _is_own(pointer: ir.Value) -> bool:
+    """Whether a pointer is known to go to the stack of its function."""
+    made = defining_op(pointer)
+    while made is not None and made.name == "llvm.getelementptr":
+        made = defining_op(made.operands[0])
+    return made is not None and made.name == "llvm.alloca"
+
+
+def _is_pointer(type_: ir.Type) -> bool:
+    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
+    return element == pointer_type()
+
+
+def _bytes(type_: ir.Type) -> int:
+    if isinstance(type_, ir.VectorType):
+        return prod(type_.shape) * _bytes(type_.element_type)
+    if isinstance(type_, ir.IntegerType):
+        return max(1, type_.width // 8)
+    return 8 if type_ == pointer_type() else ir.FloatType(type_).width // 8
