@@ -67,6 +67,7 @@ _MASKS = {
     "llvm.intr.masked.gather": 1,
     "llvm.intr.masked.scatter": 2,
 }
+_INDICES = {"llvm.getelementptr", "llvm.sext", "llvm.zext"}
 _HARMLESS = {
     "llvm.getelementptr",
     "llvm.ptrtoint",
@@ -172,15 +173,26 @@ def _record_access(op: ir.Operation, pointer: ir.Value, what: What) -> None:
         return
     element = _bytes(ir.VectorType(accessed).element_type)
     word = _word(what, _line(op), _number(element))
+    mask = _mask(op, pointer)
     for lane in range(ir.VectorType(accessed).shape[0]):
         number = _number(lane)
-        is_on = b.make(
-            "llvm.extractelement", b.integer_type(1), [op.operands[_MASKS[op.name]], number]
-        )
+        is_on = b.make("llvm.extractelement", b.integer_type(1), [mask, number])
         if isinstance(pointer.type, ir.VectorType):
             _note(is_on, b.make("llvm.extractelement", pointer_type(), [pointer, number]), word)
         else:
             _note(is_on, pointer, word, lane * element)
+
+
+def _mask(op: ir.Operation, pointer: ir.Value) -> ir.Value:
+    """Which lanes are on, or used: a gather without a mask, which is the faster one, reads the
+    first element where it should not read."""
+    mask: ir.Value = op.operands[_MASKS[op.name]]
+    made = defining_op(pointer)
+    while made is not None and made.name in _INDICES:
+        made = defining_op(made.operands[-1])
+    if made is None or made.name != "llvm.select" or op.name != "llvm.intr.masked.gather":
+        return mask
+    return made.operands[0] if made.operands[0].type == mask.type else mask
 
 
 def _note(is_made: ir.Value, pointer: ir.Value, word: ir.Value, behind: int = 0) -> None:

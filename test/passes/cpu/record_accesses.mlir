@@ -56,6 +56,21 @@ llvm.func internal @lanes(%p: !llvm.ptr, %many: vector<2x!llvm.ptr>, %mask: vect
   llvm.return
 }
 
+// What a gather reads for lanes that are off is not used.
+// CHECK-LABEL: llvm.func internal @unused
+llvm.func internal @unused(%p: !llvm.ptr, %on: vector<2xi1>, %i: vector<2xi32>) {
+  %all = llvm.mlir.constant(dense<true> : vector<2xi1>) : vector<2xi1>
+  %zero = llvm.mlir.constant(dense<0> : vector<2xi32>) : vector<2xi32>
+  %none = llvm.mlir.constant(dense<0.0> : vector<2xf64>) : vector<2xf64>
+  // CHECK: %[[USED:.*]] = llvm.extractelement %arg1
+  // CHECK: llvm.call @record.access(%[[USED]],
+  %used = llvm.select %on, %i, %zero : vector<2xi1>, vector<2xi32>
+  %at = llvm.getelementptr %p[%used] : (!llvm.ptr, vector<2xi32>) -> vector<2x!llvm.ptr>, f64
+  %x = llvm.intr.masked.gather %at, %all, %none {alignment = 8 : i32} : (vector<2x!llvm.ptr>, vector<2xi1>, vector<2xf64>) -> vector<2xf64>
+  llvm.intr.masked.scatter %x, %at, %on {alignment = 8 : i32} : vector<2xf64>, vector<2xi1> into vector<2x!llvm.ptr>
+  llvm.return
+}
+
 // Memory that a piece allocates is not another's; how much it is, is in a register.
 // CHECK-LABEL: llvm.func internal @allocates
 llvm.func @malloc(i64) -> !llvm.ptr
