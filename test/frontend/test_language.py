@@ -109,6 +109,21 @@ def test_tuple_assignment_reads_before_it_writes() -> None:
     np.testing.assert_array_equal(x.to_numpy(), [89, 55, 144])
 
 
+def test_a_loop_that_sets_a_variable_runs_in_order() -> None:
+    @ti.kernel
+    def run(n: int) -> int:
+        a, last = 1, ti.Vector([0, 0])
+        for i in range(n):
+            a = (a * 7 + i) % 1000003
+            last[0] = i
+        return a * 2 + last[0]
+
+    a = 1
+    for i in range(200_000):
+        a = (a * 7 + i) % 1000003
+    assert run(200_000) == a * 2 + 199_999
+
+
 def test_chained_assignment() -> None:
     x = ti.field(ti.f32, shape=2)
 
