@@ -267,3 +267,17 @@ def test_a_scalar_that_a_function_declares_is_the_type_of_entries() -> None:
         return halves(ti.Vector([1, 3]))
 
     assert list(run()) == [0.5, 1.5]
+
+
+def test_a_vector_type_without_a_type_of_entries_means_the_default_float() -> None:
+    ti.init(arch=ti.cpu, default_fp=ti.f64)
+
+    @ti.func
+    def third(v) -> ti.math.vec2:
+        return v / 3
+
+    @ti.kernel
+    def run() -> ti.types.vector(2):
+        return third(ti.Vector([1, 2]))
+
+    assert list(run()) == [1 / 3, 2 / 3]

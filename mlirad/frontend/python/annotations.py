@@ -55,11 +55,12 @@ class MatrixType:
         return self.shape
 
     def scalar(self) -> DataType:
-        """The type of the entries."""
+        """The type of the entries; the default float where none was named."""
+        dtype = float if self.dtype is None else self.dtype
         return (
-            resolve(self.dtype, current().default_fp, current().default_ip)
+            resolve(dtype, current().default_fp, current().default_ip)
             if in_kernel()
-            else resolve(self.dtype)
+            else resolve(dtype)
         )
 
     def __call__(self, *arguments: Operand) -> Matrix:

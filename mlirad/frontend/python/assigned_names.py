@@ -178,6 +178,15 @@ def stored_names(function: ast.FunctionDef) -> frozenset[str]:
     )
 
 
+def names_with_assigned_parts(function: ast.FunctionDef) -> frozenset[str]:
+    """Names of which a function assigns a part, as in `x[0] = y`."""
+    return frozenset(
+        _base(node)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    )
+
+
 def assigned_more_than_once(function: ast.FunctionDef, resolve: Resolver) -> set[str]:
     """Names that a function assigns twice, updates, or writes into: those that need memory."""
     counts: Counter[str] = Counter(argument.arg for argument in function.args.args)

@@ -24,7 +24,7 @@ from mlirad.frontend.python.regions import for_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue
 from mlirad.frontend.python.statements import visit_block
-from mlirad.frontend.python.struct_places import StructPlace, local, may_be_shared, place_of
+from mlirad.frontend.python.struct_places import local, may_be_shared, place_of
 from mlirad.frontend.python.translator import Static, Translator, handles
 from mlirad.frontend.python.variables import (
     SharedVariable,
@@ -181,11 +181,11 @@ def _iteration(t: Translator, node: ast.For, indices: list[Expr], grouped: bool)
 
 def _share_outer_variables(
     t: Translator, node: ast.For
-) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | StructPlace]]:
+) -> list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]]:
     """Locals from outside that iterations update become shared cells; the others are read once,
     before the loop."""
     updated = assigned_names(node.body, known_names(t.frame, node.body))
-    shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | StructPlace]] = []
+    shared: list[tuple[dict[str, Any], str, Variable | Place, Variable | Place]] = []
     for frame in t.frames:
         for scope in frame.scopes:
             for name, variable in list(scope.items()):

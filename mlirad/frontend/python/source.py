@@ -9,7 +9,12 @@ from typing import Any
 
 from mlirad.data_classes import data_class, field
 from mlirad.errors import SourceLocation, TaichiSyntaxError
-from mlirad.frontend.python.assigned_names import assigned_more_than_once, known_names, stored_names
+from mlirad.frontend.python.assigned_names import (
+    assigned_more_than_once,
+    known_names,
+    names_with_assigned_parts,
+    stored_names,
+)
 from mlirad.frontend.python.lambdas import definition_of
 from mlirad.frontend.python.match_statements import MatchesAsBranches
 from mlirad.frontend.python.source_text import origin, text_of
@@ -26,6 +31,7 @@ class FunctionSource:
     names: Names
     mutable: set[str] = field(default_factory=set)
     stored: frozenset[str] = frozenset()  # names that are assigned: its locals, as in Python
+    with_parts: frozenset[str] = frozenset()  # names of which entries are assigned
 
     def place_of(self, node: ast.AST) -> SourceLocation:
         """Where a node stands in the user's file."""
@@ -62,6 +68,7 @@ def _completed(source: FunctionSource) -> FunctionSource:
     except TaichiSyntaxError as error:
         raise error.at(source.place_of(source.node)) from None
     source.stored = stored_names(source.node)
+    source.with_parts = names_with_assigned_parts(source.node)
     known = known_names(source.names, source.node.body)
     source.mutable = assigned_more_than_once(source.node, known)
     return source

@@ -12,6 +12,7 @@ from mlirad.frontend.python.conversions import convert_result
 from mlirad.frontend.python.expressions import BINARY
 from mlirad.frontend.python.jumps import may_leave
 from mlirad.frontend.python.leaves import like, scalars_of
+from mlirad.frontend.python.list_places import store_into
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.printing import emit_assert
@@ -85,7 +86,7 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
         raise TaichiTypeError(
             "this cannot be assigned to: only local variables and elements of fields can"
         )
-    place.store(Matrix(value) if isinstance(value, list | tuple) else value)
+    store_into(place, value)
 
 
 def _assign_name(t: Translator, name: str, value: Any) -> None:
@@ -103,6 +104,8 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
         raise TaichiSyntaxError(
             f"'{name}' names a {type(existing).__name__} and cannot become a variable"
         )
+    elif isinstance(value, list) and name in frame.source.with_parts:
+        frame.define(name, new_variable(frame, value))
     elif not _is_plain_value(value):
         frame.define_object(name, value)
     elif name in frame.source.mutable or isinstance(value, Struct):

@@ -7,9 +7,11 @@ from typing import Any, TypeGuard
 
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiTypeError, did_you_mean
+from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import is_template
 from mlirad.frontend.python.arrays import Array, ArrayRef
 from mlirad.frontend.python.function import Function
+from mlirad.frontend.python.list_places import ListPlace
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place, Subscript, VariablePlace, variables_in
 from mlirad.frontend.python.struct import (
@@ -76,8 +78,12 @@ def changes_self(method: object) -> bool:
     return method.is_in_class or any(is_template(method.annotation(a.arg)) for a in first)
 
 
-def local(value: Any, kind: Callable[[Any], Variable] = Variable) -> Variable | StructPlace:
+def local(
+    value: Any, kind: Callable[[Any], Variable] = Variable
+) -> Variable | StructPlace | ListPlace:
     """A mutable local of a value's structure, with that value."""
+    if isinstance(value, list):
+        return ListPlace([_entry(part, kind) for part in value])
     if not isinstance(value, Struct):
         return kind(value)
     members: dict[str, Place] = {}
@@ -87,12 +93,19 @@ def local(value: Any, kind: Callable[[Any], Variable] = Variable) -> Variable | 
     return StructPlace(members, methods_of(value))
 
 
+def _entry(value: Any, kind: Callable[[Any], Variable]) -> Any:
+    """A mutable entry of a list; what is no value of a kernel stays as it is."""
+    if not ex.is_scalar(value) and not isinstance(value, Matrix | Struct | list):
+        return value
+    return place_of(local(value, kind))
+
+
 def place_of(made: Variable | Place) -> Place:
     """A local as a place."""
     return VariablePlace(made) if isinstance(made, Variable) else made
 
 
-def dtypes_of(made: Variable | StructPlace) -> list[DataType]:
+def dtypes_of(made: Variable | Place) -> list[DataType]:
     """The types of the scalars of a local."""
     return [dtype for variable in place_of(made).variables() or () for dtype in variable.dtypes]
 
