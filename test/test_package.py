@@ -53,5 +53,10 @@ def test_what_kernels_call_says_what_it_takes() -> None:
     assert str(inspect.signature(ti.atomic_add)) == "(place, value)"
     assert str(inspect.signature(ti.static_assert)) == "(condition, message=None)"
     assert str(inspect.signature(ti.ndrange)) == "(*ranges)"
+    assert str(inspect.signature(ti.sin)) == str(inspect.signature(te.sin)) == "(x, /)"
+    assert str(inspect.signature(ti.math.atan2)) == str(inspect.signature(te.atan2)) == "(y, x, /)"
+    assert (
+        str(inspect.signature(ti.max)).replace("'", "") == "(first: Operand, *more: Operand) -> Any"
+    )
     signatures = {name: str(inspect.signature(getattr(ti, name))) for name in SPECIALS}
     assert not [name for name, said in signatures.items() if said in ("()", "(*args, **kwargs)")]

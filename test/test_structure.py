@@ -17,10 +17,11 @@ PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
-LEAVES = {"bindings", "types", "errors", "loading", "data_classes"}
+LEAVES = {"bindings", "types", "errors", "loading", "data_classes", "signatures"}
 MAY_IMPORT = {
     "bindings": set(),
     "loading": set(),
+    "signatures": set(),
     "types": {"data_classes"},
     "data_classes": set(),
     "errors": {"data_classes"},

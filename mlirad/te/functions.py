@@ -7,6 +7,7 @@ from functools import reduce
 from math import pi
 
 from mlirad.errors import TaichiTypeError
+from mlirad.signatures import signature_of
 from mlirad.te.expressions import (
     Call,
     Expr,
@@ -26,18 +27,22 @@ from mlirad.te.places import place
 from mlirad.types import f32
 
 
-def _of_floats(name: str, count: int = 1) -> Callable[..., Expr]:
-    """An op of floats; integers are converted to f32 first."""
+def _of_floats(name: str, takes: str = "x") -> Callable[..., Expr]:
+    """An op of floats, called as `takes` says; integers are converted to f32 first."""
+    count = len(takes.split(", "))
 
     def function(*arguments: Operand) -> Expr:
         if len(arguments) != count:
             raise TaichiTypeError(
-                f"te.{function.__name__} takes {count} arguments, not {len(arguments)}", place()
+                f"te.{function.__name__} takes {count} argument{'s' * (count > 1)}, not "
+                f"{len(arguments)}",
+                place(),
             )
         made = common([as_float(expr(one) if count == 1 else one) for one in arguments])
         made = [one if one.dtype.is_float else cast(one, f32) for one in made]
         return Call(made[0].dtype, name, tuple(made))
 
+    function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("f")
     function.__doc__ = f"`{name}`, of floats; integers are converted to f32 first."
     return function
@@ -54,7 +59,7 @@ erf, erfc, floor, ceil, trunc = map(
     _of_floats, ("math.erf", "math.erfc", "math.floor", "math.ceil", "math.trunc")
 )
 round = _of_floats("math.roundeven")
-atan2 = _of_floats("math.atan2", 2)
+atan2 = _of_floats("math.atan2", "y, x")
 
 
 def abs(value: Operand) -> Expr:

@@ -14,6 +14,7 @@ from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, emit, in_kernel, mlir_type
 from mlirad.frontend.python.matrix_operators import Elementwise, Operand
 from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.signatures import signature_of
 from mlirad.types import promote
 
 __all__ = [
@@ -40,8 +41,10 @@ def mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
     return function(*arguments)
 
 
-def on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callable[..., Any]:
-    """A function of `count` floats; integers are converted to the default float type first."""
+def on_floats(name: str, python: Callable[..., float], takes: str = "x") -> Callable[..., Any]:
+    """A function of floats, called as `takes` says; integers are converted to the default float
+    type first."""
+    count = len(takes.split(", "))
 
     def scalar(*arguments: Scalar) -> Scalar:
         if not in_kernel() and not any(isinstance(a, Expr) for a in arguments):
@@ -61,6 +64,7 @@ def on_floats(name: str, python: Callable[..., float], count: int = 1) -> Callab
             )
         return mapped(scalar, *arguments)
 
+    function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name.split(".")[1]
     function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
     return function
@@ -71,7 +75,7 @@ cos = on_floats("math.cos", math.cos)
 tan = on_floats("math.tan", math.tan)
 asin = on_floats("math.asin", math.asin)
 acos = on_floats("math.acos", math.acos)
-atan2 = on_floats("math.atan2", math.atan2, 2)
+atan2 = on_floats("math.atan2", math.atan2, "y, x")
 tanh = on_floats("math.tanh", math.tanh)
 erf = on_floats("math.erf", math.erf)
 erfc = on_floats("math.erfc", math.erfc)

@@ -110,14 +110,16 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
     return reduce(lambda a, b: mapped(function, a, b), arguments)
 
 
-def max(*arguments: Operand) -> Any:
-    """The largest argument, elementwise; a tie's derivative goes to the second operand."""
-    return _pairwise(_max, arguments)
+def max(first: Operand, *more: Operand) -> Any:
+    """The largest argument, elementwise, or entry of one alone; a tie's derivative goes to the
+    second operand."""
+    return _pairwise(_max, (first, *more))
 
 
-def min(*arguments: Operand) -> Any:
-    """The smallest argument, elementwise; a tie's derivative goes to the second operand."""
-    return _pairwise(_min, arguments)
+def min(first: Operand, *more: Operand) -> Any:
+    """The smallest argument, elementwise, or entry of one alone; a tie's derivative goes to the
+    second operand."""
+    return _pairwise(_min, (first, *more))
 
 
 def all(values: Elementwise | Iterable[Scalar]) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from inspect import Parameter, Signature
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
@@ -18,6 +17,7 @@ from mlirad.frontend.python.printing import emit_print
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.translator import Static, Translator
 from mlirad.frontend.python.variables import Combine
+from mlirad.signatures import signature_of
 
 __all__ = [
     "atomic_add",
@@ -62,17 +62,6 @@ class Special:
         if self.python is None:
             raise TaichiSyntaxError(f"ti.{self.__name__} can only be used inside a kernel")
         return self.python(*args, **kwargs)
-
-
-def signature_of(takes: str) -> Signature:
-    """Parameters from a list of their names; `name=` may be left out."""
-    found = []
-    for text in filter(None, takes.split(", ")):
-        name = text.strip("*=")
-        kind = Parameter.VAR_POSITIONAL if text[0] == "*" else Parameter.POSITIONAL_OR_KEYWORD
-        default = None if text[-1] == "=" else Parameter.empty
-        found.append(Parameter(name, kind, default=default))
-    return Signature(found)
 
 
 def special(
