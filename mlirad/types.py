@@ -67,6 +67,11 @@ def from_numpy(dtype: type[Any] | np.dtype[Any] | str) -> DataType:
     try:
         return _BY_NUMPY[np.dtype(dtype)]
     except KeyError:
+        if not np.dtype(dtype).isnative:
+            raise TypeError(
+                f"the bytes of NumPy's {np.dtype(dtype)} lie in another order than this machine's: "
+                "array.astype(array.dtype.newbyteorder('=')) is a copy that can be passed"
+            ) from None
         raise TypeError(f"no mlirad type for NumPy's {np.dtype(dtype)}") from None
 
 

@@ -27,6 +27,7 @@ class AsArray(ABC):
     program: Program
     shape: Any
     element_shape: tuple[int, ...]
+    _lent: Values
 
     def _repr_html_(self) -> str:
         """What a notebook shows: some elements, and a picture of what may be an image."""
@@ -60,6 +61,16 @@ class AsArray(ABC):
         if copy is False:
             raise ValueError(f"{self!r} has other elements than {dtype}: it is copied")
         return found.astype(dtype)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """Where the elements lie, read-only. Raises AttributeError where they are no array in
+        Python's memory: then there is `__array__`."""
+        view = self._view()
+        if view is None:
+            raise AttributeError(f"{self!r} does not lie in Python's memory as one array")
+        self._lent = view  # who reads the address keeps this object, and it the memory
+        return view.__array_interface__
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """The processor's memory: from a GPU elements are copied."""

@@ -43,7 +43,12 @@ class LibraryCopies(ABC):
 
     def from_torch(self, tensor: Any) -> None:
         """Set all elements from a torch tensor."""
-        self.from_numpy(tensor.detach().cpu().numpy())
+        if not hasattr(tensor, "detach"):
+            raise TypeError(f"from_torch takes a tensor of torch, not a {type(tensor).__name__}")
+        import torch
+
+        found = tensor.detach().cpu().resolve_conj().resolve_neg()
+        self.from_numpy((found.float() if found.dtype == torch.bfloat16 else found).numpy())
 
     def to_jax(self) -> Any:
         """A copy as an array of JAX, which makes 64 bits 32 without `jax_enable_x64`."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.element_arrays import OfElements
-from mlirad.lang.host_values import fitting_array
+from mlirad.lang.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
 from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import Program
@@ -58,7 +57,7 @@ class HostArray(OfElements):
         self, elements: Elements, index: tuple[int, ...], position: tuple[int, ...], value: object
     ) -> None:
         place = (*index, *position)
-        fitted = self.fitted(np.asarray(value))
+        fitted = self.fitted(array_of(value, self.described))
         self.note_write(place)
         elements.put(place, fitted)
 
@@ -83,8 +82,3 @@ class HostArray(OfElements):
     def count_write(self) -> None:
         """Note that Python wrote to it now."""
         self.program.threads.written[self.key] = self.program.threads.count_change()
-
-
-def array_of(value: object) -> Values:
-    """Numbers, lists or a matrix as NumPy has them."""
-    return np.asarray(value.rows_list() if isinstance(value, Matrix) else value)

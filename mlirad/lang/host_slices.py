@@ -12,7 +12,8 @@ import numpy as np
 
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiIndexError
-from mlirad.lang.host_array import HostArray, Values, array_of
+from mlirad.lang.host_array import HostArray, Values
+from mlirad.lang.host_values import array_of
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
@@ -133,7 +134,9 @@ class SlicedArray(HostArray):
 
     def _write_part(self, part: Part, value: object) -> None:
         """Set a part to values of its shape, or of one that NumPy makes its."""
-        values = np.broadcast_to(array_of(value), (*part.shape, *self.element_shape))
+        values = np.broadcast_to(
+            array_of(value, self.described), (*part.shape, *self.element_shape)
+        )
         extents = (*map(len, part.positions), *self.element_shape)
         values = self.fitted(values.reshape(extents))
         elements = self._whole() if part.is_box and values.size else None

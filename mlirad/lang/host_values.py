@@ -1,15 +1,67 @@
-"""Numbers from Python on their way into integer memory."""
+"""Numbers from Python on their way into memory."""
 
 from __future__ import annotations
 
+import sys
 import warnings
+from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.errors import TaichiRuntimeTypeError, TaichiTypeError
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.lang.callers import program_frame
 from mlirad.types import DataType
+
+_NO_NUMBERS = {  # kinds of NumPy's types
+    "c": "complex numbers: give their .real or .imag, or both as a vector's entries",
+    "M": "dates: give numbers, such as (dates - dates[0]) / np.timedelta64(1, 's')",
+    "m": "durations: divide them by a unit, such as np.timedelta64(1, 's')",
+    "S": "texts",
+    "U": "texts",
+    "V": "records: give a member, array['name']",
+}
+
+
+def array_of(value: object, what: str) -> np.ndarray[Any, Any]:
+    """Numbers, lists or a matrix as NumPy has them. Raises TaichiRuntimeTypeError for what are no
+    real numbers, and where some are masked."""
+    if isinstance(value, Matrix):
+        value = value.rows_list()
+    check_unmasked(value, what)
+    found = np.asarray(value)
+    kind = found.dtype.kind
+    if kind in "biuf":
+        return found
+    if kind == "O":
+        strange = [one for one in found.flat if not _is_real(one)]
+        if not strange:
+            return found
+        raise TaichiRuntimeTypeError(f"{what} takes numbers, not a {type(strange[0]).__name__}")
+    if kind in _NO_NUMBERS and (kind != "V" or issubclass(found.dtype.type, np.void)):
+        raise TaichiRuntimeTypeError(f"{what} takes real numbers, not {_NO_NUMBERS[kind]}")
+    return found
+
+
+def check_unmasked(value: object, what: str) -> None:
+    """Raise TaichiRuntimeTypeError for an array some elements of which are masked."""
+    if "numpy.ma" in sys.modules and np.ma.is_masked(value):
+        raise TaichiRuntimeTypeError(
+            f"{what} takes an array without masked elements: array.filled(...) says what they are"
+        )
+
+
+def _is_real(value: object) -> bool:
+    is_number = isinstance(value, Number | np.bool_)
+    return is_number and not isinstance(value, complex | np.complexfloating)
+
+
+def check_element(values: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
+    """Raise TaichiTypeError for what is neither an element of a shape nor one number for all of
+    it."""
+    if values.shape not in ((), shape):
+        raise TaichiTypeError(f"value of shape {values.shape} for an element of shape {shape}")
 
 
 def fitting(value: object, dtype: DataType, what: str) -> Any:

@@ -14,9 +14,10 @@ from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.arguments.passed import Passed
 from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.element_arrays import LibraryCopies
-from mlirad.lang.host_array import Values, array_of
+from mlirad.lang.host_array import Values
 from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_slices import SlicedArray
+from mlirad.lang.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape
 from mlirad.runtime.memory.memory import Elements
@@ -117,13 +118,15 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
 
     def _set_element(self, key: object, value: object) -> None:
         elements, index = self._located(key)
-        values = self.fitted(array_of(value))
+        values = self.fitted(array_of(value, self.described))
+        check_element(values, self.element_shape)
         self.note_write(index)
         elements.put(index, values)
 
     def fill(self, value: object) -> None:
         """Set every element."""
-        values = self.fitted(array_of(value))
+        values = self.fitted(array_of(value, self.described))
+        check_element(values, self.element_shape)
         self.note_write()
         self.elements.write(values)
 
@@ -134,7 +137,7 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError for another shape."""
-        array = np.asarray(values)
+        array = array_of(values, self.described)
         if array.shape != self.dims:
             raise ValueError(
                 f"from_numpy: the ndarray has shape {self.dims}, the array has {array.shape}"

@@ -18,9 +18,8 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
         if buffer.is_read_only and position in variant.notes.written_arrays():
             place = variant.notes.written_arrays()[position]
             reason = (
-                f"argument {buffer.name} of kernel '{kernel}' is a read-only array, and the "
-                f"kernel writes to it: pass a "
-                "copy"
+                f"argument {buffer.name} of kernel '{kernel}' is {buffer.described}, and the "
+                "kernel writes to it: pass a copy"
             )
             raise TaichiRuntimeTypeError(reason if place is None else located(reason, place))
         if (

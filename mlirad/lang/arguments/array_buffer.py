@@ -16,6 +16,7 @@ from mlirad.lang.arguments.foreign_array import (
     is_torch,
     on_host,
 )
+from mlirad.lang.host_values import check_unmasked
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import Allocation, DType, Elements
 from mlirad.runtime.memory.values import Values
@@ -38,6 +39,7 @@ class ArrayBuffer:
     name: str = ""  # of the parameter
     is_mirror: bool = False  # a tape's copy of the array that was given
     is_read_only: bool = False
+    described: str = "a read-only array"  # where it is read-only
 
     def elements(self) -> Elements:
         """The elements: of our memory, or of the user's."""
@@ -145,13 +147,17 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
     if is_torch(value):
         return _torch_buffer(value, name, with_grad)
     if hasattr(value, "__dlpack__"):
-        return _numpy_buffer(on_host(value, name), name)
+        found = _numpy_buffer(on_host(value, name), name)
+        is_jax = type(value).__module__.startswith("jax")
+        return replace(found, described="an array of JAX, which never changes") if is_jax else found
     raise TaichiRuntimeTypeError(
         f"Argument {name}: an array is needed, not a {type(value).__name__}"
     )
 
 
 def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
+    if type(value) is not np.ndarray:
+        check_unmasked(value, f"argument {name}")
     is_read_only = not value.flags.writeable
     if value.flags.c_contiguous:
         return ArrayBuffer(
@@ -162,9 +168,27 @@ def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
     def back() -> None:
         value[...] = copy
 
-    return ArrayBuffer(
+    found = ArrayBuffer(
         copy.ctypes.data, copy.shape, None, copy, back, value, name, is_read_only=is_read_only
     )
+    if is_read_only or not _overlaps_itself(value):
+        return found
+    described = "an array of which several elements lie in one place"
+    return replace(found, is_read_only=True, described=described)
+
+
+def _overlaps_itself(values: Values) -> bool:
+    """Whether elements share memory, as those of an axis of stride 0."""
+    axes = [(abs(s), n) for s, n in zip(values.strides, values.shape) if n > 1]
+    reach = values.itemsize  # of the bytes of all elements along the axes so far
+    for stride, extent in sorted(axes):
+        if stride < reach:
+            places = np.zeros(1, np.int64)
+            for step, count in axes:
+                places = np.add.outer(places, step * np.arange(count)).reshape(-1)
+            return bool(np.diff(np.sort(places)).min(initial=reach) < values.itemsize)
+        reach += stride * (extent - 1)
+    return False
 
 
 def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:

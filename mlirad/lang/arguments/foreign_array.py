@@ -47,8 +47,9 @@ class ForeignArray:
 
 
 def is_torch(value: object) -> TypeGuard[Any]:
-    """Whether this is one of torch's objects, which is not imported for that."""
-    return type(value).__module__.split(".")[0] == "torch"
+    """Whether this is a tensor of torch, which is not imported for that."""
+    kinds = type(value).__mro__
+    return any(one.__name__ == "Tensor" and one.__module__ == "torch" for one in kinds)
 
 
 def is_array(value: object) -> bool:
@@ -71,18 +72,24 @@ def is_on_device(value: object) -> bool:
     if is_torch(value):
         return bool(value.device.type != "cpu")
     if hasattr(value, "__dlpack_device__"):
-        return int(value.__dlpack_device__()[0]) != _CPU
+        try:
+            return int(value.__dlpack_device__()[0]) != _CPU
+        except (RuntimeError, TypeError):  # it has been deleted, as is said where it is read
+            return False
     return hasattr(value, "__cuda_array_interface__")
 
 
 def on_host(value: Any, name: str) -> Values:
     """An array of another library that is on the host, as NumPy has it. Raises
-    TaichiRuntimeTypeError for types of elements that NumPy has not."""
-    if is_torch(value):
-        found: Values = value.detach().numpy()
-        return found
+    TaichiRuntimeTypeError for types of elements that NumPy has not, and for what is no memory."""
+    if is_torch(value) and (value.is_neg() or value.is_conj()):
+        raise TaichiRuntimeTypeError(
+            f"Argument {name}: this tensor is a view of others with the opposite sign, of which "
+            "there is no memory: pass tensor.resolve_neg().resolve_conj()"
+        )
     try:
-        return np.from_dlpack(value)
+        found: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
+        return found
     except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as producers have them
         said = str(error).partition("\n")[0]
         raise TaichiRuntimeTypeError(

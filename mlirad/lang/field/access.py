@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 import numpy as np
 from numpy.typing import DTypeLike
 
-from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.errors import TaichiRuntimeError
 from mlirad.frontend.python.arrays import ArrayRef
 from mlirad.frontend.python.builder import in_kernel
 from mlirad.frontend.python.matrix import Matrix
@@ -16,9 +16,9 @@ from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.element_arrays import LibraryCopies
 from mlirad.lang.field.indices import element_index
 from mlirad.lang.field.memory import present_memory
-from mlirad.lang.host_array import Values, array_of
+from mlirad.lang.host_array import Values
 from mlirad.lang.host_slices import SlicedArray
-from mlirad.lang.host_values import fitting
+from mlirad.lang.host_values import array_of, check_element, fitting
 from mlirad.lang.layout.tree import Leaf, LeafGroup
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
@@ -93,11 +93,8 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         if not self.element_shape:
             elements.put(index, self._fitted_number(value))
             return
-        values = array_of(value)
-        if values.shape not in ((), self.element_shape):
-            raise TaichiTypeError(
-                f"value of shape {values.shape} for an element of shape {self.element_shape}"
-            )
+        values = array_of(value, self.described)
+        check_element(values, self.element_shape)
         elements.put(index, self.fitted(values))
 
     def fill(self, value: Any) -> None:
@@ -107,7 +104,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             return
         memory = self.located()
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
-            values = self.fitted(array_of(value))
+            values = self.fitted(array_of(value, self.described))
             self.note_write()
             memory.elements.write(values)
         else:
@@ -121,6 +118,10 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         return super().fitted(values)
 
     def _fitted_number(self, value: object) -> Any:
+        if not isinstance(value, int | float):
+            values = array_of(value, self.described)
+            check_element(values, ())
+            value = values[()]
         self.note_values(value)
         return value if self.dtype.is_float else fitting(value, self.dtype, self.described)
 
@@ -141,7 +142,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
         memory = self.located()
-        array = self.fitted(elements_of(values, self.shape, self.element_shape, self.symbol))
+        array = self.fitted(elements_of(values, self.shape, self.element_shape, self.described))
         self.note_write()
         memory.write(array)
 
@@ -205,14 +206,12 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
 
 
 def elements_of(
-    values: object, shape: tuple[int, ...], element_shape: tuple[int, ...], name: str
+    values: object, shape: tuple[int, ...], element_shape: tuple[int, ...], what: str
 ) -> Values:
     """An array of elements; vectors may be matrices of one column, or of one row. Raises ValueError
     for other shapes."""
-    array, expected = np.asarray(values), (*shape, *element_shape)
+    array, expected = array_of(values, what), (*shape, *element_shape)
     columns = (*expected, 1), (*expected[:-1], 1, *expected[-1:])
     if array.shape != expected and not (len(element_shape) == 1 and array.shape in columns):
-        raise ValueError(
-            f"from_numpy: field '{name}' has shape {expected}, the array has {array.shape}"
-        )
+        raise ValueError(f"from_numpy: {what} has shape {expected}, the array has {array.shape}")
     return array.reshape(expected)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, Protocol
 
-import numpy as np
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.arrays import ArrayRef
+from mlirad.lang.host_values import array_of, check_element
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Index
 from mlirad.runtime.memory.values import Values
@@ -21,6 +21,10 @@ class Whole(Protocol):
     symbol: str
     dtype: DataType
     element_shape: tuple[int, ...]
+
+    @property
+    def described(self) -> str:
+        """What messages call it."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -86,7 +90,9 @@ class ComponentField:
     def fill(self, value: object) -> None:
         """Set the component of every element."""
         elements = self.whole.located().elements
-        number = self.whole.fitted(np.asarray(value))
+        values = array_of(value, self.whole.described)
+        check_element(values, ())
+        number = self.whole.fitted(values)
         index = self._places(len(elements.shape))
         self.whole.note_write(index)
         elements.put(index, number)
@@ -98,7 +104,7 @@ class ComponentField:
 
     def from_numpy(self, values: object) -> None:
         """Set the component of every element."""
-        array = np.asarray(values)
+        array = array_of(values, self.whole.described)
         if array.shape != self.shape:
             raise ValueError(
                 f"from_numpy: the field has shape {self.shape}, the array has {array.shape}"

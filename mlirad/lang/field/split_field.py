@@ -16,7 +16,8 @@ from mlirad.lang.element_arrays import LibraryCopies, OfElements
 from mlirad.lang.field.access import FieldAccess, elements_of
 from mlirad.lang.field.components import position_in
 from mlirad.lang.field.field_group import FieldGroup
-from mlirad.lang.host_array import Values, array_of
+from mlirad.lang.host_array import Values
+from mlirad.lang.host_values import array_of
 from mlirad.lang.layout.placed import PlacedField, placed
 from mlirad.lang.layout.tree import Leaf, SNode
 from mlirad.lang.matrix import ElementMatrix
@@ -127,7 +128,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
     def _by_part(self, given: object) -> list[Any]:
         """Numbers, or elements, as what the components take. Raises TaichiTypeError for those of
         another shape."""
-        values = array_of(given)
+        values = array_of(given, f"field '{self.symbol}'")
         if values.ndim == 0:
             return [given] * len(self.parts)
         axes = values.ndim - len(self.element_shape)
@@ -151,7 +152,7 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
 
     def from_numpy(self, values: object) -> None:
         """Set all elements. Raises ValueError where the shape is not `shape + element_shape`."""
-        array = elements_of(values, self.shape, self.element_shape, self.symbol)
+        array = elements_of(values, self.shape, self.element_shape, f"field '{self.symbol}'")
         for part, one in zip(self.parts, self._by_part(array)):
             part.from_numpy(one)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from typing import Any
+from typing import Any, NoReturn
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import (
@@ -134,6 +134,12 @@ class StructField(FieldGroup):
             raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
         for name, field in same_members(_fields(other), _fields(self)).items():
             _fields(self)[name].copy_from(field)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise TypeError(
+            "a field of structs is no array: to_numpy() gives an array for each member, and "
+            "x.get_member_field(name) is one's field"
+        )
 
     def to_numpy(self) -> dict[str, Any]:
         """Copies of the members, by name."""
