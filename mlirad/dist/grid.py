@@ -225,17 +225,18 @@ class Grid:
         self.check("from_numpy", one)
         Whole(self).scatter(one, values, root)
 
-    def save(self, one: Field, path: str) -> None:
-        """Write a field of the whole grid to a file of NumPy's (`.npy`), which all ranks write at
-        once, each its block: on a file system that they share."""
+    def save(self, one: Field, path: str, name: str = "data") -> None:
+        """Write a field of the whole grid to a file, which all ranks write at once, each its block,
+        on a file system that they share: a new file of NumPy's (`.npy`), or the data set `name` of
+        one of HDF5 (`.h5`), new or there."""
         self.check("save", one)
-        Whole(self).save(one, path)
+        Whole(self).save(one, path, name)
 
-    def load(self, one: Field, path: str) -> None:
-        """Set a field to what `save` wrote, with however many ranks. Raises ValueError for another
-        shape."""
+    def load(self, one: Field, path: str, name: str = "data") -> None:
+        """Set a field to what `save` wrote, with however many ranks, or to any array of these
+        formats. Raises ValueError for another shape."""
         self.check("load", one)
-        Whole(self).load(one, path)
+        Whole(self).load(one, path, name)
 
 
 def _cuts(shape: Sequence[int], size: int) -> tuple[int, ...]:

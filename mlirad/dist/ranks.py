@@ -6,10 +6,10 @@ import atexit
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.callers import caller
 
 Array = np.ndarray[Any, Any]
+Result = TypeVar("Result")
 _SMALL = 1 << 20  # bytes, of what all ranks together contribute to a sum
 
 
@@ -59,6 +60,21 @@ class Ranks(Messages):
         if found[0] != -found[1]:
             raise TaichiRuntimeError(self._differences(what))
         return bool(found[2])
+
+    def together(self, action: Callable[[], Result]) -> Result:
+        """What an action gives in this rank. Where it fails in one, all raise: that one its
+        exception, the others TaichiRuntimeError."""
+        error, said, found = None, None, None
+        try:
+            found = action()
+        except Exception as raised:  # which all hear of
+            error, said = raised, f"rank {self.rank}: {type(raised).__name__}: {raised}"
+        failed = [one for one in self.comm.allgather(said) if one is not None]
+        if error is not None:
+            raise error
+        if failed:
+            raise TaichiRuntimeError("\n".join(["another rank failed:", *failed]))
+        return cast("Result", found)
 
     def _check_thread(self) -> None:
         current = threading.current_thread()

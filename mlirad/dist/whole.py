@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from mlirad.dist import files
 from mlirad.dist.ranks import Ranks
 from mlirad.lang.field.field import Field
 
@@ -46,7 +47,7 @@ class Whole:
         """Set the field to an array of one rank. Raises ValueError, in all, for another shape."""
         self._agree("from_numpy", one, f"from rank {root}")
         is_root = self.ranks.rank == root
-        given = np.asarray(values) if is_root else None
+        given = self.ranks.together(lambda: np.asarray(values) if is_root else None)
         expected = (*self.grid.shape, *one.element_shape)
         shape = self.ranks.comm.bcast(given.shape if given is not None else None, root)
         if shape != expected:
@@ -59,26 +60,22 @@ class Whole:
             ]
         self._set(one, self.ranks.comm.scatter(parts, root))
 
-    def save(self, one: Field, path: str) -> None:
+    def save(self, one: Field, path: str, name: str) -> None:
         """Write it to a file."""
-        self._agree("save", one, path)
+        self._agree("save", one, f"{path} {name}")
         shape, dtype = (*self.grid.shape, *one.element_shape), one.dtype.numpy
-        if self.ranks.rank == 0:
-            np.lib.format.open_memmap(path, "w+", dtype, shape).flush()
-        self.ranks.agree(f"the file {path} is there")
-        file = np.lib.format.open_memmap(path, "r+")
-        file[_slices(self.grid.local)] = self._own(one)
-        file.flush()
-        self.ranks.agree(f"the file {path} is written")
+        place, own, ranks = _slices(self.grid.local), self._own(one), self.ranks
+        begin = ranks.together(
+            lambda: files.create(path, name, shape, dtype) if ranks.rank == 0 else None
+        )
+        begin = ranks.comm.bcast(begin, 0)
+        ranks.together(lambda: files.write(path, begin, shape, place, own))
 
-    def load(self, one: Field, path: str) -> None:
+    def load(self, one: Field, path: str, name: str) -> None:
         """Read it from a file. Raises ValueError for another shape."""
-        self._agree("load", one, path)
-        file = np.load(path, mmap_mode="r")
-        expected = (*self.grid.shape, *one.element_shape)
-        if file.shape != expected:
-            raise ValueError(f"Grid.load: the grid has {expected}, {path} has {file.shape}")
-        self._set(one, np.asarray(file[_slices(self.grid.local)]))
+        self._agree("load", one, f"{path} {name}")
+        shape, place = (*self.grid.shape, *one.element_shape), _slices(self.grid.local)
+        self._set(one, self.ranks.together(lambda: files.read(path, name, shape, place)))
 
     def _agree(self, what: str, one: Field, more: str) -> None:
         self.ranks.agree(f"Grid.{what} of {one.dtype}{list(one.element_shape)} {more}")

@@ -236,6 +236,88 @@ def test_an_exchange_beside_inner_work(folder: Path) -> None:
 
 
 @check
+def test_files(folder: Path) -> None:
+    grid, rank = dist.Grid((9, 7), halo=1), dist.rank()
+    x, v, b = grid.field(float), grid.vector(2, ti.f32), grid.field(ti.u1)
+    cells = every_cell(grid.shape)
+    for one, whole in ((x, cells), (v, np.stack([cells, -cells], -1)), (b, cells % 3 == 0)):
+        grid.from_numpy(one, whole if rank == 0 else None)
+        for path, name in ((str(folder / "x.npy"), "data"), (str(folder / "x.h5"), "run/x")):
+            grid.save(one, path, name)
+            one.fill(0)
+            grid.load(one, path, name)
+            found = grid.to_numpy(one)
+            assert found is None or (found == whole).all(), (path, whole.shape)
+    if rank == 0:
+        import h5py
+
+        with h5py.File(folder / "x.h5") as file:
+            assert (file["run/x"][:] == (cells % 3 == 0)).all()
+        with h5py.File(folder / "theirs.h5", "w") as file:
+            file.create_dataset("data", data=cells, chunks=(2, 2), compression="gzip")
+    dist.barrier()
+    grid.load(x, str(folder / "theirs.h5"))
+    found = grid.to_numpy(x)
+    assert found is None or (found == cells).all()
+    refused(ValueError, "has no 'other', it has data", lambda: grid.load(x, f"{folder}/theirs.h5", "other"))
+    refused(ValueError, "the grid has", lambda: grid.load(v, f"{folder}/theirs.h5"))
+    missing = str(folder / "no" / "x.h5")
+    kind = FileNotFoundError if rank == 0 else ti.TaichiRuntimeError
+    refused(kind, "", lambda: grid.save(x, missing))
+    refused(FileNotFoundError, "", lambda: grid.load(x, missing))
+    only = f"{folder}/theirs.h5" if rank else missing  # ranks see different disks
+    refused(ti.TaichiRuntimeError, "not about to do the same", lambda: grid.load(x, only))
+    wrong = np.zeros(3) if rank == 0 else None
+    refused(ValueError, "the array has (3,)", lambda: grid.from_numpy(x, wrong))
+
+
+@check
+def test_migration(folder: Path) -> None:
+    rank, size, rows = dist.rank(), dist.size(), 12
+    count, where, name = ti.field(int, ()), ti.field(int, rows), ti.field(int, rows)
+    x, v = ti.field(float, rows, needs_grad=True), ti.Vector.field(2, float, rows, needs_grad=True)
+    x0, loss = ti.field(float, rows, needs_grad=True), ti.field(float, (), needs_grad=True)
+    here = np.arange(rows)
+    count[None] = rank + 2
+    where.from_numpy((rank + here) % size)
+    name.from_numpy(100 * rank + here)
+    x0.from_numpy(1.0 + rank + 0.1 * here)
+
+    @ti.kernel
+    def begin():
+        for i in x:
+            x[i] = x0[i]
+            v[i] = [2 * x0[i], 1.0]
+
+    @ti.kernel
+    def weigh():
+        for i in range(count[None]):
+            loss[None] += (1 + rank) * x[i] ** 2 + v[i][0]
+
+    with ti.ad.Tape(loss):
+        begin()
+        dist.migrate(count, where, name, x, v)
+        weigh()
+    came = [(r, k) for r in range(size) for k in range(r + 2) if (r + k) % size == rank]
+    assert count[None] == len(came)
+    assert name.to_numpy()[: len(came)].tolist() == [100 * r + k for r, k in came]
+    assert not name.to_numpy()[len(came) :].any() and not v.to_numpy()[len(came) :].any()
+    values = np.array([1 + r + 0.1 * k for r, k in came])
+    assert (x.to_numpy()[: len(came)] == values).all()
+    assert np.allclose(v.to_numpy()[: len(came), 0], 2 * values, rtol=1e-15)
+    went = 1 + (rank + here) % size  # the weights where they are then
+    wanted = np.where(here < rank + 2, 2 * went * x0.to_numpy() + 2, 0)
+    assert np.allclose(x0.grad.to_numpy(), wanted, rtol=1e-14, atol=0)
+    error = ti.TaichiRuntimeError
+    where.fill(size if rank == 1 else 0)
+    refused(error, "a destination is no rank", lambda: dist.migrate(count, where, x))
+    where.fill(0)
+    count[None] = rows
+    refused(error, "more particles come to a rank", lambda: dist.migrate(count, where, x))
+    refused(ti.TaichiTypeError, "has shape", lambda: dist.migrate(count, where, ti.field(float, 3)))
+
+
+@check
 def test_checkpointed_loops(folder: Path) -> None:
     grid = dist.Grid((24,), halo=1, periodic=True)
     x, y, x0 = (grid.field(float, needs_grad=True) for _ in range(3))
