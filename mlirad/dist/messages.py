@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from math import prod
@@ -12,8 +13,10 @@ import numpy as np
 from mlirad.dist.mpi import MPI
 
 Array = np.ndarray[Any, Any]
-_SPINS = 20  # looks at a request before the processor is given to others
-_NAP = 1e-5  # seconds
+# seconds for which a request is looked at before naps, each of which is longer than most messages
+# take: where ranks have processors of their own, naps of one would make the others nap
+_LOOKS = 300e-6
+_NAP = 1e-5
 
 
 class Messages:
@@ -29,11 +32,14 @@ class Messages:
 
     def wait(self, *requests: Any) -> None:
         """Wait until messages have arrived, or may be sent over."""
-        looks, is_done = 0, MPI.Request.Testall
-        pending = list(requests)
+        is_done, now, pending = MPI.Request.Testall, time.perf_counter, list(requests)
+        if is_done(pending):
+            return
+        end = now() + _LOOKS
         while not is_done(pending):
-            looks += 1
-            if looks > _SPINS:
+            if now() < end:
+                os.sched_yield()
+            else:
                 time.sleep(_NAP)
 
     def from_root(self, values: Array, root: int) -> Array:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlirad.dist import files
+from mlirad.dist.files import create, read, write
 from mlirad.dist.ranks import Ranks
 from mlirad.lang.field.field import Field
 
@@ -66,16 +66,16 @@ class Whole:
         shape, dtype = (*self.grid.shape, *one.element_shape), one.dtype.numpy
         place, own, ranks = _slices(self.grid.local), self._own(one), self.ranks
         begin = ranks.together(
-            lambda: files.create(path, name, shape, dtype) if ranks.rank == 0 else None
+            lambda: create(path, name, shape, dtype) if ranks.rank == 0 else None
         )
         begin = ranks.comm.bcast(begin, 0)
-        ranks.together(lambda: files.write(path, begin, shape, place, own))
+        ranks.together(lambda: write(path, begin, shape, place, own))
 
     def load(self, one: Field, path: str, name: str) -> None:
         """Read it from a file. Raises ValueError for another shape."""
         self._agree("load", one, f"{path} {name}")
         shape, place = (*self.grid.shape, *one.element_shape), _slices(self.grid.local)
-        self._set(one, self.ranks.together(lambda: files.read(path, name, shape, place)))
+        self._set(one, self.ranks.together(lambda: read(path, name, shape, place)))
 
     def _agree(self, what: str, one: Field, more: str) -> None:
         self.ranks.agree(f"Grid.{what} of {one.dtype}{list(one.element_shape)} {more}")
