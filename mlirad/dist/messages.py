@@ -13,10 +13,7 @@ import numpy as np
 from mlirad.dist.mpi import MPI
 
 Array = np.ndarray[Any, Any]
-# seconds for which a request is looked at before naps, each of which is longer than most messages
-# take: where ranks have processors of their own, naps of one would make the others nap
-_LOOKS = 300e-6
-_NAP = 1e-5
+_NAP = 1e-5  # seconds
 
 
 class Messages:
@@ -29,13 +26,14 @@ class Messages:
     comm: Any
     rank: int
     size: int
+    looks: float  # seconds for which a message is waited for without a nap
 
     def wait(self, *requests: Any) -> None:
         """Wait until messages have arrived, or may be sent over."""
         is_done, now, pending = MPI.Request.Testall, time.perf_counter, list(requests)
         if is_done(pending):
             return
-        end = now() + _LOOKS
+        end = now() + self.looks
         while not is_done(pending):
             if now() < end:
                 os.sched_yield()

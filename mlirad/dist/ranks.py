@@ -20,6 +20,9 @@ from mlirad.lang.callers import caller
 
 Array = np.ndarray[Any, Any]
 Result = TypeVar("Result")
+# A nap is longer than most messages take, and one rank's naps make the others nap: only ranks that
+# wait for processors do soon
+_LOOKS, _FEW_LOOKS = 300e-6, 20e-6
 _SMALL = 1 << 20  # bytes, of what all ranks together contribute to a sum
 
 
@@ -35,6 +38,7 @@ class Ranks(Messages):
         self.comm = world()
         self.rank, self.size = int(self.comm.Get_rank()), int(self.comm.Get_size())
         self.local_size = local_size(self.comm)
+        self.looks = _LOOKS if self.local_size <= _processors() else _FEW_LOOKS
         self._numbers = 0
         self._thread: threading.Thread | None = None
         if self.size > 1:
@@ -192,5 +196,10 @@ def ranks() -> Ranks:
 def processors() -> int:
     """The processors that are there for a rank: those of the machine, shared with the other ranks
     on it."""
+    return max(1, _processors() // ranks().local_size)
+
+
+def _processors() -> int:
+    """Those of this machine."""
     there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, (there or 1) // ranks().local_size)
+    return there or 1

@@ -133,6 +133,16 @@ def test_a_rank_that_fails_ends_all_and_is_heard(where: str, tmp_path: Path) -> 
     assert "not reached" not in done.stdout
 
 
+@needs_mpi
+def test_a_rank_that_is_killed_ends_all(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    killed = "import os\nif dist.rank() == 1: os.kill(os.getpid(), 9)\n"
+    file.write_text(f"{BEGIN}{killed}dist.allreduce(x)\nprint('not reached')\n")
+    done = run(2, str(file), timeout=60)
+    assert done.returncode != 0 and "not reached" not in done.stdout
+    assert "signal 9" in done.stdout + done.stderr
+
+
 def test_without_mpi_its_absence_is_said() -> None:
     program = "import sys; sys.modules['mpi4py'] = None\nimport mlirad\nimport mlirad.dist"
     done = subprocess.run(
