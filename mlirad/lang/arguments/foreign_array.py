@@ -82,11 +82,6 @@ def is_on_device(value: object) -> bool:
 def on_host(value: Any, name: str) -> Values:
     """An array of another library that is on the host, as NumPy has it. Raises
     TaichiRuntimeTypeError for types of elements that NumPy has not, and for what is no memory."""
-    if is_torch(value) and (value.is_neg() or value.is_conj()):
-        raise TaichiRuntimeTypeError(
-            f"Argument {name}: this tensor is a view of others with the opposite sign, of which "
-            "there is no memory: pass tensor.resolve_neg().resolve_conj()"
-        )
     try:
         found: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
         return found
