@@ -20,18 +20,17 @@ class Components:
         self._cost: list[float] = []
 
     def _of(self, step: int) -> int:
-        found = self._node.get(step)
-        if found is None:
-            found = self._node[step] = len(self._parent)
-            self._parent.append(found)
+        node, parent = self._node.get(step), self._parent
+        if node is None:
+            node = self._node[step] = len(parent)
+            parent.append(node)
             self._cost.append(self.graph.steps[step].cost)
-        return self._find(found)
-
-    def _find(self, node: int) -> int:
-        parent = self._parent
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
+            return node
+        above = parent[node]
+        while above != node:
+            parent[node] = parent[above]
             node = parent[node]
+            above = parent[node]
         return node
 
     def forget(self, content: Content) -> None:
@@ -52,13 +51,14 @@ class Components:
 
     def cost(self, content: Content) -> float:
         """What would run again, at most, for want of a content."""
-        return sum(self._cost[one] for one in self._around(content))
+        cost = self._cost
+        return sum([cost[one] for one in self._around(content)])
 
     def _around(self, content: Content) -> dict[int, None]:
-        maker = content[1]
-        found = dict.fromkeys([] if maker == ROOT else [self._of(maker)])
+        maker, front = content[1], self.front
+        found: dict[int, None] = {} if maker == ROOT else {self._of(maker): None}
         for reader in self.graph.readers.get(content, ()):
-            if reader >= self.front:
+            if reader >= front:
                 break
             found[self._of(reader)] = None
         return found
