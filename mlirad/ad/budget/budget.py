@@ -8,6 +8,7 @@ from typing import Any
 from mlirad.ad.budget.copies import Copies
 from mlirad.ad.budget.explanation import explained
 from mlirad.ad.budget.graph import Step
+from mlirad.ad.budget.known_plans import Following, Known
 from mlirad.ad.budget.planner import Planner
 from mlirad.ad.budget.room import NoRoomError
 from mlirad.ad.budget.units import Units
@@ -36,9 +37,9 @@ class Budget:
         self.program, self.memory, self.order = program, memory, order
         self.would_keep = 0  # bytes
         self.copies = Copies(program, order.beside)
-        self.planner = Planner(self.copies, lambda: self.bytes)
-        self.planner.room.is_open = isinstance(memory, float)
-        self.units = Units(self.planner.graph.unit, self.planner.split, order.tangents_beside)
+        self.plan = Following(self.copies, lambda: self.bytes, Known.of(program))
+        self.plan.is_open = isinstance(memory, float)
+        self.units = Units(self.plan.unit, self.plan.split, order.tangents_beside)
         self.copies.units = self.units
         self.names: dict[int, str] = {}  # of kernels, by step
         self._uses: dict[tuple[Variant, int], KernelUse] = {}
@@ -51,6 +52,11 @@ class Budget:
         if isinstance(self.memory, int):
             return self.memory
         return int(self.memory * self.would_keep)
+
+    @property
+    def planner(self) -> Planner:
+        """What has planned, or would have."""
+        return self.plan.planner
 
     def count(self, size: int) -> None:
         """Some bytes would be kept."""
@@ -77,7 +83,7 @@ class Budget:
         self._written.clear()
         again = use.again(mode, values, buffers) if use.is_repeatable else None
         self._record(use.step(self.units, values, buffers), again)
-        self.names[len(self.planner.graph.steps) - 1] = use.name
+        self.names[self.plan.steps - 1] = use.name
 
     def write(self, key: Key, elements: Elements, box: Box) -> None:
         """Python writes to a box: one step with the writes to the same units before it, as nothing
@@ -122,18 +128,18 @@ class Budget:
 
     def attach(self, entry: object, reverse: Callable[[], None]) -> None:
         """An entry of the tape stands for what was recorded last."""
-        number = len(self.planner.graph.steps) - 1
+        number = self.plan.steps - 1
         self._attached.append(entry)
         self.copies.reverses.setdefault(number, []).append(reverse)
 
     def detach(self) -> None:
         """The entry attached last is none."""
         self._attached.pop()
-        self.copies.reverses[len(self.planner.graph.steps) - 1].pop()
+        self.copies.reverses[self.plan.steps - 1].pop()
 
     def _record(self, step: Step, again: Callable[[], None] | None) -> None:
-        touched = sum(self.planner.graph.sizes[unit] for unit in (*step.reads, *step.writes))
-        number = self.planner.record(replace(step, cost=LAUNCH + touched))
+        touched = sum(self.plan.sizes[unit] for unit in (*step.reads, *step.writes))
+        number = self.plan.record(replace(step, cost=LAUNCH + touched))
         if again is not None:
             self.copies.repeats[number] = again
 
@@ -143,9 +149,8 @@ class Budget:
         """Run the reverses of a tape's entries. Raises TaichiMemoryError, before the first, where
         the budget cannot do."""
         assert [id(one) for one in entries] == [id(one) for one in self._attached]
-        self.planner.room.is_open = False
         try:
-            self.planner.reverse()
+            self.plan.reverse()
         except NoRoomError:
             raise TaichiMemoryError(self._message()) from None
 
