@@ -15,7 +15,6 @@ from mlirad.ad.budget.units import Units
 from mlirad.ad.budget.use import KernelUse
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Key
-from mlirad.data_classes import replace
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.pipeline.mode import Mode
@@ -25,8 +24,6 @@ from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.memory.memory import Elements, SparseElements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
-
-LAUNCH = 4096.0  # what a launch costs besides what it touches, in bytes
 
 
 class Budget:
@@ -98,7 +95,7 @@ class Budget:
         new = tuple(unit for unit in units if unit not in self._written)
         if new or not self._written:
             blends = frozenset(unit for unit in new if unit in parts)
-            self._record(Step(writes=new, blends=blends, is_repeatable=False), None)
+            self._record(Step(writes=new, blends=blends, cost=self.units.cost(new), is_repeatable=False), None)
         self._written.update(new)
 
     def call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:
@@ -138,8 +135,7 @@ class Budget:
         self.copies.reverses[self.plan.steps - 1].pop()
 
     def _record(self, step: Step, again: Callable[[], None] | None) -> None:
-        touched = sum(self.plan.sizes[unit] for unit in (*step.reads, *step.writes))
-        number = self.plan.record(replace(step, cost=LAUNCH + touched))
+        number = self.plan.record(step)
         if again is not None:
             self.copies.repeats[number] = again
 

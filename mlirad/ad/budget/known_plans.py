@@ -118,7 +118,6 @@ class Following:
     """What a program does, told to a planner only where no plan is known."""
 
     def __init__(self, machine: Machine, budget: Callable[[], int], known: Known) -> None:
-        self.sizes: list[int] = []  # bytes, by unit
         self.steps = 0
         self.is_open = False  # as `Room` has it, while the program runs
         self._machine, self._budget, self._known = machine, budget, known
@@ -140,7 +139,6 @@ class Following:
 
     def unit(self, size: int) -> int:
         """A new unit."""
-        self.sizes.append(size)
         return int(self._turn(("unit", 0, (size,))))
 
     def record(self, step: Step) -> int:
@@ -150,7 +148,6 @@ class Following:
 
     def split(self, unit: int, sizes: Sequence[int], place: Place) -> list[int]:
         """Take a unit apart: the parts, whose places are told first."""
-        self.sizes += sizes
         return list(self._turn(("split", self._budget(), (unit, tuple(sizes))), place))
 
     def reverse(self) -> None:

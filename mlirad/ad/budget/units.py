@@ -3,13 +3,14 @@ further where a launch touches a part of one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from mlirad.ad.tape.versions import Key
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import Elements
 
+LAUNCH = 4096.0  # what a launch costs besides what it touches, in bytes
 MANY = 64  # parts of an array, from where on a write of Python's makes no more
 Span = tuple[tuple[int, int], ...]  # first and last index an axis, both known
 
@@ -58,6 +59,12 @@ class Units:
         self._unit, self._split, self._tangents = unit, split, tangents
         self.arrays: dict[Key, Parts] = {}
         self.places: dict[int, tuple[Parts, Span]] = {}
+        self.taken_apart = 0  # units
+
+    def cost(self, units: Iterable[int]) -> float:
+        """Of a launch that touches units."""
+        places = [self.places[unit] for unit in units]
+        return LAUNCH + sum(self._size(parts, span) for parts, span in places)
 
     def of(self, key: Key, elements: Elements, box: Box) -> tuple[int, ...]:
         """The units that a box is made of."""
@@ -119,6 +126,7 @@ class Units:
     def _take_out(self, parts: Parts, own: Span, inner: Span) -> int:
         """Take a unit apart, so that a part of it is one; which it is."""
         old = parts.spans.pop(own)
+        self.taken_apart += 1
         spans = [inner, *_without(own, inner)]
 
         def place(units: Sequence[int]) -> None:

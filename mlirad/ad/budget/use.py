@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from mlirad.ad.budget.graph import Step
@@ -43,6 +43,8 @@ class KernelUse:
             self.before = [
                 one for one in (*found.needed, *found.written) if one.array in found.redone
             ]
+        self._every = (*self.read, *self.written, *self.needed, *self.before)
+        self._known: dict[Hashable, tuple[int, Step]] = {}  # with the units taken apart till then
         touched = (*accesses.read, *accesses.written)
         self.is_repeatable = not prints(variant) and not any(map(self._is_derivative, touched))
 
@@ -52,9 +54,17 @@ class KernelUse:
     def step(self, units: Units, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Step:
         """What a launch reads and writes. Raises TaichiRuntimeError for memory that cannot be
         within a budget."""
-        every = (*self.read, *self.written, *self.needed, *self.before)
-        found = {id(one): self._memory(one, buffers) for one in every}
-        for one in every:  # which may take units apart
+        touched = (*(one.box(values) for one in self._every), *(one.address for one in buffers))
+        known = self._known.get(touched)
+        if known is not None and known[0] == units.taken_apart:
+            return known[1]
+        step = self._step(units, values, buffers)
+        self._known[touched] = units.taken_apart, step
+        return step
+
+    def _step(self, units: Units, values: Sequence[Any], buffers: Sequence[ArrayBuffer]) -> Step:
+        found = {id(one): self._memory(one, buffers) for one in self._every}
+        for one in self._every:  # which may take units apart
             memory = found[id(one)]
             if memory is not None:
                 units.of(*memory, one.box(values))
@@ -68,13 +78,15 @@ class KernelUse:
         whole = set(of(one for one in self.written if one.part == "whole"))
         adds = frozenset(of(one for one in self.written if one.part == "sum")) - whole
         blends = frozenset(of(one for one in self.written if not one.part)) - whole
+        reads, writes = of(self.read), of(self.written)
         return Step(
-            of(self.read),
-            of(self.written),
+            reads,
+            writes,
             blends,
             adds,
             of(self.needed),
             of(self.before),
+            cost=units.cost((*reads, *writes)),
             is_repeatable=self.is_repeatable,
         )
 
