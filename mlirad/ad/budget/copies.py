@@ -22,6 +22,7 @@ class Copies:
         self._beside = beside  # the tangents of an array, kept with it
         self._arena = program.executor.memory.arena(program.capacity, apart=True)
         self._kept: dict[Content, list[Kept]] = {}
+        self._spare: dict[int, list[Kept]] = {}  # of a unit, let go since the last copy was made
         self.units: Units
         self.repeats: dict[int, Callable[[], None]] = {}
         self.reverses: dict[int, list[Callable[[], None]]] = {}
@@ -34,11 +35,19 @@ class Copies:
         begun = perf_counter()
         parts, span = self.units.places[content[0]]
         every = (parts.elements, *self._beside(parts.key))
-        self._kept[content] = [self._arena.keep(one, span, f"'{parts.key}'") for one in every]
-        for kept in self._kept[content]:
-            self.held += kept.nbytes
-            finalize(kept, self._given_back, kept.nbytes).atexit = False
-        self.peak = max(self.peak, self.held)
+        found = self._spare.pop(content[0], [])
+        self._spare.clear()
+        if len(found) == len(every):
+            for kept in found:
+                kept.renew()
+        else:
+            del found
+            found = [self._arena.keep(one, span, f"'{parts.key}'") for one in every]
+            for kept in found:
+                self.held += kept.nbytes
+                finalize(kept, self._given_back, kept.nbytes).atexit = False
+            self.peak = max(self.peak, self.held)
+        self._kept[content] = found
         self.seconds["copies"] += perf_counter() - begun
 
     def _given_back(self, size: int) -> None:
@@ -46,7 +55,7 @@ class Copies:
 
     def drop(self, content: Content) -> None:
         """Let go of a copy."""
-        del self._kept[content]
+        self._spare[content[0]] = self._kept.pop(content)
 
     def put(self, content: Content) -> None:
         """Let a unit hold what was copied."""
@@ -66,6 +75,7 @@ class Copies:
 
     def reverse(self, step: int) -> None:
         """Run the reverses of what a step stands for."""
+        self._spare.clear()
         found = self.reverses.get(step)
         if found is not None:
             begun = perf_counter()
