@@ -95,7 +95,10 @@ class Budget:
         new = tuple(unit for unit in units if unit not in self._written)
         if new or not self._written:
             blends = frozenset(unit for unit in new if unit in parts)
-            self._record(Step(writes=new, blends=blends, cost=self.units.cost(new), is_repeatable=False), None)
+            self._record(
+                Step(writes=new, blends=blends, cost=self.units.cost(new), is_repeatable=False),
+                None,
+            )
         self._written.update(new)
 
     def call(self, touched: Sequence[tuple[Key, Elements, Box]]) -> None:

@@ -55,9 +55,9 @@ class Known:
         """A plan that begins with another, and goes on with an event."""
         at = len(begin)
         for plan in reversed(self._plans):
-            if len(plan) > at and plan[at].event == event:
-                if all(one.event == other.event for one, other in zip(begin, plan)):
-                    return plan
+            goes_on = len(plan) > at and plan[at].event == event
+            if goes_on and all(one.event == other.event for one, other in zip(begin, plan)):
+                return plan
         return None
 
     def note(self, plan: Plan) -> None:
@@ -219,7 +219,8 @@ def _done(planner: Planner, name: str, arguments: Sequence[Any], place: Place | 
     if name == "unit":
         return planner.graph.unit(*arguments)
     if name == "split":
-        return tuple(planner.split(*arguments, place or _nowhere))
+        unit, sizes = arguments
+        return tuple(planner.split(unit, sizes, place or _nowhere))
     if name == "record":
         return planner.record(*arguments)
     planner.room.is_open = False
