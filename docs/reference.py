@@ -11,8 +11,11 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -38,6 +41,12 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "ti.sparse": ("mlirad.lang.sparse_grids", "Sparse grids of structs."),
     "ti.graph": ("mlirad.lang.graph", "Launches that are recorded and run together."),
     "ti.linalg": ("mlirad.linalg", "Sparse matrices, and systems of linear equations."),
+    "ti.algorithms": ("mlirad.algorithms", "Sorting and running sums."),
+    "ti.tools": ("mlirad.tools", "Pictures, meshes and videos in files."),
+    "ti.ui": ("mlirad.ui", "Windows with canvases, scenes and panels."),
+    "ti.profiler": ("mlirad.profiler", "What launches and compiling took."),
+    "dist": ("mlirad.dist", "`from mlirad import dist`: programs in several processes, by MPI."),
+    "ensemble": ("mlirad.ensemble", "`mlirad.ensemble`: programs over many scenes, by Ray."),
     "te": ("mlirad.te", "`from mlirad import te`: tensor expressions."),
     "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
 }
@@ -67,7 +76,8 @@ def on_page_markdown(markdown: str, **_: object) -> str:
 def namespace_page(name: str) -> str:
     """Every public name of a namespace."""
     place, what = NAMESPACES[name]
-    module = import_module(place)
+    with without_extras():
+        module = import_module(place)
     members = {member: getattr(module, member) for member in sorted(module.__all__, key=str.lower)}
     described = [
         part
@@ -83,6 +93,20 @@ def namespace_page(name: str) -> str:
     return "\n\n".join(
         [f"# `{name}`", what, *described, *_section("Values", _table(("name", "value"), values))]
     )
+
+
+@contextmanager
+def without_extras() -> Iterator[None]:
+    """Let modules be imported that need what is not installed: only their docstrings are read."""
+    missing = [name for name in ("mpi4py", "ray") if find_spec(name) is None]
+    for name in missing:
+        sys.modules[name] = stand_in = ModuleType(name)
+        stand_in.MPI = ModuleType("MPI")  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for name in missing:
+            del sys.modules[name]
 
 
 def notebook_page(file: Path) -> str:

@@ -10,10 +10,12 @@ import sys
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import test_structure
 
+import mlirad as ti
 from mlirad.passes.loops import _chunk, split_parallel_loops
 from mlirad.passes.memory import lower_grad_to_memref
 from mlirad.passes.rounding import _sums, split_sums
@@ -108,6 +110,14 @@ def test_links_of_notebooks_lead_somewhere() -> None:
         links = re.findall(r"\]\((?!https?:)([^)#\s]+)\)", text)
         lost = [link for link in links if not (file.parent / link).exists()]
         assert not [link for link in lost if "/reference/" not in link]
+
+
+def test_every_namespace_has_a_page_of_the_reference() -> None:
+    """That the pages are there is looked at where they are built."""
+    listed = re.findall(r"reference/([\w.]+)\.md", (ROOT / "mkdocs.yml").read_text())
+    names = [name for name in ti.__all__ if isinstance(getattr(ti, name), ModuleType)]
+    assert len(names) > 5
+    assert {"ti", "te", "te.nn", "dist", "ensemble", *(f"ti.{name}" for name in names)} <= {*listed}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -36,7 +36,10 @@ def test_everything_public_is_there_and_nothing_else() -> None:
 
 @pytest.mark.parametrize(
     "namespace",
-    [ti, ti.ad, ti.math, ti.sparse, ti.types, te, te.nn, graph],
+    [
+        *(ti, ti.ad, ti.math, ti.sparse, ti.types, te, te.nn, graph),
+        *(ti.algorithms, ti.linalg, ti.profiler, ti.tools, ti.ui),
+    ],
     ids=lambda m: m.__name__,
 )
 def test_what_completion_shows_is_public_and_says_what_it_is(namespace: ModuleType) -> None:

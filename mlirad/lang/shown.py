@@ -81,9 +81,12 @@ def _grey(values: Values) -> tuple[Values, str]:
     """From the least to the greatest finite number, and what these are."""
     numbers = values.astype(np.float64)
     finite = numbers[np.isfinite(numbers)]
-    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    width = high - low if high > low else 1.0
-    return _unit((numbers - low) / width), f"{low:.6g} to {high:.6g} are dark to light"
+    if not finite.size:
+        return _unit(numbers), "no number is finite"
+    low, high = float(finite.min()), float(finite.max())
+    half = high / 2 - low / 2 or 0.5  # all of the width may be too large for a float
+    pixels = _unit((numbers / 2 - low / 2) / half)
+    return pixels, f"{low:.6g} to {high:.6g} are dark to light"
 
 
 def _unit(values: Values) -> Values:

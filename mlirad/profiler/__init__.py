@@ -23,3 +23,7 @@ __all__ = [
     "query_kernel_profiler_info",
     "set_kernel_profiler_toolkit",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,3 +18,7 @@ __all__ = [
     "video",
     "write_vtk",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -55,3 +55,7 @@ __all__ = [
     "Window",
     "make_camera",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -66,6 +66,16 @@ def test_a_scalar_image_is_stretched_from_its_least_to_its_greatest() -> None:
     assert "2 to 4 are dark to light" in html
 
 
+def test_images_of_extreme_numbers() -> None:
+    x = ti.field(ti.f64, (16, 16))
+    x[0, 15], x[15, 15] = -1e308, 1e308  # the upper corners
+    x[0, 0], x[15, 0] = -np.inf, np.inf
+    pixels = picture(x._repr_html_())
+    assert pixels[[0, 0, 15, 15, 7], [0, 15, 0, 15, 7]].tolist() == [0, 255, 0, 255, 127]
+    x.fill(np.nan)
+    assert "no number is finite" in x._repr_html_()
+
+
 def test_an_image_of_colours_is_small() -> None:
     x = ti.Vector.field(3, ti.f32, (700, 300))
     x.fill(ti.Vector([0.0, 1.0, 5.0]))
