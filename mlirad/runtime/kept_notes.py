@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
@@ -10,31 +10,55 @@ from mlirad.ir.declarations import declarations
 from mlirad.kernel.module import KernelModule
 from mlirad.runtime.cache.cache import Cache
 from mlirad.runtime.cache.digest import sha256
+from mlirad.runtime.cache.own_names import OwnNames
 from mlirad.runtime.cache.slot import Slot
 
 
+class NotesSlot:
+    """The place of texts on a kernel, and of code of it, which names no field."""
+
+    def __init__(self, slot: Slot, names: OwnNames) -> None:
+        self._slot, self._names = slot, names
+        self.found = slot.found
+        self.is_on = slot.is_on
+
+    def text(self, number: int) -> str:
+        """One of the texts that were found."""
+        assert self.found is not None
+        return self._names.named(self.found[number].decode())
+
+    def keep(self, texts: Sequence[str], *codes: bytes) -> None:
+        """Keep texts, then codes."""
+        if self.is_on:
+            numbered = [self._names.notes_numbered(text).encode() for text in texts]
+            self._slot.keep([*numbered, *codes])
+
+
 class KeptNotes:
-    """Found by the kernel's text, with its places in the source, which messages name."""
+    """Found by the kernel's text, with its places in the source, which messages name, and without
+    the names of its fields."""
 
     def __init__(self, kernel: KernelModule, cache: Cache) -> None:
         self._kernel, self._cache = kernel, cache
         self._digest: str | None = None
+        self._names = OwnNames("")
 
-    def slot(self, *texts: str) -> Slot:
+    def slot(self, *texts: str) -> NotesSlot:
         """The place of what is made of the kernel as some texts say."""
         if self._digest is None and self._cache.is_on:
             text = self._kernel.module.operation.get_asm(enable_debug_info=True)
-            self._digest = sha256(text.encode()).hexdigest()
-        return Slot(self._cache, self._digest or "", *texts)
+            self._names = OwnNames(text)
+            self._digest = sha256(self._names.numbered(text).encode()).hexdigest()
+        numbered = map(self._names.numbered, texts)
+        return NotesSlot(Slot(self._cache, self._digest or "", *numbered), self._names)
 
     def notes(self, texts: tuple[str, ...], make: Callable[[], ir.Module]) -> ir.Module:
         """The notes on a module that is made as some texts say. Needs a location."""
         slot = self.slot(*texts)
         if slot.found is not None:
-            return ir.Module.parse(slot.found[0], context())
+            return ir.Module.parse(slot.text(0), context())
         made = declarations(make())
-        if slot.is_on:
-            slot.keep([str(made).encode()])
+        slot.keep([str(made)])
         return made
 
     def modules(
@@ -44,10 +68,10 @@ class KeptNotes:
         them."""
         slot = self.slot(*texts)
         if slot.found is not None:
-            return [ir.Module.parse(text, context()) for text in slot.found]
+            return [ir.Module.parse(slot.text(k), context()) for k in range(len(slot.found))]
         made = None if make is None else make()
-        if made is not None and slot.is_on:
-            slot.keep([one.operation.get_asm(enable_debug_info=True).encode() for one in made])
+        if made is not None:
+            slot.keep([one.operation.get_asm(enable_debug_info=True) for one in made])
         return made
 
     def forget(self) -> None:

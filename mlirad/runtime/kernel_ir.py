@@ -106,7 +106,7 @@ class KernelIR:
                 made = self._before_last(mode, stages)
                 notes = declarations(made)
             else:
-                notes = ir.Module.parse(slot.found[0])
+                notes = ir.Module.parse(slot.text(0))
             if mode.is_reverse:
                 self.marked_notes()
             else:
@@ -120,7 +120,7 @@ class KernelIR:
             return module
 
         def keep(code: bytes) -> None:
-            slot.keep([str(notes).encode(), code])
+            slot.keep([str(notes)], code)
 
         found = None if slot.found is None else slot.found[1]
         code = KeptCode(found, keep if slot.is_on else None)
@@ -209,7 +209,9 @@ class KernelIR:
 
     def _assumed(self, mode: Mode) -> list[str]:
         """The fields that a mode is made for as if they held infinities."""
-        return sorted(self._infinite) if mode.is_reverse else []
+        return [
+            f"@{name}" for name in self.kernel.fields if name in self._infinite and mode.is_reverse
+        ]
 
     # What changes.
 

@@ -423,3 +423,114 @@ def test_options_that_mean_nothing(options: dict[str, Any], words: str) -> None:
     """Are named."""
     with pytest.raises(ValueError, match=words):
         ti.init(**options)
+
+
+@ti.data_oriented
+class Springs:
+    """Fields of its own, which kernels update in place."""
+
+    def __init__(self, size: int) -> None:
+        self.x = ti.field(ti.f64, size, needs_grad=True)
+        self.other = ti.field(ti.i32, size)
+        self.energy = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def pull(self, stiffness: ti.f64):
+        for i in self.x:
+            self.x[i] = self.x[i] - stiffness * self.x[i] ** 3
+            self.other[i] += 1
+
+    @ti.kernel
+    def add(self):
+        for i in self.x:
+            self.energy[None] += self.x[self.other[i] - 1]
+
+    def check(self, start: float) -> None:
+        """The sum of one step from a number, and its gradient, by hand."""
+        self.x.fill(start)
+        self.other.fill(0)
+        with ti.ad.Tape(self.energy):
+            self.pull(0.5)
+            self.add()
+        size = self.x.shape[0]
+        assert self.energy[None] == pytest.approx(size * (start - 0.5 * start**3), rel=1e-12)
+        found = self.x.grad.to_numpy()
+        slope = 1 - 1.5 * start**2
+        np.testing.assert_allclose(found, [size * slope] + [0] * (size - 1), rtol=1e-12)
+
+
+def test_another_object_of_a_class_compiles_nothing(folder: Path, work: Work) -> None:
+    """Its fields have other names, and nothing else differs; one of another size differs."""
+    init(folder)
+    Springs(10).check(0.5)
+    done = work.llvm, work.passes
+    several = [Springs(10) for _ in range(3)]
+    for number, one in enumerate(several):
+        one.check(0.1 * number)
+    assert (work.llvm, work.passes) == done
+    Springs(11).check(0.5)
+    assert work.llvm > done[0]
+
+
+def test_messages_name_the_fields_of_their_object(folder: Path, work: Work) -> None:
+    """Also where the code is that of another object."""
+    init(folder, debug=True)
+    first, second = Springs(10), Springs(10)
+    first.check(0.5)
+    done = work.llvm
+    second.other.fill(70)
+    with pytest.raises(AssertionError, match=r"field \(x_1\) of size"):
+        second.add()
+    assert work.llvm == done
+
+
+def test_infinities_of_one_field(folder: Path, work: Work) -> None:
+    """A field that may hold them has a reverse of its own, in which adjoints of 0 stay 0."""
+    init(folder)
+    a, finite, infinite = (ti.field(ti.f64, 4, needs_grad=True) for _ in range(3))
+    total = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def add(y: ti.template()):
+        for i in a:
+            total[None] += ti.max(a[i] * y[i], -5.0)
+
+    def gradient(y: Any) -> list[float]:
+        with ti.ad.Tape(total):
+            add(y)
+        return a.grad.to_numpy().tolist()
+
+    for one in (a, finite, infinite):
+        one.fill(1.0)
+    assert gradient(finite) == [1, 1, 1, 1]
+    done = work.llvm
+    infinite[2] = -np.inf
+    assert gradient(infinite) == [1, 1, 0, 1]
+    assert work.llvm == done + 1
+    assert gradient(finite) == [1, 1, 1, 1]
+
+
+def test_fields_that_change_places(folder: Path, work: Work) -> None:
+    """One kernel, launched on two fields, on both the other way round, and twice on one."""
+    init(folder)
+    a, b = (ti.field(ti.f64, 4, needs_grad=True) for _ in range(2))
+    total = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def add(x: ti.template(), y: ti.template()):
+        for i in x:
+            total[None] += x[i] * x[i] * y[i]
+
+    def gradients(x: Any, y: Any) -> list[float]:
+        a.fill(2.0)
+        b.fill(3.0)
+        with ti.ad.Tape(total):
+            add(x, y)
+        return [a.grad[1], b.grad[1]]
+
+    assert gradients(a, b) == [2 * 2 * 3, 2 * 2]
+    done = work.llvm
+    assert gradients(b, a) == [3 * 3, 2 * 3 * 2]
+    assert work.llvm == done
+    assert gradients(a, a) == [3 * 2 * 2, 0]
+    assert work.llvm > done
