@@ -50,6 +50,13 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
     "te": ("mlirad.te", "`from mlirad import te`: tensor expressions."),
     "te.nn": ("mlirad.te.nn", "Operators of neural networks."),
 }
+EXAMPLES = {  # programs by the names that they are for
+    name: program
+    for names, program in re.findall(
+        r"```python\n# (ti\.[^\n]*)\n(.*?)```", (ROOT / "docs" / "names.md").read_text(), re.DOTALL
+    )
+    for name in names.split()
+}
 _WIDTH = 80  # of a line of code
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 DIALECTS = ("field", "grad", "te", "snode", "activity", "turn")
@@ -184,6 +191,8 @@ def _described(level: int, name: str, value: object) -> Iterator[str]:
     if callable(value):
         yield f"```python\n{name}{_signature(value)}\n```"
     yield inspect.getdoc(value) or ""
+    if name in EXAMPLES:
+        yield f"```python\n{EXAMPLES[name].strip()}\n```"
     for part, found in sorted(vars(value).items()) if inspect.isclass(value) else ():
         if not part.startswith("_") and (inspect.isroutine(found) or isinstance(found, property)):
             yield from _described(level + 1, f"{name.rpartition('.')[2]}.{part}", found)

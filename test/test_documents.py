@@ -9,6 +9,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from inspect import signature
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -38,6 +39,7 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
         ("forward-mode", 5),
         ("structs", 4),
         ("tensor-expressions", 0),
+        ("names", 0),
         pytest.param(
             "distributed",
             1,
@@ -110,6 +112,17 @@ def test_links_of_notebooks_lead_somewhere() -> None:
         links = re.findall(r"\]\((?!https?:)([^)#\s]+)\)", text)
         lost = [link for link in links if not (file.parent / link).exists()]
         assert not [link for link in lost if "/reference/" not in link]
+
+
+def test_names_by_example_are_public_and_used() -> None:
+    text = (DOCS / "names").with_suffix(".md").read_text()
+    blocks = re.findall(r"```python\n# (ti\.[^\n]*)\n(.*?)```", text, re.DOTALL)
+    assert len(blocks) > 20
+    for names, program in blocks:
+        assert "assert " in program
+        for name in names.split():
+            assert re.search(rf"{re.escape(name)}\b", program), name
+            assert attrgetter(name.removeprefix("ti."))(ti) is not None
 
 
 def test_every_namespace_has_a_page_of_the_reference() -> None:
