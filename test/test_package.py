@@ -61,5 +61,6 @@ def test_what_kernels_call_says_what_it_takes() -> None:
     assert (
         str(inspect.signature(ti.max)).replace("'", "") == "(first: Operand, *more: Operand) -> Any"
     )
+    assert [*inspect.signature(ti.svd).parameters] == ["A", "dt"]
     signatures = {name: str(inspect.signature(getattr(ti, name))) for name in SPECIALS}
     assert not [name for name, said in signatures.items() if said in ("()", "(*args, **kwargs)")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 from mlirad.errors import TaichiRuntimeError, TaichiSyntaxError, TaichiTypeError
@@ -30,6 +31,8 @@ class Function:
         self.is_real = is_real
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
+        # for help, which shows its parameters
+        self.__wrapped__ = function if owner is None else MethodType(function, owner)
         self._source: FunctionSource | None = None
         self.vjp: Function | None = None
         self.jvp: Function | None = None
