@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "one place": (strided(np.zeros(1), (3,), (0,)), "several elements lie in one place"),
     "windows": (strided(np.zeros(5), (3, 3), (8, 8)), "several elements lie in one place"),
     "broadcast": (np.broadcast_to(np.float64(1), (3,)), "read-only array"),
-    "a list": ([1.0, 2.0], "an array is needed"),
+    "a list": ([1.0] * 100, r"\.\.\.\]: an array is needed: np\.asarray"),
     "a number": (np.float64(1), "an array is needed"),
 }
 
@@ -169,6 +169,11 @@ def test_a_view_by_the_interface_outlives_its_program() -> None:
     other = ti.field(ti.f32, 100_000)
     other.fill(5)
     assert (view == 3).all()
+
+
+def test_a_field_is_refused_with_its_cure() -> None:
+    with pytest.raises(TaichiRuntimeTypeError, match=r"an array is needed; .* ti\.template\(\)"):
+        add_one(ti.field(ti.f32, 3))
 
 
 def test_structs_are_no_array() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from mlirad.lang.arguments.foreign_array import (
     on_host,
 )
 from mlirad.lang.arguments.parameters import Parameter
+from mlirad.lang.array_protocols import AsArray
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.memory.memory import DType
 from mlirad.runtime.program import program
@@ -43,12 +45,20 @@ def describe_array(value: object, param: Parameter) -> NdarrayArgument:
         has_grad = is_torch(value) and bool(value.requires_grad)
     else:
         raise TaichiRuntimeTypeError(
-            f"Invalid type for argument {param.name}, got {value!r}: an array is needed"
+            f"Invalid type for argument {param.name}, got {shortened(value)}: an array is needed"
+            f"{_cure(value)}"
         )
     needs_grad = has_grad if declared.needs_grad is None else declared.needs_grad and has_grad
     return NdarrayArgument(
         dtype, ndim, element, needs_grad, declared.boundary, declared.needs_grad is False
     )
+
+
+def _cure(value: object) -> str:
+    if isinstance(value, AsArray):
+        return "; a field is passed to ti.template(), or read by its name"
+    makes_one = isinstance(value, list | tuple | memoryview) or hasattr(value, "__array__")
+    return ": np.asarray(...) makes one of this" if makes_one else ""
 
 
 def _refused(name: str, reason: str) -> TaichiRuntimeTypeError:
