@@ -6,13 +6,15 @@ gives them, and those that they are passed on to. Beside their numbers a reverse
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect.snode import INFINITE, places
+from mlirad.types import DataType, f16, f32, f64
+
+_LARGEST = {one.bits: float(np.finfo(one.numpy).max) for one in (f16, f32, f64)}
 
 
 class Poles:
@@ -36,17 +38,17 @@ class Poles:
                         self._onwards.setdefault(source.value, set()).add(target.value)
         self._give(given)
 
-    def note_values(self, symbol: str, values: Any) -> None:
-        """Take in what Python writes to a field of floats."""
+    def note_values(self, symbol: str, values: Any, dtype: DataType) -> None:
+        """Take in what Python writes to a field of floats; what is too large for it
+        becomes infinite."""
         if symbol in self.infinite:
             return
+        largest = _LARGEST[dtype.bits]
         if isinstance(values, int | float):  # an element: not worth NumPy's overhead
-            if isinstance(values, float) and not isfinite(values):
+            if not -largest <= values <= largest:
                 self._give({symbol})
-        else:
-            with np.errstate(all="ignore"):  # a sum is finite only where all of them are
-                if not np.isfinite(np.sum(values)):
-                    self._give({symbol})
+        elif not _all_below(np.asarray(values), largest, dtype.numpy):
+            self._give({symbol})
 
     def note_copy(self, source: str, target: str) -> None:
         """Take in that one field is copied to another."""
@@ -74,3 +76,11 @@ def mark_infinite(module: ir.Operation, symbols: frozenset[str]) -> None:
     for place in places(module):
         if ir.StringAttr(place.attributes["sym_name"]).value in symbols:
             place.attributes[INFINITE] = ir.UnitAttr.get()
+
+
+def _all_below(values: np.ndarray[Any, Any], largest: float, kind: np.dtype[Any]) -> bool:
+    """Whether none is infinite, NaN, or too large for a kind of floats."""
+    if values.dtype != kind and values.size:
+        return bool(-largest <= values.min() and values.max() <= largest)
+    with np.errstate(all="ignore"):  # a sum is finite only where all of them are
+        return bool(np.isfinite(np.sum(values)))

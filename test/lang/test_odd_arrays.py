@@ -176,6 +176,32 @@ def test_a_field_is_refused_with_its_cure() -> None:
         add_one(ti.field(ti.f32, 3))
 
 
+@pytest.mark.parametrize("way", ["array", "element", "slice", "fill"])
+def test_numbers_too_large_for_a_field_are_infinite(way: str) -> None:
+    """So a reverse that multiplies them keeps adjoints of 0, as of infinities that are given."""
+    ti.init(arch=ti.cpu)
+    x, w, mask, loss = (ti.field(ti.f32, n, needs_grad=True) for n in (2, 2, 2, ()))
+
+    @ti.kernel
+    def masked():
+        for i in x:
+            loss[None] += w[i] * x[i] * mask[i]
+
+    large = np.array([1e300, 1e300])
+    with np.errstate(over="ignore"):
+        if way == "array":
+            w.from_numpy(large)
+        elif way == "element":
+            w[0] = 1e300
+        elif way == "slice":
+            w[0:2] = large
+        else:
+            w.fill(1e300)
+    with ti.ad.Tape(loss):
+        masked()
+    assert x.grad.to_numpy().tolist() == [0, 0]
+
+
 def test_structs_are_no_array() -> None:
     x = ti.Struct.field({"a": ti.f32, "b": ti.i32}, shape=3)
     with pytest.raises(TypeError, match="an array for each member"):

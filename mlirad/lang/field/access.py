@@ -128,7 +128,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
     def note_values(self, values: object) -> None:
         """Note infinities among what Python writes."""
         if self.primal is None and self.dtype.is_float:
-            self.program.poles.note_values(self.symbol, values)
+            self.program.poles.note_values(self.symbol, values, self.dtype)
 
     def to_numpy(self, keep_dims: bool = False, dtype: DTypeLike | None = None) -> Values:
         """A copy, of shape `shape + element_shape`; `keep_dims` makes vectors matrices of one
