@@ -23,7 +23,19 @@ class TorchFunction:
 
     def __call__(self, *tensors: Any) -> Any:
         refuse_in_a_tape(program().threads.recorder, self.function.__name__, "torch's autograd")
+        self._check(tensors)
         return self._pack(_autograd_function().apply(self, *tensors))
+
+    def _check(self, tensors: Sequence[Any]) -> None:
+        """Raise before torch is between the program's line and us."""
+        import torch
+
+        for one in tensors:
+            if not isinstance(one, torch.Tensor):
+                raise TypeError(
+                    f"{self.function.__name__}: a {type(one).__name__} is no tensor of torch"
+                )
+        self.function.shapes(tensors)
 
     def run(self, tensors: Sequence[Any]) -> tuple[Any, ...]:
         """The outputs, without a record."""

@@ -12,6 +12,7 @@ from mlirad import te
 from mlirad.errors import TaichiRuntimeError, TaichiRuntimeTypeError
 
 torch: Any = pytest.importorskip("torch")
+_HERE = r"test_te_torch.py:\d+:\d+: .*"
 
 
 @pytest.fixture(autouse=True)
@@ -86,8 +87,12 @@ def test_integers_and_several_outputs() -> None:
 def test_what_is_refused() -> None:
     layer, loss = _layer().torch(), ti.field(ti.f64, (), needs_grad=True)
     x, w = _tensors((5, 6), (6, 4))
-    with pytest.raises(TaichiRuntimeTypeError, match="'w' is of type f64"):
+    with pytest.raises(TaichiRuntimeTypeError, match=_HERE + "'w' is of type f64"):
         layer(x, w.float())
+    with pytest.raises(TaichiRuntimeTypeError, match=_HERE + "layer takes 2 arrays"):
+        layer(x)
+    with pytest.raises(TypeError, match="layer: a ndarray is no tensor of torch"):
+        layer(x, np.ones((6, 4)))
     y = layer(x, w)
     with torch.no_grad():
         w += 1
