@@ -2,7 +2,7 @@
 
 The one place that decides what pays. Without lanes, innermost loops become vector code where LLVM's
 vectorizer sees it: all addresses go on in steps, nothing is repeated until a condition holds, and
-what the loop carries are sums that may be taken in another order.
+what the loop carries are sums that may be taken in another order, maxima or minima.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mlirad.ir.structured import (
 from mlirad.ir.walk import block_operations, defining_op, operations
 from mlirad.passes.cpu._lane_addresses import address_step
 from mlirad.passes.cpu._lane_strides import Strides
-from mlirad.passes.cpu._lane_updates import Meetings, reductions_of
+from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
 
 MANY = 1024  # iterations that a part of a parallel loop is expected to have
 _DEAR = {"arith.divf": 5.0, "math.sqrt": 6.0, "math.rsqrt": 6.0, "arith.remf": 30.0}
@@ -142,7 +142,7 @@ def _has_work(op: ir.Operation) -> bool:
 
 
 def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
-    if reductions_of(op, fast) is None:
+    if not are_vector_sums(op, fast):
         return False
     for inner in operations(op):
         if inner.name == "memref.load":

@@ -10,6 +10,8 @@ from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_update import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, update_of
 
+_EXTREMES = ("arith.maximumf", "arith.minimumf")
+
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
     """Whether several lanes may be at one element in an access."""
@@ -180,6 +182,31 @@ def reductions_of(loop: ir.Operation, may_reorder: bool) -> list[ir.Operation] |
             return None
         found.append(steps[0])
     return found
+
+
+def are_vector_sums(loop: ir.Operation, may_reorder: bool) -> bool:
+    """Whether LLVM has vectors for all that a loop carries: sums that may be taken in another
+    order, and maxima and minima, of which any order gives the same."""
+    box = For(loop)
+    ends = list(block_operations(box.body)[-1].operands)
+    for carried, end in zip(box.carried, ends):
+        steps = _reduction_steps(carried, end)
+        is_sum = steps and all(is_free(step, may_reorder) for step in steps)
+        if not is_sum and not _is_extreme(carried, end):
+            return False
+    return True
+
+
+def _is_extreme(carried: ir.BlockArgument, yielded: ir.Value) -> bool:
+    """Whether a carried value becomes the greater one, or the lesser, of itself and another."""
+    step = defining_op(yielded)
+    return (
+        step is not None
+        and step.name in _EXTREMES
+        and step.block == carried.owner
+        and list(step.operands).count(carried) == 1
+        and len(list(carried.uses)) == len(list(yielded.uses)) == 1
+    )
 
 
 def is_free(step: ir.Operation, may_reorder: bool) -> bool:
