@@ -97,6 +97,26 @@ class Plan:
         trips = max(1, min(self.inner.choice.tile, _PANEL) or trips // len(self.nest.terms))
         return min(trips, self.inner.extent or trips)
 
+    @property
+    def copies_rows(self) -> bool:
+        """Whether tiles read a copy of the left factor, too: the next row lies beside a row, the
+        next trip of the sum far behind, and many columns read them again."""
+        (term, *others), (row, inner) = self.nest.terms, (self.row.value, self.inner.value)
+        return (
+            self.is_packed
+            and not others
+            and not term.limits
+            and self.rows > 1
+            and term.left.is_next_to_next(row)
+            and term.left.distance(inner) >= _FAR
+            and self.column.expected >= _REREADS * self.columns * self.lanes
+            and not any(
+                term.left.moves_with(i.value)
+                for i in self.free
+                if not term.right.moves_with(i.value)
+            )
+        )
+
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
         copied = ", by copies of what they share" if self.is_packed else ""

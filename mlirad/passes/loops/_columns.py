@@ -14,6 +14,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
 from mlirad.passes.loops._across import Across
+from mlirad.passes.loops._row_panel import RowPanel
 from mlirad.passes.loops._tile_code import Part, carried, each, nest, parts
 
 Masks = Sequence[ir.Value | None]
@@ -28,13 +29,17 @@ class Panel(NamedTuple):
 
 
 class Columns:
-    """The code of a plan of columns; `memory` is for copies of the right factor."""
+    """The code of a plan of columns; `memory` is for copies of the right factor, `of_rows` for
+    those of the left one."""
 
-    def __init__(self, plan: Plan, memory: ir.Value | None, *, fused: bool) -> None:
+    def __init__(
+        self, plan: Plan, memory: ir.Value | None, of_rows: ir.Value | None, *, fused: bool
+    ) -> None:
         self.plan, self.memory, self.fused = plan, memory, fused
         self.nest = plan.nest
         self.vector = v.vector_of(plan.lanes, self.nest.element_type)
         self.places = Places([index.value for index in self.nest.indices])
+        self.left = None if of_rows is None else RowPanel(plan, self.places, of_rows)
 
     def emit(self) -> None:
         """All of the nest."""
@@ -82,7 +87,12 @@ class Columns:
                 self._copy(here, masks, trips, memory)
                 nest(inner, here, lambda at_all: rows.emit(at_all, masks, block))
 
-            self._blocks(lambda block: self._columns(point, partial(at_column, block)))
+            def at_block(block: Part) -> None:
+                if self.left is not None:
+                    self.left.copy(point, block, trips)
+                self._columns(point, partial(at_column, block))
+
+            self._blocks(at_block)
 
         each(whole, at)
 
@@ -164,11 +174,13 @@ class Rows:
     def __init__(self, code: Columns, sums: Sums, panel: Panel | None) -> None:
         self.code, self.sums, self.panel = code, sums, panel
         self.plan, self.nest, self.places = code.plan, code.nest, code.places
+        self.block: Part | None = None  # of which the tile may read copies of the left factor
 
     def emit(self, point: Point, masks: Masks, block: Part | None = None) -> None:
         """All rows, or those of a block."""
         rows = self.plan.row if block is None else block
         for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+            self.block = block if part.size == self.plan.rows else None
             each(part, partial(self._tile, point, part.size, masks))
 
     def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
@@ -210,18 +222,24 @@ class Rows:
     def _added(
         self, number: int, term: Term, point: Point, totals: Sequence[ir.Value], masks: Masks
     ) -> list[ir.Value]:
-        left, row = term.left, self.plan.row.value
         vectors = [self._right(number, point, k, mask) for k, mask in enumerate(masks)]
         results = []
         for position, total in enumerate(totals):
             r, k = divmod(position, len(masks))
             if k == 0:
-                factor = b.read(left.memref, self.places.of(left, point, {row: r}))
+                factor = self._left(term, point, r)
                 if term.is_negative:
                     factor = b.make("arith.negf", factor.type, [factor])
                 spread = v.spread(factor, self.code.vector)
             results.append(v.multiply_add(spread, vectors[k], total, fused=self.code.fused))
         return results
+
+    def _left(self, term: Term, point: Point, row: int) -> ir.Value:
+        copies = self.code.left
+        if copies is not None and self.block is not None:
+            return copies.read(point, self.block, self.sums[0][1], row)
+        place = self.places.of(term.left, point, {self.plan.row.value: row})
+        return b.read(term.left.memref, place)
 
     def _right(self, term: int, point: Point, k: int, mask: ir.Value | None) -> ir.Value:
         start = k * self.plan.lanes

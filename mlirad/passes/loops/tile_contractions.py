@@ -72,12 +72,14 @@ def _emit(chosen: Plan, *, fused: bool) -> None:
     earlier = len(_loops_before(loop))
     with before(loop):
         memory = _panel(chosen) if chosen.is_packed else None
+        of_rows = _row_panel(chosen) if chosen.copies_rows else None
         if chosen.is_dots:
             Dots(chosen, fused=fused).emit()
         else:
-            Columns(chosen, memory, fused=fused).emit()
-        if memory is not None:
-            b.effect("memref.dealloc", [memory])
+            Columns(chosen, memory, of_rows, fused=fused).emit()
+        for copies in (memory, of_rows):
+            if copies is not None:
+                b.effect("memref.dealloc", [copies])
     for made in _loops_before(loop)[earlier:][:1]:
         remark(made, str(chosen))
 
@@ -90,6 +92,15 @@ def _loops_before(loop: ir.Operation) -> list[ir.Operation]:
 def _panel(chosen: Plan) -> ir.Value:
     """Memory for a copy of a part of the right factor."""
     shape = [chosen.panel * len(chosen.nest.terms), chosen.columns * chosen.lanes]
+    return _memory(shape, chosen)
+
+
+def _row_panel(chosen: Plan) -> ir.Value:
+    """Memory for a copy of a block of rows of the left factor."""
+    return _memory([chosen.panel * chosen.block], chosen)
+
+
+def _memory(shape: list[int], chosen: Plan) -> ir.Value:
     return b.make(
         "memref.alloc",
         ir.MemRefType.get(shape, chosen.nest.element_type),

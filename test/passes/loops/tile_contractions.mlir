@@ -96,6 +96,67 @@ func.func @copied(%a: memref<64x5xf32> {llvm.noalias}, %b: memref<8x5xf32> {llvm
   return
 }
 
+// A factor whose rows are neighbours, and whose trips lie far apart, is copied as tiles read it, block by block.
+// CHECK-LABEL: func.func @near_rows(
+// CHECK: %[[PANEL:.*]] = memref.alloc() {alignment = 64 : i64} : memref<64x8xf32>
+// CHECK: %[[ROWS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65280xf32>
+// CHECK: scf.for %[[BLOCK:.*]] = %c0 to %c1200
+// CHECK: scf.for %[[K:.*]] = %c0 to %c64
+// CHECK: scf.for %[[I:.*]] = %[[BLOCK]]
+// CHECK: %[[V:.*]] = vector.load %arg0[%[[K]], %[[I]]] : memref<64x1200xf32>, vector<6xf32>
+// CHECK: vector.store %[[V]], %[[ROWS]]
+// CHECK: vector.load %arg1
+// CHECK: vector.load %[[PANEL]]
+// CHECK: memref.load %[[ROWS]]
+// CHECK: math.fma
+// CHECK: memref.dealloc %[[PANEL]]
+// CHECK: memref.dealloc %[[ROWS]]
+func.func @near_rows(%a: memref<64x1200xf32> {llvm.noalias}, %b: memref<64x1200xf32> {llvm.noalias}, %c: memref<1200x1200xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c1200 = arith.constant 1200 : index
+  scf.for %i = %c0 to %c1200 step %c1 {
+    scf.for %j = %c0 to %c1200 step %c1 {
+      scf.for %k = %c0 to %c64 step %c1 {
+        %x = memref.load %a[%k, %i] : memref<64x1200xf32>
+        %y = memref.load %b[%k, %j] : memref<64x1200xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<1200x1200xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<1200x1200xf32>
+      }
+    }
+  }
+  return
+}
+
+// Few columns do not pay for that.
+// CHECK-LABEL: func.func @near_rows_of_few_columns(
+// CHECK: memref.alloc() {{.*}} : memref<64x8xf32>
+// CHECK-NOT: memref.alloc
+// CHECK: memref.load %arg0
+// CHECK: return
+func.func @near_rows_of_few_columns(%a: memref<64x1200xf32> {llvm.noalias}, %b: memref<64x1200xf32> {llvm.noalias}, %c: memref<1200x1200xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  %c1200 = arith.constant 1200 : index
+  scf.for %i = %c0 to %c1200 step %c1 {
+    scf.for %j = %c0 to %c64 step %c1 {
+      scf.for %k = %c0 to %c64 step %c1 {
+        %x = memref.load %a[%k, %i] : memref<64x1200xf32>
+        %y = memref.load %b[%k, %j] : memref<64x1200xf32>
+        %p = arith.mulf %x, %y : f32
+        %o = memref.load %c[%i, %j] : memref<1200x1200xf32>
+        %s = arith.addf %o, %p : f32
+        memref.store %s, %c[%i, %j] : memref<1200x1200xf32>
+      }
+    }
+  }
+  return
+}
+
 // What decisions are made of, arrays that may be one, and elements that two points of a tile share, stay as they are.
 // CHECK-LABEL: func.func @exact(
 // CHECK-NOT: vector
