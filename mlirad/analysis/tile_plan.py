@@ -21,8 +21,10 @@ _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
 _PANEL_OF_FAR = 256  # where the left factor lies in rows far apart, which tiles share
 _BLOCK = 1 << 18  # bytes of the left factor that stay in a cache
 _DEEP = 64  # trips of a sum through rows far apart that do not stay in a cache
-_FAR = 512  # elements between rows from which on reading a panel again costs more than a copy
+_WIDE = 24  # vectors of columns from which on a tile has three: what is left over is little then
+_FAR = 256  # elements between rows from which on reading a panel again costs more than a copy
 _REREADS = 16  # that pay for a copy of neighbouring elements
+_TILES = 4  # in a row, that pay for a copy of what they share of the left factor
 _MOST_ROWS, _MOST_VECTORS = 16, 4  # of a tile that a program asks for
 _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
@@ -109,7 +111,7 @@ class Plan:
             and self.rows > 1
             and term.left.is_next_to_next(row)
             and term.left.distance(inner) >= _FAR
-            and self.column.expected >= _REREADS * self.columns * self.lanes
+            and self.column.expected >= _TILES * self.columns * self.lanes
             and not any(
                 term.left.moves_with(i.value)
                 for i in self.free
@@ -194,7 +196,8 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     row, inner, column = _longest(rows), _longest(sums), columns[0]
     if not nest.output.tells_apart(row.value, column.value):
         return
-    vectors = min(2, -(-column.expected // lanes))
+    most = 3 if registers >= _MANY and column.expected >= _WIDE * lanes else 2
+    vectors = min(most, -(-column.expected // lanes))
     if column.choice.tile:
         vectors = min(_MOST_VECTORS, -(-column.choice.tile // lanes))
     height = _height(row, 8 if registers >= _MANY else 6)

@@ -140,10 +140,11 @@ func.func @near_rows(%a: memref<64x1200xf32> {llvm.noalias}, %b: memref<64x1200x
 func.func @near_rows_of_few_columns(%a: memref<64x1200xf32> {llvm.noalias}, %b: memref<64x1200xf32> {llvm.noalias}, %c: memref<1200x1200xf32> {llvm.noalias}) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c24 = arith.constant 24 : index
   %c64 = arith.constant 64 : index
   %c1200 = arith.constant 1200 : index
   scf.for %i = %c0 to %c1200 step %c1 {
-    scf.for %j = %c0 to %c64 step %c1 {
+    scf.for %j = %c0 to %c24 step %c1 {
       scf.for %k = %c0 to %c64 step %c1 {
         %x = memref.load %a[%k, %i] : memref<64x1200xf32>
         %y = memref.load %b[%k, %j] : memref<64x1200xf32>
