@@ -3,8 +3,9 @@ is not."""
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from mlirad.bindings import ir
 from mlirad.errors import MLIRError
@@ -17,11 +18,22 @@ _TYPE = re.compile(
     rf"{_SCALAR}|vector<(?:\[?\d+\]?x)+(?:{_SCALAR}|!llvm\.ptr(?:<\d+>)?)>|!llvm\..*|!omp\..*",
     re.DOTALL,
 )
+_VECTOR = re.compile(r"vector<\[?(\d+)\]?x(.*)>")
+_GROWS: dict[str, Callable[[int, int], bool] | None] = {  # casts, by what is asked of their sizes
+    "llvm.bitcast": None,
+    "llvm.trunc": operator.gt,
+    "llvm.fptrunc": operator.gt,
+    "llvm.fpext": operator.lt,
+    "llvm.sitofp": lambda *_: True,
+    "llvm.uitofp": lambda *_: True,
+    "llvm.fptosi": lambda *_: True,
+    "llvm.fptoui": lambda *_: True,
+}
 
 
 def check_llvm_form(root: ir.Operation, reason: str) -> None:
     """Raise MLIRError, with the place and the reason, for an op inside, or a type, that is of
-    another dialect."""
+    another dialect, and for casts between types that LLVM does not cast."""
     known: dict[ir.Type, bool] = {}
     for op in operations(root):
         if not op.name.startswith(_DIALECTS):
@@ -31,6 +43,28 @@ def check_llvm_form(root: ir.Operation, reason: str) -> None:
                 known[type_] = _TYPE.fullmatch(str(type_)) is not None
             if not known[type_]:
                 raise MLIRError(f"type {type_} of '{op.name}' {reason}", nearest_location(op))
+        if op.name in _GROWS and not _casts(op):
+            raise MLIRError(f"this '{op.name}' {reason}", nearest_location(op))
+
+
+def _casts(op: ir.Operation) -> bool:
+    """Whether the types of a cast go together, which upstream does not verify."""
+    kind, to_kind = str(op.operands[0].type), str(op.result.type)
+    if kind == to_kind:
+        return True
+    (lanes, size), (to_lanes, to_size) = _shape(kind), _shape(to_kind)
+    grows = _GROWS[op.name]
+    if grows is None:
+        return lanes * size == to_lanes * to_size
+    return lanes == to_lanes and grows(size, to_size)
+
+
+def _shape(type_: str) -> tuple[int, int]:
+    """How many elements, and the bits of one; 0 bits for pointers."""
+    vector = _VECTOR.fullmatch(type_)
+    element = vector[2] if vector else type_
+    digits = re.fullmatch(r"[a-z]+(\d+)", element)
+    return int(vector[1]) if vector else 1, int(digits[1]) if digits else 0
 
 
 def _types(op: ir.Operation) -> Iterator[ir.Type]:
