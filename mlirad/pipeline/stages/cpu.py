@@ -16,6 +16,7 @@ _LOWER = (
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
+_GUARDS = ",split-guarded-loops,canonicalize,cse"
 _IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
 _WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
@@ -86,7 +87,7 @@ def cpu_stages(
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
     in_lanes = lanes.passes(fast_math)
     fast = str(fast_math).lower()
-    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + in_lanes)
+    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + _GUARDS + in_lanes)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [

@@ -1,0 +1,193 @@
+"""What an iteration asks of its index: comparisons, extremes, quotients and remainders, and where
+in a loop their answers change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from mlirad.analysis.integer_systems import extent_of
+from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.structured import For
+from mlirad.ir.walk import before, defining_op, operations
+
+Sum = Linear[ir.Value]
+Known = dict[ir.Value, tuple[int, int]]  # the least value of an index, and the greatest
+
+_WORD = (-(1 << 31), (1 << 31) - 1)  # an index of which nothing is known has 32 bits
+_SHORTEST = 8  # iterations that are worth a loop of their own
+_USUAL = 16  # at least so many are expected where nothing is known
+_COMPARISON, _REMAINDER, _FLOOR = "arith.cmpi", "arith.remsi", "arith.floordivsi"
+_DIVISIONS = (_REMAINDER, _FLOOR, "arith.divsi")
+_SUMS = {
+    *("arith.addi", "arith.subi", "arith.muli"),
+    *("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci"),
+}
+_LARGER, _SMALLER = "arith.maxsi", "arith.minsi"
+# the differences from which on the answer of a comparison is another
+_STEPS = {b.EQ: (0, 1), b.NE: (0, 1), b.SLT: (0,), b.SGE: (0,), b.SLE: (1,), b.SGT: (1,)}
+_HOLDS: dict[int, Callable[[int], bool]] = {
+    b.EQ: lambda difference: difference == 0,
+    b.NE: lambda difference: difference != 0,
+    b.SLT: lambda difference: difference < 0,
+    b.SGE: lambda difference: difference >= 0,
+    b.SLE: lambda difference: difference <= 0,
+    b.SGT: lambda difference: difference > 0,
+}
+
+
+class Stretch(NamedTuple):
+    """The first index and the last; None where the loop itself begins or ends."""
+
+    first: int | None
+    last: int | None
+
+
+class Guard(NamedTuple):
+    """An op, the sum that decides it, and from which values of it on the answer is another."""
+
+    op: ir.Operation
+    decider: Sum
+    steps: tuple[int, ...]
+
+
+class Answer(NamedTuple):
+    """What an op gives: one of its operands, or a number."""
+
+    operand: int | None
+    number: int = 0
+
+
+def known_within(index: ir.Value, stretch: Stretch, known: Known) -> tuple[int, int]:
+    """The least and the greatest value that an index may have in a stretch of its loop."""
+    least, most = known.get(index, _WORD)
+    return (
+        least if stretch.first is None else max(least, stretch.first),
+        most if stretch.last is None else min(most, stretch.last),
+    )
+
+
+def longest_stretch(loop: ir.Operation, known: Known) -> Stretch | None:
+    """The longest one between changes of answers, if it is not all of the loop and more is decided
+    in it than in the loop; where the loop's bounds are not known, by what is usual of them."""
+    index, span = For(loop).induction, spans(loop)[0]
+    guards = [one for one in _guards(loop) if one.decider.coefficient(index)]
+    cuts = {cut for guard in guards for cut in _cuts(guard, index, known)}
+    low = 0 if span.low is None else span.low
+    high = max([*cuts, _USUAL]) + 1 if span.high is None else span.high
+    ends = [low, *sorted(cut for cut in cuts if low < cut < high), high]
+    first, behind = max(pairwise(ends), key=lambda pair: pair[1] - pair[0])
+    if behind - first < _SHORTEST:
+        return None
+    found = Stretch(
+        first if first in cuts and first != span.low else None,
+        behind - 1 if behind in cuts and behind != span.high else None,
+    )
+    within = {**known, index: known_within(index, found, known)}
+    gained = sum(_answer(one, within) is not None for one in guards) - sum(
+        _answer(one, known) is not None for one in guards
+    )
+    return found if gained > 0 else None
+
+
+def decide(loop: ir.Operation, known: Known) -> None:
+    """Put the answers into a loop that are known there."""
+    while found := [(one, answer) for one in _guards(loop) if (answer := _answer(one, known))]:
+        for guard, answer in found:
+            op, result = guard.op, guard.op.results[0]
+            if answer.operand is not None:
+                result.replace_all_uses_with(op.operands[answer.operand])
+            else:
+                with before(op):
+                    result.replace_all_uses_with(b.number(answer.number, result.type))
+            op.erase()
+
+
+def _guards(loop: ir.Operation) -> Iterator[Guard]:
+    for op in operations(loop):
+        guard = _guard_of(op)
+        if guard is not None:
+            yield guard
+
+
+def _guard_of(op: ir.Operation) -> Guard | None:
+    if op.name not in (_COMPARISON, _LARGER, _SMALLER, *_DIVISIONS):
+        return None
+    if not all(map(_is_whole, op.operands)):
+        return None
+    left, right = map(linear_form, op.operands)
+    if op.name in _DIVISIONS:
+        return None if right.terms or right.constant <= 0 else Guard(op, left, (0, right.constant))
+    difference = left.plus(right, -1)
+    if op.name != _COMPARISON:
+        return Guard(op, difference, (0,))
+    kind = ir.IntegerAttr(op.attributes["predicate"]).value
+    return Guard(op, difference, _STEPS[kind]) if kind in _STEPS else None
+
+
+def _is_whole(value: ir.Value, depth: int = 16) -> bool:
+    """Whether a value, and all that its sum is made of, has at least 32 bits."""
+    type_ = value.type
+    if isinstance(type_, ir.IntegerType):
+        if type_.width < 32:
+            return False
+    elif not isinstance(type_, ir.IndexType):
+        return False
+    made = defining_op(value)
+    if made is None or depth == 0 or made.name not in _SUMS:
+        return True
+    return all(_is_whole(operand, depth - 1) for operand in made.operands)
+
+
+def _cuts(guard: Guard, index: ir.Value, known: Known) -> Iterator[int]:
+    """The indices from which on the sum is on one side of a step, or on the other, whatever the
+    other indices are."""
+    factor = guard.decider.coefficient(index)
+    rest = extent_of(guard.decider.without(index), known)
+    for step in guard.steps if rest is not None else ():
+        least, most = rest
+        if factor > 0:
+            yield -((least - step) // factor)
+            yield (step - 1 - most) // factor + 1
+        else:
+            yield (least - step) // -factor + 1
+            yield (most - step) // -factor + 1
+
+
+def _answer(guard: Guard, known: Known) -> Answer | None:
+    """What a guard gives for all values that indices may have; None where that is not one thing."""
+    extent = extent_of(guard.decider, known)
+    if extent is None or not all(_fits(value, known) for value in guard.op.operands):
+        return None
+    low, high = extent
+    name = guard.op.name
+    if name == _COMPARISON:
+        holds = _HOLDS[ir.IntegerAttr(guard.op.attributes["predicate"]).value]
+        found = {holds(x) for x in (low, high, *(x for x in (-1, 0, 1) if low <= x <= high))}
+        return Answer(None, -found.pop()) if len(found) == 1 else None
+    if name in (_LARGER, _SMALLER):
+        if low >= 0 or high <= 0:
+            return Answer(int((low >= 0) != (name == _LARGER)))
+        return None
+    divisor = guard.steps[-1]
+    if low // divisor != high // divisor or (low < 0 and name != _FLOOR):
+        return None
+    if name == _REMAINDER:
+        return Answer(0) if high < divisor else None
+    return Answer(None, low // divisor)
+
+
+def _fits(value: ir.Value, known: Known, depth: int = 16) -> bool:
+    """Whether a sum is what it says, and not what is left of it in 32 bits, and so are those that
+    it is made of."""
+    if isinstance(value.type, ir.IntegerType) and value.type.width <= 32:
+        extent = extent_of(linear_form(value), known)
+        return extent is not None and extent[0] >= _WORD[0] and extent[1] <= _WORD[1]
+    made = defining_op(value)
+    if made is None or depth == 0 or made.name not in _SUMS:
+        return True
+    return all(_fits(operand, known, depth - 1) for operand in made.operands)
