@@ -11,6 +11,8 @@ _LOOPS = (FOR, WHILE)
 # of a `for` that came from a parallel loop: its iterations may run in any order, or together; what
 # it carries are sums
 ANY_ORDER = "field.any_order"
+# of a `for` over the few iterations at an end of what was one loop, of which others are told about
+AT_END = "field.at_end"
 STRUCTURED = (FOR, WHILE, IF, PARALLEL)
 
 

@@ -16,13 +16,14 @@ from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
 from mlirad.ir.remarks import remark
-from mlirad.ir.structured import ANY_ORDER, For
+from mlirad.ir.structured import ANY_ORDER, AT_END, For
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     attributes_of,
     before,
     block_operations,
     constant_integer,
+    enclosing,
     functions,
     operations,
 )
@@ -49,10 +50,20 @@ def insert_lanes(
         return
     for function in functions(root):
         for choice in choose(function, width, fast, always):
+            is_told = not _is_at_end(choice.nest)
             if choice.candidate is not None:
-                _Lanes(choice.candidate).run(choice.text)
-            else:
+                _Lanes(choice.candidate).run(choice.text * is_told)
+            elif is_told:
                 remark(choice.nest, choice.text)
+
+
+def _is_at_end(op: ir.Operation) -> bool:
+    """Whether a loop is, or is in, one over the few iterations at an end of a longer one."""
+    while op.name != "func.func":
+        if AT_END in op.attributes:
+            return True
+        op = enclosing(op)
+    return False
 
 
 class _Lanes:
@@ -108,7 +119,8 @@ class _Lanes:
         bounds = bounds_of(self.loop)[0]
         stride = b.mul(bounds.step, b.index(self.width))
         full = b.for_loop(bounds.lower, last, stride, sums)
-        remark(full.op, text)
+        if text:
+            remark(full.op, text)
         with ir.InsertionPoint(full.body):
             b.yield_(self._iteration(memory, full.induction, list(full.carried), None))
         return list(full.results)

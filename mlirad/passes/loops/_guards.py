@@ -148,8 +148,10 @@ def _cuts(guard: Guard, index: ir.Value, known: Known) -> Iterator[int]:
     other indices are."""
     factor = guard.decider.coefficient(index)
     rest = extent_of(guard.decider.without(index), known)
-    for step in guard.steps if rest is not None else ():
-        least, most = rest
+    if rest is None:
+        return
+    least, most = rest
+    for step in guard.steps:
         if factor > 0:
             yield -((least - step) // factor)
             yield (step - 1 - most) // factor + 1

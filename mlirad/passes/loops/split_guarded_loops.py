@@ -21,7 +21,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import ANY_ORDER, For, is_for
+from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
 from mlirad.ir.walk import (
     at_end,
     attributes_of,
@@ -40,8 +40,11 @@ _LOOP, _FUNCTION = 400, 3000  # operations that a loop may have, and a function 
 
 
 def split_guarded_loops(module: ir.Operation) -> None:
-    """Split loops in steps of 1 around the longest stretch in which guards are decided that are not
-    in all of the loop: outer loops first, then those within the stretch."""
+    """Split loops around the longest stretch in which guards on their index are decided.
+
+    Outer loops first, then those within the stretch. Of loops in steps of 1 only, and where more is
+    decided in the stretch than in all of the loop.
+    """
     for function in functions(module):
         _Function(function).visit(function)
 
@@ -125,6 +128,7 @@ def _split_around(loop: ir.Operation, stretch: Stretch) -> ir.Operation:
             if begin == first and end == behind:
                 middle = made.op
                 continue
+            made.op.attributes[AT_END] = ir.UnitAttr.get()
             if ANY_ORDER in made.op.attributes:
                 del made.op.attributes[ANY_ORDER]  # few iterations, which need no lanes
     for result, value in zip(list(loop.results), values):
@@ -142,7 +146,7 @@ def _copied(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.V
     made = b.for_loop(low, high, b.index(1), values)
     for name, attribute in attributes_of(loop).items():
         made.op.attributes[name] = attribute
-    mapping = dict(zip(For(loop).body.arguments, made.body.arguments))
+    mapping: dict[ir.Value, ir.Value] = dict(zip(For(loop).body.arguments, made.body.arguments))
     *ops, end = block_operations(For(loop).body)
     with at_end(made.body, loop.location):
         for op in ops:

@@ -82,10 +82,12 @@ func.func @borders(%x: memref<128xf32>, %y: memref<128xf32>) {
 // CHECK: %[[FAR:.*]] = arith.maxsi %[[FIRST]], %c63
 // CHECK: %[[BEHIND:.*]] = arith.minsi %[[FAR]], %[[HIGH]]
 // CHECK: %[[A:.*]] = scf.for %{{.*}} = %[[LOW]] to %[[FIRST]] step %c1 iter_args(%{{.*}} = %{{.*}})
+// CHECK: } {field.at_end}
 // CHECK: %[[B:.*]] = scf.for %{{.*}} = %[[FIRST]] to %[[BEHIND]] step %c1 iter_args(%{{.*}} = %[[A]])
 // CHECK: scf.for %{{.*}} = %c1 to %c64 step
 // CHECK-NOT: arith.cmpi
 // CHECK: %[[C:.*]] = scf.for %{{.*}} = %[[BEHIND]] to %[[HIGH]] step %c1 iter_args(%{{.*}} = %[[B]])
+// CHECK: } {field.at_end}
 // CHECK: return %[[C]]
 func.func private @chunk(%low: index, %high: index, %x: memref<64x64xf32>) -> f32 {
   %c0 = arith.constant 0 : index
