@@ -127,7 +127,7 @@ class ShiftedUpdates:
                     not is_load(op)
                     and op not in ops
                     and other == array_root(load.operands[0])
-                    and not _precedes(load, op, self.loop)
+                    and not _precedes(load, op, self.body)
                 ):
                     return False
         return True
@@ -219,11 +219,19 @@ def _conjuncts(condition: ir.Value) -> list[ir.Value]:
     return [part for operand in condition.owner.operation.operands for part in _conjuncts(operand)]
 
 
-def _precedes(first: ir.Operation, second: ir.Operation, loop: ir.Operation) -> bool:
-    """Whether an operation at the top of the loop's body comes before another one in it."""
-    for op in block_operations(loop.regions[0].blocks[0]):
-        if is_inside(first, op):
-            return not is_inside(second, op)
-        if is_inside(second, op):
-            return False
+def _precedes(first: ir.Operation, second: ir.Operation, block: ir.Block) -> bool:
+    """Whether an operation in a block, or in branches of it, runs before another one wherever both
+    run."""
+    for op in block_operations(block):
+        found = is_inside(first, op), is_inside(second, op)
+        if all(found):
+            branches = [region.blocks[0] for region in op.regions if len(region.blocks)]
+            both = [one for one in branches if _holds(one, first) and _holds(one, second)]
+            return all(_precedes(first, second, one) for one in both)
+        if any(found):
+            return found[0]
     return False
+
+
+def _holds(block: ir.Block, op: ir.Operation) -> bool:
+    return any(is_inside(op, one) for one in block_operations(block))
