@@ -88,11 +88,11 @@ _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci
 
 def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
     """An integer as a sum of values, seen through casts and arithmetic; what cannot be looked into
-    is a name."""
+    is a name, and so is a number of fewer than 32 bits, of which sums wrap around."""
     known = constant_integer(value)
     if known is not None:
         return number(known)
-    if isinstance(value, ir.BlockArgument) or depth == 0:
+    if isinstance(value, ir.BlockArgument) or depth == 0 or _is_narrow(value.type):
         return unknown(value)
     op = value.owner.operation
     if op.name in _CASTS:
@@ -106,6 +106,10 @@ def linear_form(value: ir.Value, depth: int = 16) -> Linear[ir.Value]:
         if not left.terms:
             return right.times(left.constant)
     return unknown(value)
+
+
+def _is_narrow(type_: ir.Type) -> bool:
+    return isinstance(type_, ir.IntegerType) and type_.width < 32
 
 
 class LinearForms:

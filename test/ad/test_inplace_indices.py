@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from gradients import check, integers, scalar, total, variable
@@ -73,3 +75,35 @@ def test_integer_division_and_remainders_of_state() -> None:
             k[i] = k[i] * 3 - j
 
     check(lambda: (step(), step(), step(), total(x, loss)), [x], loss)
+
+
+@pytest.mark.parametrize("bits", [ti.i8, ti.u8], ids=["i8", "u8"])
+def test_indices_that_wrap_around(bits: Any) -> None:
+    """What is read at an index of 8 bits, and overwritten afterwards, is kept where it was."""
+    x, y, loss = variable(320), variable(300, seed=1), scalar()
+
+    @ti.kernel
+    def step():
+        for i in range(300):
+            k = ti.cast(ti.cast(i, bits), ti.i32) + 60
+            y[i] *= ti.sin(x[(k + 320) % 320])
+        for i in x:
+            x[i] = ti.cos(x[i])
+
+    check(lambda: (step(), total(x, loss), total(y, loss)), [x, y], loss)
+
+
+def test_writes_that_meet_because_indices_wrap_around() -> None:
+    x, y, loss = variable(300), variable(300, seed=1), scalar()
+
+    @ti.kernel
+    def spread():
+        for i in range(300):
+            y[ti.cast(ti.cast(i, ti.i8), ti.i32) + 128] = x[i] ** 2
+
+    with (
+        pytest.raises(RuntimeError, match=r"'x_1'\[128\] is written here in iteration 0"),
+        ti.ad.Tape(loss),
+    ):
+        spread()
+        total(y, loss)

@@ -58,6 +58,19 @@ def test_values_are_read_through_arithmetic() -> None:
         assert linear_form(square) == unknown(square)
 
 
+def test_numbers_of_few_bits_are_names() -> None:
+    """They wrap around: `i8(i) + 100` is no `i + 100`, however it is cast back."""
+    with context(), ir.Location.unknown():
+        module = ir.Module.parse("func.func private @f(%n: i32) { return }")
+        body = module.body.operations[0].regions[0].blocks[0]
+        i8, i32 = b.integer_type(8), b.integer_type(32)
+        with ir.InsertionPoint.at_block_begin(body):
+            narrow = b.make("arith.trunci", i8, [body.arguments[0]])
+            shifted = b.add(narrow, b.number(100, i8))
+            wide = b.add(b.make("arith.extsi", i32, [shifted]), b.number(28, i32))
+        assert linear_form(wide) == unknown(shifted).plus(number(28))
+
+
 def test_boxes_are_kept_in_ir() -> None:
     """Bounds as they were, one that is not known included."""
     axes = (

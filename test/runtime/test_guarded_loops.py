@@ -47,7 +47,7 @@ def ask(
         y[p, 10] = at // n
         count = 0
         for r in range(3):
-            if 0 <= i + r - 1 and i + r - 1 < n:
+            if i + r - 1 >= 0 and i + r - 1 < n:
                 count += 1
         y[p, 11] = count
         if i == b:
