@@ -15,7 +15,7 @@ from mlirad.dialect.field import AtomicOp, is_access, is_load, is_write, replace
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.custom import vjp_reads
 from mlirad.ir.graph import BlockNode, Graph, Node
-from mlirad.ir.structured import is_parallel
+from mlirad.ir.structured import FOR, WHILE, is_parallel
 from mlirad.ir.walk import Array, has_uses
 
 Key = tuple[int, int]
@@ -114,11 +114,13 @@ class Needed:
                         self._need_to_run(inner, level)
 
     def _is_read_beside(self, write: Node) -> bool:
-        """Whether the parallel loop around a write reads its array, too: else no iteration has to
-        see it again."""
+        """Whether what the parallel loop around a write reads of its array may be what it wrote:
+        else no iteration has to see it again."""
         loop = next((owner for owner in reversed(write.owners) if is_parallel(owner)), None)
         return loop is None or any(
-            node.array == write.array and not _is_only_written(node)
+            node.array == write.array
+            and not _is_only_written(node)
+            and (not is_load(node) or _may_follow(node, write))
             for node in loop.walk()
             if node.is_access
         )
@@ -200,6 +202,14 @@ def base_depth(node: Node) -> int:
     begins with."""
     inside = [owner for owner in node.owners if is_parallel(owner)]
     return inside[-1].block.depth + 1 if inside else 0
+
+
+def _may_follow(read: Node, write: Node) -> bool:
+    """Whether a read runs after a write of the same iteration of a parallel loop: it stands behind
+    it, or a loop goes round both."""
+    depth = base_depth(write)
+    around = {one for one in write.owners if one.block.depth >= depth and one.name in (FOR, WHILE)}
+    return read.order > write.order or any(owner in around for owner in read.owners)
 
 
 def _is_add(node: Node) -> bool:
