@@ -137,7 +137,8 @@ class Needed:
 
     def _need_to_run(self, node: Node, level: int) -> None:
         for operand in node.flow.control if node.blocks else node.operands:
-            self._need(operand, level, node)
+            is_value = is_write(node) and operand == node.operands[0]
+            self._need(operand, level, None if is_value else node)
 
     def _close(self) -> None:
         while self._pending:

@@ -14,7 +14,7 @@ from typing import Any
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.runtime.boxes import Box, Region, hull, meet
-from mlirad.runtime.footprints import Footprint
+from mlirad.runtime.footprints import Footprint, Footprints
 from mlirad.runtime.memory.memory import Arena, Elements, Kept
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -136,7 +136,7 @@ class Versions:
             if not redone and key not in self.needed and key not in self.left:
                 continue
             box = footprint.box(values)
-            reader = footprint.place if redone else self._reader(key, box)
+            reader = _own_reader(footprints, footprint) if redone else self._reader(key, box)
             if reader is not None:
                 elements = self.elements_of(footprint, variant, buffers)
                 written.setdefault(key, (footprint, reader, elements, Region()))[3].add(box)
@@ -287,3 +287,9 @@ def _without_ends(box: Box, elements: Elements) -> Box:
 
 def _name(key: Key) -> str:
     return f"'{key}'" if isinstance(key, str) else "an array argument"
+
+
+def _own_reader(footprints: Footprints, written: Footprint) -> str:
+    """Where a launch reads what its own reverse needs of an array that it overwrites."""
+    places = [one.place for one in footprints.needed if one.array == written.array]
+    return places[0] if places else written.place

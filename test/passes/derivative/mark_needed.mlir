@@ -5,6 +5,8 @@
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
     "snode.place"() {sym_name = "y", element = f32, component_shape = [], adjoint = @y.grad} : () -> ()
+    "snode.place"() {sym_name = "z", element = f32, component_shape = [], adjoint = @z.grad} : () -> ()
+    "snode.place"() {sym_name = "z.grad", element = f32, component_shape = []} : () -> ()
     "snode.place"() {sym_name = "k", element = i32, component_shape = []} : () -> ()
     "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
     "snode.place"() {sym_name = "y.grad", element = f32, component_shape = []} : () -> ()
@@ -36,5 +38,38 @@ func.func @index(%i: index) {
   %v = "field.load"(%x, %j) : (!field.array<f32, [16]>, index) -> f32
   %w = arith.addf %v, %v : f32
   "field.store"(%w, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  return
+}
+
+// Writes to x are done again for what reads x behind them: the first one for the square, the last
+// one for nothing, so that what it stores is not needed.
+
+// CHECK-LABEL: func.func @writes_done_again(
+// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of math.sin at
+// CHECK: "field.load"(%{{.*}}) {grad.needed = "its writes are done again
+// CHECK: "field.load"(%{{.*}}) {grad.needed = "an operand of arith.mulf at
+// CHECK-NOT: grad.needed
+func.func @writes_done_again() attributes {grad.redone = [@x]} {
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [16]>
+  %y = "field.get"() {field = @y} : () -> !field.array<f32, [16]>
+  %z = "field.get"() {field = @z} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.parallel (%i) = (%c0) to (%c16) step (%c1) {
+    // expected-remark @+1 {{the gradient reads 'x' here again: an operand of math.sin at}}
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %s = math.sin %v : f32
+    "field.store"(%s, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    // expected-remark @+1 {{the gradient reads 'z' here again: its writes are done again}}
+    %k = "field.load"(%z, %i) : (!field.array<f32, [16]>, index) -> f32
+    "field.store"(%k, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    // expected-remark @+1 {{the gradient reads 'x' here again: an operand of arith.mulf at}}
+    %w = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %q = arith.mulf %w, %w : f32
+    "field.store"(%q, %y, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+    %l = "field.load"(%z, %i) : (!field.array<f32, [16]>, index) -> f32
+    "field.store"(%l, %x, %i) : (f32, !field.array<f32, [16]>, index) -> ()
+  }
   return
 }
