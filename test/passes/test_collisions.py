@@ -438,9 +438,12 @@ def test_sums_that_the_reverse_does_again() -> None:
     @ti.kernel
     def run():
         for i in range(N):
-            x[k[i]] += ti.sin(x[N + k[7 - i]])
+            x[k[i]] += ti.sin(x[N + i])
+            loss[None] += ti.sin(x[N + k[7 - i]])
         for i in x:
-            loss[None] += (i + 1) * x[i] ** 2
+            x[i] = (i + 1) * x[i] ** 2
+        for i in x:
+            loss[None] += x[i]
 
     check_both(
         run,
@@ -449,6 +452,22 @@ def test_sums_that_the_reverse_does_again() -> None:
         loss,
         r"'x'\[3\] is updated here in iteration [03] .*, so the reverse, which does both again",
     )
+
+
+def test_sums_that_nothing_behind_them_reads_may_meet() -> None:
+    x, k, loss = variable(2 * N), index(), scalar()
+
+    @ti.kernel
+    def run():
+        for i in range(N):
+            x[k[i]] += ti.sin(x[N + k[7 - i]])
+        for i in x:
+            loss[None] += (i + 1) * x[i] ** 2
+
+    check(run, [x], loss)
+    k[1] = N
+    with pytest.raises(ti.TaichiRuntimeError, match=r"'x'\[8\] is read here"), ti.ad.Tape(loss):
+        run()
 
 
 def has_check(kernel: Any, *arguments: Any) -> bool:
