@@ -177,6 +177,50 @@ def test_deactivation_in_a_checkpointed_loop() -> None:
     assert whole == kept
 
 
+@pytest.mark.parametrize("extent", [8, 4096])
+def test_sparse_scratch_that_each_step_empties(extent: int) -> None:
+    """Whatever was active when a step is run again, scratch passes no derivative to it."""
+    ti.init()
+    x, grid, loss = ti.field(ti.f64, ()), ti.field(ti.f64), ti.field(ti.f64, ())
+    block = ti.root.pointer(ti.i, extent)
+    block.dense(ti.i, 4).place(grid)
+    ti.root.lazy_grad()
+
+    @ti.kernel
+    def clear():
+        for i in block:
+            ti.deactivate(block, i)
+
+    @ti.kernel
+    def spread(t: ti.i32):
+        grid[t * t % 7 * 4] += x[None] * x[None]
+
+    @ti.kernel
+    def gather():
+        x[None] *= 0.5
+        for i in grid:
+            x[None] += 0.25 * grid[i]
+
+    @ti.kernel
+    def total():
+        loss[None] += x[None]
+
+    def run(steps: Callable[[], Any]) -> float:
+        x[None] = 0.75
+        with ti.ad.Tape(loss):
+            for t in steps():
+                clear()
+                spread(t)
+                gather()
+            total()
+        return float(x.grad[None])
+
+    wanted = run(lambda: range(9))
+    kept: Any = {"state": [x], "scratch": [grid], "snapshots": 2}
+    assert run(lambda: ti.ad.checkpointed(range(9), **kept)) == wanted
+    assert run(lambda: ti.ad.checkpointed(iter(range(9)), **kept)) == wanted
+
+
 @pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
 def test_second_derivatives_and_checks(kind: str) -> None:
     """Of the sum of u(a)**3, u(a) = a sin(a), by calculus; and a gradient against differences."""

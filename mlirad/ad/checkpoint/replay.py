@@ -16,7 +16,7 @@ from mlirad.ad.checkpoint.schedule import (
     Reversal,
     reversals,
 )
-from mlirad.ad.checkpoint.scratch import check_scratch, spoil_scratch
+from mlirad.ad.checkpoint.scratch import check_scratch, forget_scratch, spoil_scratch
 from mlirad.ad.checkpoint.states import States
 from mlirad.ad.tape.entries import Entry
 from mlirad.ad.tape.recording import Recording
@@ -51,6 +51,7 @@ class Loop(Entry):
         self._placement: Placement = (
             OnlinePlacement(kept) if length is None else PlannedPlacement(length, kept)
         )
+        self._length = length
         self.taped_bytes = 0  # kept for the reverse of the last step
         self.steps = 0  # that this entry reverses: the first ones of the log
         self.saved: list[Version] = []
@@ -117,6 +118,8 @@ class Loop(Entry):
         left = States([elements for _, elements in self._written()], tape.program.capacity)
         self.states.forget([state for state in self.states.kept if state >= self.steps])
         left.keep(0)
+        if self.steps + 1 == self._length:  # the step behind was recorded when it first ran
+            forget_scratch(self.declared)
         try:
             for plan in reversals(sorted(self.states.kept), self.steps, self.declared.snapshots):
                 entries = self._come_to(plan, left)
@@ -128,6 +131,7 @@ class Loop(Entry):
                     + sum(row.bytes for entry in entries for row in entry.rows()),
                 )
                 sweep(entries)
+                forget_scratch(self.declared)
                 self.states.forget(plan.forget)
         finally:
             left.restore(0)

@@ -7,12 +7,28 @@ import numpy as np
 from mlirad.ad.checkpoint.recorded import Declared
 from mlirad.ad.tape.entries import memory_of
 from mlirad.errors import TaichiRuntimeError
+from mlirad.runtime.memory.memory import SparseElements
 
 
 def spoil_scratch(declared: Declared) -> None:
     """Let scratch hold NaN, in front of a step."""
     for target in declared.scratch:
-        memory_of(target)[1].fill(np.nan)
+        elements = memory_of(target)[1]
+        if isinstance(elements, SparseElements):
+            elements.fill(0)  # also what a reverse left where it put back that nothing is active
+            elements.fill_active(np.nan)
+        else:
+            elements.fill(np.nan)
+
+
+def forget_scratch(declared: Declared) -> None:
+    """Nothing is passed on by scratch from step to step. A reverse leaves 0 in the adjoint of what
+    its step overwrote; but which cells a step deactivates depends on what ran before it, and when it
+    is run again, that is another step."""
+    for target in declared.scratch:
+        _, elements, adjoint = memory_of(target)
+        if adjoint is not None and isinstance(elements, SparseElements):
+            adjoint.fill(0)
 
 
 def check_scratch(declared: Declared, step: int) -> None:
