@@ -26,7 +26,7 @@ _ADJOINT, _RESULTS, _ERRORS = "field.adjoint", "field.results", "field.errors"
 _WRITTEN = "field.written"
 _FIELD, _CHECKS = "field.symbol", "field.checks"
 _SCRATCH, _RESULT, _ANEW = "field.scratch", "field.result", "field.anew"
-_WORKERS = "field.workers"
+_WORKERS, _OWN = "field.workers", "field.own"
 
 # of a field's address: how many elements lie between those of one number of its first axis and the
 # next, where no other number's are among them
@@ -127,6 +127,16 @@ Signature = tuple[Parameter, ...]
 def argument_label(number: int) -> Attributes:
     """Of an argument of a kernel's function."""
     return {_ARGUMENT: _integer(number)}
+
+
+def own_label() -> Attributes:
+    """Of an array that only the launch itself uses."""
+    return {_OWN: ir.UnitAttr.get()}
+
+
+def is_own(label: Attributes) -> bool:
+    """Whether only the launch itself uses an array."""
+    return _OWN in label
 
 
 def extent_label(array: Attributes, axis: int) -> Attributes:

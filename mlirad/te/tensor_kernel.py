@@ -9,7 +9,14 @@ from mlirad.bindings import ir
 from mlirad.dialect import context, field, te
 from mlirad.ir import build as b
 from mlirad.ir.signature import argument_label
-from mlirad.ir.walk import before, block_operations, entry_of, functions, owner_operation
+from mlirad.ir.walk import (
+    before,
+    block_operations,
+    entry_of,
+    functions,
+    has_uses,
+    owner_operation,
+)
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.kernel.array_arguments import copy_of
 from mlirad.kernel.module import GivenDerivatives, KernelModule, OwnArray
@@ -23,6 +30,7 @@ from mlirad.te.sizes import evaluator
 
 SIMPLIFY = "canonicalize,cse,merge-te-computes,canonicalize,cse,remove-te-zeros,canonicalize,cse"
 LOWER = "lower-te-to-field,canonicalize,cse"
+ROWS = ",join-row-loops,canonicalize,cse"  # where a core goes through a row, and has caches
 
 
 @dataclass(frozen=True)
@@ -57,12 +65,19 @@ def tensor_kernel(
         *ops, end = block_operations(entry)
         outputs = list(end.operands)
         results = [op.results[0] for op in ops if te.defines_tensor(op)]
-        own = [
-            _own_array(v, binding, entry, len(passed.given)) for v in results if v not in outputs
+        defined = [
+            passed.made[outputs.index(v)]
+            if v in outputs
+            else _own_array(v, binding, entry, len(passed.given))
+            for v in results
         ]
-        slots = [passed.made[outputs.index(v)] if v in outputs else None for v in results]
-        run_pipeline(made.operation, f"builtin.module({LOWER})")
+        given = len(entry.arguments)
+        rows = "" if program.executor.memory.is_apart else ROWS
+        run_pipeline(made.operation, f"builtin.module({LOWER}{rows})")
         (function,) = functions(made.operation)
+        defined = _without_unused(entry_of(function), given, defined)
+        own = [one for one in defined if isinstance(one, OwnArray)]
+        slots = [one if isinstance(one, Slot) else None for one in defined]
         _Binder(function, binding, program).bind(passed, slots)
         with ir.InsertionPoint.at_block_begin(made.body):
             declare_trees(program, binding.fields)
@@ -87,6 +102,19 @@ def definitions(module: ir.Module) -> list[str]:
         run_pipeline(made.operation, f"builtin.module({SIMPLIFY})")
         (function,) = functions(made.operation)
         return explained(made.operation, block_operations(entry_of(function)))
+
+
+def _without_unused(
+    entry: ir.Block, given: int, defined: Sequence[Slot | OwnArray]
+) -> list[Slot | OwnArray]:
+    """The arrays behind those that are given, without a launch's own that it does not use."""
+    kept = []
+    for one in defined:
+        if isinstance(one, Slot) or has_uses(entry.arguments[given + len(kept)]):
+            kept.append(one)
+        else:
+            entry.erase_argument(given + len(kept))
+    return kept
 
 
 def _copy_what_is_shared(entry: ir.Block, *, is_added: bool) -> None:

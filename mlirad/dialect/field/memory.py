@@ -43,7 +43,10 @@ class GetOp(View, dialect=Field, name="get", traits=[ext.Pure]):
 
 
 class AllocaOp(View, dialect=Field, name="alloca"):
-    """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`"""
+    """A zeroed array local to this launch. `%a = "field.alloca"() : () -> !field.array<f32, []>`
+
+    With `is_set`, it holds anything at first: each element is stored to before it is read.
+    """
 
     array: ext.Result[Any]
 
@@ -213,9 +216,10 @@ def get(name: str, type_: ir.Type) -> ir.Value:
     return ir.Operation.create(GetOp.OPERATION_NAME, [type_], [], attributes).result
 
 
-def alloca(type_: ir.Type) -> ir.Value:
+def alloca(type_: ir.Type, *, is_set: bool = False) -> ir.Value:
     """`field.alloca`."""
-    return ir.Operation.create(AllocaOp.OPERATION_NAME, [type_]).result
+    marks = {"is_set": ir.UnitAttr.get()} if is_set else {}
+    return ir.Operation.create(AllocaOp.OPERATION_NAME, [type_], [], marks).result
 
 
 def load(

@@ -7,6 +7,7 @@ from mlirad.dialect.field import ChunkOp, GetOp
 from mlirad.ir import build as b
 from mlirad.ir.axis_choices import choices_of, set_choice
 from mlirad.ir.reductions import Reduction, accumulators, join
+from mlirad.ir.remarks import copy_remarks
 from mlirad.ir.structured import ANY_ORDER, REDUCE, Parallel
 from mlirad.ir.walk import (
     at_end,
@@ -100,6 +101,8 @@ class Chunk:
         block = loop.body
         axis = axes[position]
         set_choice(loop.op, choices_of(self.loop.op, self.loop.rank)[axis])
+        if position == 0:
+            copy_remarks(self.loop.op, [loop.op])
         mapping[self.loop.body.arguments[axis]] = block.arguments[0]
         with at_end(block, self.loop.op.location):
             innermost = position + 1 == len(axes)

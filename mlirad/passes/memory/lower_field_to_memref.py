@@ -299,7 +299,8 @@ def _lower_alloca(lowering: _Lowering, op: ir.Operation) -> None:
     else:
         memref = b.make("memref.alloc", memref_type, [], operandSegmentSizes=sizes)
         width = (ir.FloatType if b.is_float(type_) else ir.IntegerType)(type_).width
-        _clear(memref, prod(extents) * max(1, width // 8))
+        if "is_set" not in op.attributes:
+            _clear(memref, prod(extents) * max(1, width // 8))
         with before(block_operations(op.block)[-1]):
             b.effect("memref.dealloc", [memref])
     lowering.arrays[op.results[0]] = _Array(memref, None, [])

@@ -4,7 +4,8 @@ nothing but the trips.
 Assumes fields as memrefs, and sums marked `field.lanes`: what a loop carries and yields with
 something added. Term k of such a sum goes to lane k mod 16, and the lanes are added in halves at
 the end, so that the sum is the same to the bit in every mode of a kernel, whatever else its loops
-hold there. Where all of a loop is sums of neighbouring elements, 16 terms are a vector.
+hold there. Where all of a loop is sums of neighbouring elements, or of functions of
+these, 16 terms are a vector.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mlirad.ir.box import bounds_of
 from mlirad.ir.requirements import KERNELS, refuse
 from mlirad.ir.rounding import EXACT, LANES
 from mlirad.ir.structured import is_for
+from mlirad.ir.vector_math import FUNCTIONS
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
     at_start,
@@ -31,6 +33,15 @@ from mlirad.ir.walk import (
 REQUIRES = KERNELS
 
 _WIDTH = 16
+_SPREAD = (
+    "arith.addf",
+    "arith.subf",
+    "arith.mulf",
+    "arith.divf",
+    "arith.negf",
+    "math.absf",
+    "math.sqrt",
+)
 
 
 def split_sums(module: ir.Operation) -> None:
@@ -194,8 +205,8 @@ def _is_index(op: ir.Operation) -> bool:
 
 
 def _is_spread(op: ir.Operation) -> bool:
-    """Whether an op makes one float of others."""
-    return op.name in ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf")
+    """Whether an op makes one float of others, and the same one in a vector."""
+    return op.name in _SPREAD or (op.name in FUNCTIONS and op.name != "math.powf")
 
 
 def _is_neighbours(loop: ir.Operation, op: ir.Operation) -> bool:

@@ -12,7 +12,7 @@ from mlirad.ir.axis_choices import NO_CHOICE, AxisChoice, choices_of, set_choice
 from mlirad.ir.location import source_location
 from mlirad.ir.requirements import TENSORS
 from mlirad.ir.rounding import SETTLED
-from mlirad.ir.signature import argument_label
+from mlirad.ir.signature import argument_label, own_label
 from mlirad.ir.te_regions import Copier
 from mlirad.ir.walk import before, block_operations, constant_integer, entry_of, functions
 from mlirad.passes.tensors._scheduled_loops import Box
@@ -25,8 +25,8 @@ def lower_te_to_field(root: ir.Operation) -> None:
     """Give every tensor of a function an array, and fill it by a parallel loop.
 
     The function takes its tensors as arrays, then the arrays of the tensors that it defines, in
-    their order, and gives nothing. What it was marked to add is added to what arrays hold; nothing
-    else reads such a tensor.
+    their order, and gives nothing; those that it did not give are marked as its own. What it was
+    marked to add is added to what arrays hold; nothing else reads such a tensor.
     """
     for function in functions(root):
         if any(te.defines_tensor(op) for op in block_operations(entry_of(function))):
@@ -47,11 +47,14 @@ class _Lowering:
         self.added = te.added_by(self.function)
         given: list[ir.Value] = list(self.entry.arguments)
         types = [_lowered_type(v.type) for v in (*given, *(op.results[0] for op in defined))]
-        labels = [ir.DictAttr.get(argument_label(number)) for number in range(len(types))]
+        returned = set(ops[-1].operands)
+        labels = [argument_label(number) for number in range(len(types))]
+        for label, op in zip(labels[len(given) :], defined):
+            label.update({} if op.results[0] in returned else own_label())
         attributes = {
             "sym_name": self.function.attributes["sym_name"],
             "function_type": ir.TypeAttr.get(ir.FunctionType.get(types, [])),
-            "arg_attrs": ir.ArrayAttr.get(labels),
+            "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(label) for label in labels]),
             SETTLED: ir.UnitAttr.get(),
         }
         with before(self.function), self.function.location:

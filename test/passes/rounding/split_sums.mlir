@@ -53,3 +53,38 @@ func.func @of_others(%x: memref<64xf32>, %high: index) -> (f32, f32) {
   }
   return %s#0, %s#1 : f32, f32
 }
+
+// Elementary functions of neighbouring elements are those of vectors; a power is C's.
+// CHECK-LABEL: func.func @of_functions
+// CHECK: scf.for {{.*}} -> (vector<16xf32>)
+// CHECK: vector.load %arg0
+// CHECK: math.exp %{{.*}} {field.exact} : vector<16xf32>
+// CHECK: scf.for
+// CHECK: math.exp %{{.*}} {field.exact} : f32
+// CHECK-LABEL: func.func @of_powers
+// CHECK-NOT: math.powf {{.*}} vector
+// CHECK: return
+func.func @of_functions(%x: memref<64xf32>, %high: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %s = scf.for %k = %c0 to %high step %c1 iter_args(%v = %zero) -> f32 {
+    %a = memref.load %x[%k] : memref<64xf32>
+    %e = math.exp %a {field.exact} : f32
+    %w = arith.addf %v, %e {field.exact, field.lanes} : f32
+    scf.yield %w : f32
+  }
+  return %s : f32
+}
+func.func @of_powers(%x: memref<64xf32>, %n: f32, %high: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %s = scf.for %k = %c0 to %high step %c1 iter_args(%v = %zero) -> f32 {
+    %a = memref.load %x[%k] : memref<64xf32>
+    %e = math.powf %a, %n {field.exact} : f32
+    %w = arith.addf %v, %e {field.exact, field.lanes} : f32
+    scf.yield %w : f32
+  }
+  return %s : f32
+}

@@ -1,0 +1,263 @@
+"""Parallel loops over the same rows as one, so that a row stays in the cache from loop to loop.
+
+    parallel i, k: e[i, k] = exp(x[i, k])          parallel i:
+    parallel i: s[i] = sum of e[i, :]        ->      for k: e[k] = exp(x[i, k])
+    parallel i, k: y[i, k] = e[i, k] / s[i]          s = sum of e[:]
+                                                     for k: y[i, k] = e[k] / s
+
+The loops follow one another and have their first axes in common; of what one of them writes and
+another uses, each uses what is at the indices of these axes, a row. Rows are joined that fit a
+cache together. Loops that add up more than their row are products, which become tiles, and loops
+of whose axes something is said stay as they are. An array that is the launch's own, and that no
+other loop uses, becomes memory of one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.dialect import field
+from mlirad.ir import build as b
+from mlirad.ir.axis_choices import AxisChoice, choice_of, choices_of, set_choices
+from mlirad.ir.remarks import copy_remarks, remark
+from mlirad.ir.requirements import KERNELS
+from mlirad.ir.signature import is_own, parameter_attributes
+from mlirad.ir.structured import ANY_ORDER, Parallel, is_for, is_parallel
+from mlirad.ir.walk import (
+    accesses,
+    at_end,
+    at_start,
+    attributes_of,
+    before,
+    block_operations,
+    clone,
+    constant_integer,
+    enclosing,
+    entry_of,
+    functions,
+    is_defined_in,
+    is_inside,
+    operations,
+)
+
+LARGEST = 1 << 18  # bytes of the rows of a joined loop
+
+_PURE = ("arith.", "math.", "field.dim", "field.get", "affine.apply")
+_INSIDE = (*_PURE, "field.load", "field.store", "field.atomic", "scf.")
+
+REQUIRES = KERNELS
+
+
+def join_row_loops(root: ir.Operation) -> None:
+    """Join the parallel loops of every function that go through the same rows."""
+    for function in functions(root):
+        own = [
+            array
+            for array, label in zip(entry_of(function).arguments, parameter_attributes(function))
+            if is_own(label)
+        ]
+        for group in list(_groups(function)):
+            joined = _joined(group)
+            for array in own:
+                _keep_a_row(array, joined, group.depth)
+
+
+@data_class
+class _RowLoop:
+    """A parallel loop that may be joined with others."""
+
+    loop: Parallel
+    uses: dict[ir.Value, list[list[ir.Value]]]  # the indices at which it uses an array
+    written: set[ir.Value]
+    sums: list[list[ir.Value]]  # the indices at which it reads what it adds up
+
+    def first(self, indices: Sequence[ir.Value]) -> int:
+        """How many indices, from the first, are those of the loop."""
+        pairs = enumerate(zip(indices, self.loop.indices))
+        return next((k for k, (a, i) in pairs if a != i), min(len(indices), self.loop.rank))
+
+    def is_row_by_row(self, depth: int) -> bool:
+        """Whether what it uses is of its row, or the same for all rows."""
+        row = set(self.loop.indices[:depth])
+        if self.sums and self.loop.rank > depth:
+            return False
+        if any(len(at) > 1 and self.first(at) < depth for at in self.sums):
+            return False
+        every = [at for places in self.uses.values() for at in places]
+        return all(self.first(at) >= depth or not row.intersection(at) for at in every)
+
+    def rows(self, depth: int) -> dict[ir.Value, int | None]:
+        """The arrays of which it uses rows, and the bytes of a row, where they are known."""
+        return {
+            array: _row_bytes(array, depth)
+            for array, places in self.uses.items()
+            if min(map(len, places)) > depth and all(self.first(at) >= depth for at in places)
+        }
+
+
+@data_class
+class _Group:
+    """Loops to be joined along their first `depth` axes."""
+
+    loops: list[_RowLoop]
+    depth: int
+
+
+def _row_bytes(array: ir.Value, depth: int) -> int | None:
+    extents = field.array_of(array.type)[1][depth:]
+    element = field.element_type(array.type)
+    if min(extents) < 0 or not isinstance(element, ir.FloatType | ir.IntegerType):
+        return None
+    return prod(extents) * max(1, element.width // 8)
+
+
+def _groups(function: ir.Operation) -> Iterator[_Group]:
+    group: _Group | None = None
+    for op in block_operations(entry_of(function)):
+        found = _row_loop(op) if is_parallel(op) else None
+        larger = None if group is None or found is None else _with(group, found)
+        if larger is None and group is not None and (is_parallel(op) or not _may_be_passed(op)):
+            if len(group.loops) > 1:
+                yield group
+            group = None
+        if larger is not None:
+            group = larger
+        elif found is not None:
+            group = _Group([found], found.loop.rank)
+
+
+def _may_be_passed(op: ir.Operation) -> bool:
+    """Whether an op between two loops can stand before both."""
+    return not op.regions and not field.is_access(op) and op.name.startswith(_PURE)
+
+
+def _row_loop(op: ir.Operation) -> _RowLoop | None:
+    loop = Parallel(op)
+    inner = list(operations(op))
+    said = [*choices_of(op, loop.rank), *(choice_of(one) for one in inner if is_for(one))]
+    if any(one != AxisChoice(one.name) for one in said):
+        return None
+    if op.results or any(not one.name.startswith(_INSIDE) for one in inner):
+        return None
+    if any(constant_integer(low) != 0 for low in loop.lower):
+        return None
+    if any(constant_integer(step) != 1 for step in loop.steps):
+        return None
+    found = _RowLoop(loop, {}, set(), [])
+    for access, _, indices in accesses(op):
+        array = field.split_access(access)[0]
+        if is_defined_in(array, op):
+            return None
+        found.uses.setdefault(array, []).append(indices)
+        if field.is_write(access):
+            found.written.add(array)
+        if is_for(enclosing(access)) and enclosing(access).results:
+            found.sums.append(indices)
+    return found
+
+
+def _with(group: _Group, other: _RowLoop) -> _Group | None:
+    """A group with one loop more; None where that cannot be, or gains nothing."""
+    loops = [*group.loops, other]
+    depth = min(one.loop.rank for one in loops)
+    for one in loops:
+        same = zip(one.loop.upper, other.loop.upper)
+        depth = next((k for k, (a, c) in enumerate(same) if a != c and k < depth), depth)
+    for earlier in group.loops:
+        for array in earlier.uses.keys() & other.uses.keys():
+            if array in earlier.written or array in other.written:
+                for one in (earlier, other):
+                    depth = min(depth, *(one.first(at) for at in one.uses[array]))
+    if depth == 0 or not all(one.is_row_by_row(depth) for one in loops):
+        return None
+    rows: dict[ir.Value, int | None] = {}
+    for one in group.loops:
+        rows |= one.rows(depth)
+    new = other.rows(depth)
+    sizes = list((rows | new).values())
+    if not rows.keys() & new.keys() or None in sizes:
+        return None
+    return _Group(loops, depth) if sum(size or 0 for size in sizes) <= LARGEST else None
+
+
+def _joined(group: _Group) -> Parallel:
+    """One loop in the place of those of a group."""
+    first, depth = group.loops[0].loop, group.depth
+    _move_up(first.op, group.loops[-1].loop.op)
+    with before(first.op):
+        joined = b.parallel_loop(first.lower[:depth], first.upper[:depth], first.steps[:depth])
+    set_choices(joined.op, choices_of(first.op, first.rank)[:depth])
+    for one in group.loops:
+        values: dict[ir.Value, ir.Value] = dict(zip(one.loop.indices, joined.indices))
+        _append(one.loop, depth, joined.body, values)
+        copy_remarks(one.loop.op, [joined.op])
+        one.loop.op.erase()
+    with at_end(joined.body, joined.op.location):
+        b.end_parallel()
+    remark(joined.op, f"{len(group.loops)} loops go through its rows together")
+    return joined
+
+
+def _move_up(first: ir.Operation, last: ir.Operation) -> None:
+    """Let what stands between two loops stand before both."""
+    ops = block_operations(first.block)
+    for op in ops[ops.index(first) + 1 : ops.index(last)]:
+        if not is_parallel(op):
+            op.move_before(first)
+
+
+def _append(loop: Parallel, depth: int, block: ir.Block, values: dict[ir.Value, ir.Value]) -> None:
+    """What a loop does for one row, at the end of a block."""
+    axes = zip(loop.indices, loop.lower, loop.upper, loop.steps)
+    made: list[ir.Block] = []
+    for index, low, high, step in list(axes)[depth:]:
+        with at_end(block, loop.op.location):
+            inner = b.for_loop(low, high, step)
+        inner.op.attributes[ANY_ORDER] = ir.UnitAttr.get()
+        values[index] = inner.induction
+        block = inner.body
+        made.append(block)
+    for op in block_operations(loop.body)[:-1]:
+        with at_end(block, op.location):
+            clone(op, values)
+    for body in made:
+        with at_end(body, loop.op.location):
+            b.yield_()
+
+
+def _keep_a_row(array: ir.Value, joined: Parallel, depth: int) -> None:
+    """Keep a row of an array that only one loop uses in memory of that loop, or in a register."""
+    users = [use.owner.operation for use in array.uses]
+    if not users or not all(field.is_access(op) and is_inside(op, joined.op) for op in users):
+        return
+    places = [field.split_access(op)[1] for op in users]
+    if any(at[:depth] != joined.indices for at in places):
+        return
+    extents = field.array_of(array.type)[1]
+    axes = [axis for axis in range(depth, len(extents)) if extents[axis] != 1]
+    stores = [op for op in users if field.is_write(op)]
+    if not axes and len(stores) == 1 and stores[0].block == joined.body:
+        _keep_a_number(stores[0], users)
+        return
+    type_ = field.array_type(field.element_type(array.type), [extents[axis] for axis in axes])
+    with at_start(joined.body, joined.op.location):
+        row = field.alloca(type_, is_set=True)
+    for op, at in zip(users, places):
+        value = list(op.operands)[: -len(at) - 1]
+        types, given = [result.type for result in op.results], attributes_of(op)
+        with before(op):
+            new = ir.Operation.create(op.name, types, [*value, row, *(at[a] for a in axes)], given)
+        for old, result in zip(op.results, new.results):
+            old.replace_all_uses_with(result)
+        op.erase()
+
+
+def _keep_a_number(store: ir.Operation, users: Sequence[ir.Operation]) -> None:
+    for op in users:
+        if op != store:
+            op.results[0].replace_all_uses_with(store.operands[0])
+            op.erase()
+    store.erase()
