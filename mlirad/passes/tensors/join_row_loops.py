@@ -154,9 +154,19 @@ def _row_loop(op: ir.Operation) -> _RowLoop | None:
         found.uses.setdefault(array, []).append(indices)
         if field.is_write(access):
             found.written.add(array)
-        if is_for(enclosing(access)) and enclosing(access).results:
+        if _is_added_up(access, op):
             found.sums.append(indices)
     return found
+
+
+def _is_added_up(access: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether a loop around an access, inside another, carries something."""
+    around = enclosing(access)
+    while around != loop:
+        if is_for(around) and around.results:
+            return True
+        around = enclosing(around)
+    return False
 
 
 def _with(group: _Group, other: _RowLoop) -> _Group | None:
