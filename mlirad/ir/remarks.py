@@ -23,12 +23,24 @@ def copy_remarks(op: ir.Operation, others: Iterable[ir.Operation]) -> None:
             remark(other, ir.StringAttr(text).value)
 
 
+def move_remarks(op: ir.Operation, other: ir.Operation) -> None:
+    """Say of another op what was said of one whose part it takes."""
+    copy_remarks(op, [other])
+    forget_remarks(op)
+
+
+def forget_remarks(op: ir.Operation) -> None:
+    """Say nothing more of an op."""
+    if REMARKS in op.attributes:
+        del op.attributes[REMARKS]
+
+
 def take_remarks(module: ir.Operation) -> Iterator[tuple[ir.Operation, str]]:
     """Every remark with its op, taken away from it."""
     for op in operations(module):
         if REMARKS in op.attributes:
             texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(op.attributes[REMARKS])]
-            del op.attributes[REMARKS]
+            forget_remarks(op)
             for text in texts:
                 yield op, text
 

@@ -15,7 +15,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
-from mlirad.ir.remarks import remark
+from mlirad.ir.remarks import move_remarks, remark
 from mlirad.ir.structured import ANY_ORDER, AT_END, For
 from mlirad.ir.vectors import halved
 from mlirad.ir.walk import (
@@ -119,6 +119,7 @@ class _Lanes:
         bounds = bounds_of(self.loop)[0]
         stride = b.mul(bounds.step, b.index(self.width))
         full = b.for_loop(bounds.lower, last, stride, sums)
+        move_remarks(self.loop, full.op)
         if text:
             remark(full.op, text)
         with ir.InsertionPoint(full.body):

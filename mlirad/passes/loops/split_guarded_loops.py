@@ -20,6 +20,7 @@ from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
+from mlirad.ir.remarks import forget_remarks
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
 from mlirad.ir.walk import (
@@ -129,6 +130,7 @@ def _split_around(loop: ir.Operation, stretch: Stretch) -> ir.Operation:
                 middle = made.op
                 continue
             made.op.attributes[AT_END] = ir.UnitAttr.get()
+            forget_remarks(made.op)
             if ANY_ORDER in made.op.attributes:
                 del made.op.attributes[ANY_ORDER]  # few iterations, which need no lanes
     for result, value in zip(list(loop.results), values):
