@@ -62,15 +62,7 @@ def tensor_kernel(
         _copy_what_is_shared(entry, is_added=passed.added)
         if passed.added:
             te.mark_added(function, range(len(passed.made)))
-        *ops, end = block_operations(entry)
-        outputs = list(end.operands)
-        results = [op.results[0] for op in ops if te.defines_tensor(op)]
-        defined = [
-            passed.made[outputs.index(v)]
-            if v in outputs
-            else _own_array(v, binding, entry, len(passed.given))
-            for v in results
-        ]
+        defined = _arrays_of(entry, passed, binding)
         given = len(entry.arguments)
         rows = "" if program.executor.memory.is_apart else ROWS
         run_pipeline(made.operation, f"builtin.module({LOWER}{rows})")
@@ -104,11 +96,24 @@ def definitions(module: ir.Module) -> list[str]:
         return explained(made.operation, block_operations(entry_of(function)))
 
 
+def _arrays_of(entry: ir.Block, passed: Passed, binding: Binding) -> list[Slot | OwnArray]:
+    """What the arrays of a function's definitions are."""
+    *ops, end = block_operations(entry)
+    outputs = list(end.operands)
+    return [
+        passed.made[outputs.index(op.results[0])]
+        if op.results[0] in outputs
+        else _own_array(op.results[0], binding, entry, len(passed.given))
+        for op in ops
+        if te.defines_tensor(op)
+    ]
+
+
 def _without_unused(
     entry: ir.Block, given: int, defined: Sequence[Slot | OwnArray]
 ) -> list[Slot | OwnArray]:
     """The arrays behind those that are given, without a launch's own that it does not use."""
-    kept = []
+    kept: list[Slot | OwnArray] = []
     for one in defined:
         if isinstance(one, Slot) or has_uses(entry.arguments[given + len(kept)]):
             kept.append(one)
