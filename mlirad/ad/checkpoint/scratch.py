@@ -23,8 +23,8 @@ def spoil_scratch(declared: Declared) -> None:
 
 def forget_scratch(declared: Declared) -> None:
     """Nothing is passed on by scratch from step to step. A reverse leaves 0 in the adjoint of what
-    its step overwrote; but which cells a step deactivates depends on what ran before it, and when it
-    is run again, that is another step."""
+    its step overwrote; but which cells a step deactivates depends on what ran before it, and when
+    it is run again, that is another step."""
     for target in declared.scratch:
         _, elements, adjoint = memory_of(target)
         if adjoint is not None and isinstance(elements, SparseElements):
