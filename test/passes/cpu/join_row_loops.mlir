@@ -149,3 +149,32 @@ func.func @long(%x: !field.array<f32, [8, 100000]>, %y: !field.array<f32, [8, 10
   }
   return
 }
+
+// Where the greatest number of a row is: that has no vectors along a row.
+// CHECK-LABEL: func.func @place
+// CHECK-COUNT-2: scf.parallel
+func.func @place(%x: !field.array<f32, [64, 32]>, %y: !field.array<f32, [64, 32]>, %z: !field.array<i32, [64]>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %least = arith.constant 0xFF800000 : f32
+  %none = arith.constant -1 : i32
+  scf.parallel (%i, %k) = (%c0, %c0) to (%c64, %c32) step (%c1, %c1) {
+    %a = "field.load"(%x, %i, %k) : (!field.array<f32, [64, 32]>, index, index) -> f32
+    %b = math.exp %a : f32
+    "field.store"(%b, %y, %i, %k) : (f32, !field.array<f32, [64, 32]>, index, index) -> ()
+  }
+  scf.parallel (%i) = (%c0) to (%c64) step (%c1) {
+    %best:2 = scf.for %k = %c0 to %c32 step %c1 iter_args(%so = %least, %at = %none) -> (f32, i32) {
+      %a = "field.load"(%y, %i, %k) : (!field.array<f32, [64, 32]>, index, index) -> f32
+      %g = arith.cmpf ogt, %a, %so : f32
+      %n = arith.index_cast %k : index to i32
+      %b = arith.select %g, %a, %so : f32
+      %m = arith.select %g, %n, %at : i32
+      scf.yield %b, %m : f32, i32
+    }
+    "field.store"(%best#1, %z, %i) : (i32, !field.array<i32, [64]>, index) -> ()
+  }
+  return
+}

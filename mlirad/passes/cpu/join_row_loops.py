@@ -7,9 +7,10 @@
 
 The loops follow one another and have their first axes in common; of what one of them writes and
 another uses, each uses what is at the indices of these axes, a row. Rows are joined that fit a
-cache together. Loops that add up more than their row are products, which become tiles, and loops
-of whose axes something is said stay as they are. An array that is the launch's own, and that no
-other loop uses, becomes memory of one row.
+cache together. Some loops stay as they are: those that add up more than their row are products,
+which become tiles; those that carry what LLVM has no vectors for (where the greatest number was)
+take lanes from row to row; and of the axes of some something is said. An array that is the launch's
+own, and that no other loop uses, becomes memory of one row.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from mlirad.ir.walk import (
     is_inside,
     operations,
 )
+from mlirad.passes.cpu._lane_updates import are_vector_sums
 
 LARGEST = 1 << 18  # bytes of the rows of a joined loop
 
@@ -137,8 +139,11 @@ def _may_be_passed(op: ir.Operation) -> bool:
 def _row_loop(op: ir.Operation) -> _RowLoop | None:
     loop = Parallel(op)
     inner = list(operations(op))
-    said = [*choices_of(op, loop.rank), *(choice_of(one) for one in inner if is_for(one))]
+    loops = [one for one in inner if is_for(one)]
+    said = [*choices_of(op, loop.rank), *map(choice_of, loops)]
     if any(one != AxisChoice(one.name) for one in said):
+        return None
+    if not all(are_vector_sums(one, may_reorder=True) for one in loops):
         return None
     if op.results or any(not one.name.startswith(_INSIDE) for one in inner):
         return None
