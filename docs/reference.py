@@ -14,11 +14,12 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -52,8 +53,11 @@ NAMESPACES = {  # pages, by what programs call the namespace: where it is, and w
 }
 EXAMPLES = {  # programs by the names that they are for
     name: program
+    for document in sorted((ROOT / "docs").glob("names*.md"))
     for names, program in re.findall(
-        r"```python\n# (ti\.[^\n]*)\n(.*?)```", (ROOT / "docs" / "names.md").read_text(), re.DOTALL
+        r"```python(?: norun)?\n# ((?:ti|te|dist|ensemble)\.[^\n]*)\n(.*?)```",
+        document.read_text(),
+        re.DOTALL,
     )
     for name in names.split()
 }
@@ -188,14 +192,20 @@ def _ops(place: str) -> list[type[View]]:
 def _described(level: int, name: str, value: object) -> Iterator[str]:
     """What a function or a class and its public parts say."""
     yield f"{'#' * level} `{name}`"
-    if callable(value):
+    if callable(value) and not _is_enum(value):
         yield f"```python\n{name}{_signature(value)}\n```"
     yield inspect.getdoc(value) or ""
     if name in EXAMPLES:
         yield f"```python\n{EXAMPLES[name].strip()}\n```"
+    if _is_enum(value):
+        yield "Its members: " + ", ".join(f"`{member}`" for member in value.__members__) + "."
     for part, found in sorted(vars(value).items()) if inspect.isclass(value) else ():
         if not part.startswith("_") and (inspect.isroutine(found) or isinstance(found, property)):
             yield from _described(level + 1, f"{name.rpartition('.')[2]}.{part}", found)
+
+
+def _is_enum(value: object) -> TypeGuard[type[Enum]]:
+    return inspect.isclass(value) and issubclass(value, Enum)
 
 
 def _signature(value: Callable[..., object]) -> str:

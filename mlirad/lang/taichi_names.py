@@ -24,6 +24,7 @@ extension = Enum(
     "extension",
     ["sparse", "quant", "quant_basic", "data64", "adstack", "bls", "assertion", "extfunc", "mesh"],
 )
+extension.__doc__ = """What Taichi's backends may have, by the names that programs for it use."""
 
 
 _REAL = [*(t for t in ALL if t.is_float), float]
