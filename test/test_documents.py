@@ -9,7 +9,6 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from inspect import signature
-from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +16,7 @@ import pytest
 import test_structure
 
 import mlirad as ti
+from mlirad import te
 from mlirad.passes.loops import _chunk, split_parallel_loops
 from mlirad.passes.memory import lower_grad_to_memref
 from mlirad.passes.rounding import _sums, split_sums
@@ -39,7 +39,7 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
         ("forward-mode", 5),
         ("structs", 4),
         ("tensor-expressions", 0),
-        ("names", 0),
+        ("names names-tensors", 0),  # in one process, which starts once
         pytest.param(
             "distributed",
             1,
@@ -48,9 +48,8 @@ STAND_INS = {"verb_noun", "verb-noun", "field_noun", "lower_field_noun"}  # of C
     ],
 )
 def test_the_programs_of(document: str, prints: int, tmp_path: Path) -> None:
-    program = "\n".join(
-        re.findall(r"```python\n(.*?)```", (DOCS / f"{document}.md").read_text(), re.DOTALL)
-    )
+    texts = [(DOCS / f"{name}.md").read_text() for name in document.split()]
+    program = "\n".join(re.findall(r"```python\n(.*?)```", "\n".join(texts), re.DOTALL))
     file = tmp_path / "program.py"
     file.write_text(program)
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=300)
@@ -114,15 +113,51 @@ def test_links_of_notebooks_lead_somewhere() -> None:
         assert not [link for link in lost if "/reference/" not in link]
 
 
-def test_names_by_example_are_public_and_used() -> None:
-    text = (DOCS / "names").with_suffix(".md").read_text()
-    blocks = re.findall(r"```python\n# (ti\.[^\n]*)\n(.*?)```", text, re.DOTALL)
-    assert len(blocks) > 20
-    for names, program in blocks:
-        assert "assert " in program
-        for name in names.split():
-            assert re.search(rf"{re.escape(name)}\b", program), name
-            assert attrgetter(name.removeprefix("ti."))(ti) is not None
+def examples() -> list[tuple[list[str], str, bool]]:
+    """The names that programs are for, the programs, and whether the tests run them."""
+    found = [
+        (names.split(), program, not norun)
+        for document in sorted(DOCS.glob("names*.md"))
+        for norun, names, program in re.findall(
+            r"```python( norun)?\n# ((?:ti|te|dist|ensemble)\.[^\n]*)\n(.*?)```",
+            document.read_text(),
+            re.DOTALL,
+        )
+    ]
+    assert len(found) > 100
+    return found
+
+
+def test_names_by_example_are_used() -> None:
+    for names, program, is_run in examples():
+        assert "assert " in program or not is_run
+        for name in names:
+            used = [name, name.replace("te.nn.", "nn."), name.rpartition(".")[2]]
+            assert any(re.search(rf"\b{re.escape(one)}\b", program) for one in used), name
+
+
+def test_every_public_name_has_an_example() -> None:
+    """Those of modules that need MPI or Ray are read from their sources."""
+    public = {
+        f"{space}.{name}"
+        for space, module in {
+            "ti": ti,
+            "te": te,
+            "te.nn": te.nn,
+            **{f"ti.{name}": getattr(ti, name) for name in ti.__all__},
+        }.items()
+        if isinstance(module, ModuleType)
+        for name in module.__all__
+        if callable(getattr(module, name)) or name == "root"
+    }
+    for space in ("dist", "ensemble"):
+        source = (ROOT / "mlirad" / space / "__init__.py").read_text()
+        listed = re.findall(r"__all__ = \[(.*?)\]", source, re.DOTALL)[0]
+        public |= {f"{space}.{name}" for name in re.findall(r'"(\w+)"', listed)}
+    shown = {name for names, _, _ in examples() for name in names}
+    assert len(public) > 400
+    assert sorted(public - shown) == [], "add a program to docs/names*.md"
+    assert sorted(shown - public) == [], "no such names"
 
 
 def test_every_namespace_has_a_page_of_the_reference() -> None:

@@ -42,6 +42,17 @@ def test_what_ranks_do_together(tmp_path: Path) -> None:
 
 
 @needs_mpi
+def test_names_by_example(tmp_path: Path) -> None:
+    """With one rank they were run by hand."""
+    document = (HERE.parents[1] / "docs" / "names-processes").with_suffix(".md")
+    programs = re.findall(r"```python\n(.*?)```", document.read_text(), re.DOTALL)
+    assert len(programs) > 5
+    (tmp_path / "program.py").write_text("\n".join(programs))
+    done = run(2, str(tmp_path / "program.py"))
+    assert done.returncode == 0, done.stderr
+
+
+@needs_mpi
 @pytest.mark.parametrize(("ranks", "count"), [(4, 14)])
 def test_random_patterns_have_their_transposes(ranks: int, count: int) -> None:
     """A sample; 100 in 2 ranks and 100 in 4 were run by hand."""
