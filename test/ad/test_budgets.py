@@ -369,6 +369,8 @@ def test_a_budget_that_is_too_small_names_the_least() -> None:
         -1,
         "much",
         "12 parsecs",
+        "9" * 400,
+        "9" * 308 + "MB",
         "-3MB",
         "",
         0.0,

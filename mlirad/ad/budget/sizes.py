@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import isfinite
+from math import inf, isfinite
 
 from mlirad.errors import TaichiTypeError
 
@@ -28,11 +28,13 @@ def bytes_of(memory: object, who: str) -> int:
     if isinstance(memory, int) and not isinstance(memory, bool) and memory >= 0:
         return memory
     found = _SIZE.fullmatch(memory) if isinstance(memory, str) else None
-    if found is None or found.group(2).upper() not in _UNITS:
+    unit = _UNITS.get(found.group(2).upper()) if found is not None else None
+    amount = float(found.group(1)) * unit if found is not None and unit is not None else inf
+    if not isfinite(amount):
         raise TaichiTypeError(
             f"{who}: memory= is a number of bytes or a text like '512MB', not {memory!r}"
         )
-    return int(float(found.group(1)) * _UNITS[found.group(2).upper()])
+    return int(amount)
 
 
 def kept_within(memory: object, rules: str) -> int | float | None:
