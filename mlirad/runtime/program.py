@@ -15,10 +15,11 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.memory.field import FieldMemory
-from mlirad.runtime.memory.memory import Allocation, SparseElements
+from mlirad.runtime.memory.memory import Allocation, Arena, SparseElements
 from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.poles import Poles
 from mlirad.runtime.profile import Profile
+from mlirad.runtime.profiled_memory import ProfiledArena
 from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
 from mlirad.runtime.trees import Trees
@@ -50,6 +51,11 @@ class Program:
             for name, memory in list(self.fields.items())
             if not self.derivatives.are_derivatives(name)
         }
+
+    def arena(self, *, apart: bool = False) -> Arena:
+        """Room for copies that a tape keeps; `apart`, each in a block of its own."""
+        found = self.executor.memory.arena(self.capacity, apart=apart)
+        return found if self.profile is None else ProfiledArena(found, self.profile)
 
     def settle(self) -> None:
         """Memory is as the program left it, after it was put back to what it was before."""

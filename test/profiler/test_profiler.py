@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 
+import numpy as np
 import pytest
 
 import mlirad as ti
@@ -54,6 +56,37 @@ def test_tables_have_kernels_and_their_reverses(capsys: pytest.CaptureFixture[st
     assert table.count(" work\n") == 2 and table.count(" work.reverse\n") == 2
     with pytest.raises(ValueError, match="'count' or 'trace'"):
         ti.profiler.print_kernel_profiler_info("all")
+
+
+def test_copies_of_a_tape_are_timed_beside_its_launches() -> None:
+    ti.init(offline_cache=False, kernel_profiler=True)
+    x = ti.field(ti.f64, 1 << 16, needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step():
+        for i in x:
+            x[i] = ti.sin(x[i]) + 0.5
+
+    @ti.kernel
+    def total():
+        for i in x:
+            loss[None] += x[i] ** 2
+
+    with ti.ad.Tape(loss):
+        for _ in range(4):
+            step()
+        total()
+    kept, given = map(
+        ti.profiler.query_kernel_profiler_info, ("kept for derivatives", "given back to memory")
+    )
+    value, derivative = 0.0, 1.0
+    for _ in range(4):
+        value, derivative = math.sin(value) + 0.5, derivative * math.cos(value)
+    np.testing.assert_allclose(x.grad.to_numpy(), 2 * value * derivative, rtol=1e-12)
+    assert kept.counter == 5  # before each step, and what the last one left
+    assert given.counter == 5 and given.total > 0
+    assert ti.profiler.query_kernel_profiler_info("step.reverse").counter == 4
 
 
 def test_compiling_is_timed(capsys: pytest.CaptureFixture[str]) -> None:

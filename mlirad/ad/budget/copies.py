@@ -20,7 +20,7 @@ class Copies:
         self, program: Program, beside: Callable[[Key], Sequence[Elements]] = lambda key: ()
     ) -> None:
         self._beside = beside  # the tangents of an array, kept with it
-        self._arena = program.executor.memory.arena(program.capacity, apart=True)
+        self._arena = program.arena(apart=True)
         self._kept: dict[Content, list[Kept]] = {}
         self._spare: dict[int, list[Kept]] = {}  # of a unit, let go since the last copy was made
         self.units: Units

@@ -22,7 +22,7 @@ class Overwritten:
         self._program, self._draws = program, program.random.launches
         program.threads.watch(self)
         self._others_changes = program.threads.others_changes()
-        self._arena = program.executor.memory.arena(program.capacity)
+        self._arena = program.arena()
         self._covered: dict[str, Covered] = {}
         self._kept: list[Kept] = []
 

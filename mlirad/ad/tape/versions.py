@@ -71,7 +71,7 @@ class WayBack:
     """
 
     def __init__(self, versions: Iterable[Version], program: Program) -> None:
-        self._arena = program.executor.memory.arena(program.capacity)
+        self._arena = program.arena()
         self._undo: list[Callable[[], None]] = []
         self._copied: set[Hashable] = set()
         places: dict[Key, dict[Hashable, int]] = {}
@@ -117,7 +117,7 @@ class Versions:
         # what functions with a gradient of their own left, which their calls may overwrite
         self.left: dict[Key, dict[str, Region]] = {}
         self.elements: dict[Key, Elements] = {}  # of the arrays that are needed
-        self._arena = program.executor.memory.arena(program.capacity)
+        self._arena = program.arena()
 
     def before_launch(
         self, variant: Variant, values: Sequence[Any], buffers: Sequence[ArrayBuffer]
