@@ -51,8 +51,13 @@ class Components:
 
     def cost(self, content: Content) -> float:
         """What would run again, at most, for want of a content."""
-        cost = self._cost
-        return sum([cost[one] for one in self._around(content)])
+        cost, maker, readers = self._cost, content[1], self.graph.readers.get(content, ())
+        if len(readers) > 1 or maker == ROOT:
+            return sum([cost[one] for one in self._around(content)])
+        first = self._of(maker)
+        if readers and readers[0] < self.front and (other := self._of(readers[0])) != first:
+            return cost[first] + cost[other]
+        return cost[first]
 
     def _around(self, content: Content) -> dict[int, None]:
         maker, front = content[1], self.front

@@ -13,6 +13,7 @@ from mlirad.ad.budget.heuristics import Candidate, Heuristic
 from mlirad.ad.checkpoint.schedule import repetitions
 
 HELD, STRAY = 1e9, 0.01  # by what scores are multiplied
+NEAREST, FARTHEST = 1.0, 8.0  # by how much an age grows before a score is computed again
 
 
 class Order:
@@ -21,8 +22,8 @@ class Order:
     Scores that have grown since are seen to when their turn comes. They fall with age: while the
     program runs, each is computed again when the age has grown by half. They fall when launches
     around run again: those of contents that were `locked` meanwhile are computed when they are
-    no more. What is held as part of a state goes last; of the others in front of the last such
-    state, what is made again with it goes first.
+    no more. Nothing is computed before the least is asked for. What is held as part of a state goes
+    last; of the others in front of the last such state, what is made again with it goes first.
     """
 
     def __init__(
@@ -34,6 +35,9 @@ class Order:
         self._serials: dict[Content, int] = {}  # of the entry that counts; 0 where there is none
         self._heap: list[tuple[float, int, Content]] = []
         self._due: dict[int, list[tuple[Content, int]]] = {}  # by launch; contents and serials
+        self._seen_to = 0  # the launch up to which those that were due have been
+        self._waiting: list[Content] = []  # for a score
+        self._least = 0.0  # score that was found last
         self._next = count(1)
         self._locked: set[Content] = set()
         self._repetitions, self._known_for = 1, (0, 0)
@@ -52,7 +56,7 @@ class Order:
         """A content may be given up from now on."""
         self._serials[content] = 0
         if content not in self._locked:
-            self._enter(content)
+            self._waiting.append(content)
 
     def remove(self, content: Content) -> None:
         """A content may not be given up any more."""
@@ -67,31 +71,27 @@ class Order:
 
     def unlock(self) -> None:
         """All of them have been used."""
-        for content in sorted(self._locked):
-            if content in self._serials:
-                self._enter(content)
+        self._waiting += sorted(self._locked & self._serials.keys())
         self._locked.clear()
 
     def enter_again(self, contents: Iterable[Content]) -> None:
         """The scores of contents have fallen."""
         for content in contents:
-            if content in self._serials and content not in self._locked:
-                self._enter(content)
+            if content in self._serials:
+                self._serials[content] = 0
+                self._waiting.append(content)
 
     def come_to(self, front: int) -> None:
         """The sweep has come to a launch."""
         before, self.components.front = self.components.front, front
-        if front == before + 1:
-            for content, serial in self._due.pop(front, ()):
-                if self._serials.get(content) == serial:
-                    self._enter(content)
-        elif front > before:
-            self._is_stale = True
+        self._is_stale = self._is_stale or front > before + 1
 
     def least(self) -> Content | None:
         """The content of the lowest score; None where there is none."""
         if self._has_changed() or self._is_stale:
             self._renew()
+        else:
+            self._enter_those_due()
         heap, serials = self._heap, self._serials
         while heap:
             score, serial, content = heap[0]
@@ -100,24 +100,39 @@ class Order:
                 continue
             found = self._score(content)
             if found <= score:
+                self._least = found
                 return content
             heapreplace(heap, (found, serial, content))
         return None
 
     def _renew(self) -> None:
         self._heap = []
-        self._due = {}
+        self._due, self._seen_to = {}, self.components.front
+        self._waiting.clear()
         self._is_stale = False
         for content in self._serials:
             if content not in self._locked:
                 self._enter(content)
         heapify(self._heap)
 
+    def _enter_those_due(self) -> None:
+        serials = self._serials
+        for launch in range(self._seen_to + 1, self.components.front + 1):
+            for content, serial in self._due.pop(launch, ()):
+                if serials.get(content) == serial:
+                    self._enter(content)
+        self._seen_to = max(self._seen_to, self.components.front)
+        for content in self._waiting:
+            if serials.get(content) == 0 and content not in self._locked:
+                self._enter(content)
+        self._waiting.clear()
+
     def _enter(self, content: Content) -> None:
         serial = self._serials[content] = next(self._next)
-        heappush(self._heap, (self._score(content), serial, content))
-        front = self.components.front
-        due = front + max(1, (front - content[1]) // 2)
+        score, front = self._score(content), self.components.front
+        heappush(self._heap, (score, serial, content))
+        growth = min(FARTHEST, max(NEAREST, score / self._least - 1)) if self._least else NEAREST
+        due = front + max(1, int((front - content[1]) * growth))
         self._due.setdefault(due, []).append((content, serial))
 
     def _score(self, content: Content) -> float:
