@@ -32,6 +32,9 @@ class Nothing:
     def put(self, content: Content) -> None:
         """Let no unit hold anything."""
 
+    def exchange(self, content: Content, other: Content) -> None:
+        """Exchange nothing."""
+
     def run(self, step: int) -> None:
         """Launch nothing."""
 

@@ -31,6 +31,11 @@ class Memory:
     def put(self, content: Content) -> None:
         self.values[content[0]] = self.copies[content]
 
+    def exchange(self, content: Content, other: Content) -> None:
+        unit = content[0]
+        assert other not in self.copies and other[0] == unit
+        self.copies[other], self.values[unit] = self.values[unit], self.copies.pop(content)
+
     def run(self, step: int) -> None:
         assert self.graph.steps[step].is_repeatable
         self.launch(step)

@@ -53,6 +53,16 @@ def test_reverses_find_what_they_need_within_any_budget_that_can(heuristic: str)
             run_graph(graph, budget, heuristic)
 
 
+def test_a_copy_that_is_used_for_the_last_time_makes_room_for_what_its_unit_held() -> None:
+    graph = Graph()
+    unit = graph.unit(1)
+    for _ in range(4):  # each overwrites what its reverse needs
+        graph.add(Step((unit,), (unit,), before=(unit,)))
+    for room, repeated in ((4, 0), (3, 1)):  # what was there first, what is left, two copies or one
+        planner, _ = run_graph(graph, room, sweeps=1)
+        assert sum(planner.repeated.values()) == repeated
+
+
 def test_a_budget_below_the_least_is_refused_before_the_first_reverse() -> None:
     refused = 0
     for seed in range(100):

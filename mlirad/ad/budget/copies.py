@@ -67,6 +67,22 @@ class Copies:
             late.fill(0, span)  # there were none when the copy was made
         self.seconds["copies"] += perf_counter() - begun
 
+    def exchange(self, content: Content, other: Content) -> None:
+        """Let a unit hold what was copied, and the copy, from now on of another content, what it
+        held."""
+        parts, _ = self.units.places[content[0]]
+        found = self._kept[content]
+        if len(found) <= len(self._beside(parts.key)):  # tangents that there were not then
+            self.keep(other)
+            self.put(content)
+            self.drop(content)
+            return
+        begun = perf_counter()
+        for kept in found:
+            kept.exchange()
+        self._kept[other] = self._kept.pop(content)
+        self.seconds["copies"] += perf_counter() - begun
+
     def run(self, step: int) -> None:
         """Launch again."""
         begun = perf_counter()

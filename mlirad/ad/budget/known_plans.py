@@ -101,6 +101,10 @@ class Noted:
         """Let a unit hold what was copied."""
         self._do("put", content)
 
+    def exchange(self, content: Content, other: Content) -> None:
+        """Let a unit hold what was copied, and the copy what it held."""
+        self._do("exchange", content, other)
+
     def run(self, step: int) -> None:
         """Launch again."""
         self._do("run", step)

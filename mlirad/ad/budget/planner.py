@@ -13,7 +13,7 @@ from the beginning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from heapq import heapify, heappop, heappush
 
 from mlirad.ad.budget.graph import ROOT, Content, Graph, Step
@@ -126,6 +126,29 @@ class Planner:
             self.room.come_to(steps)
 
 
+def last_uses(
+    graph: Graph, loose: Container[Content], episode: Episode, time: int
+) -> dict[int, Content]:
+    """By unit, the content of a copy that is the first to come there and that no earlier reverse
+    uses: the copy has room for what the unit holds."""
+    first: dict[int, int] = {}
+    for unit, maker in episode.taken:
+        first[unit] = min(maker, first.get(unit, maker))
+    written: dict[int, int] = {}
+    for number in reversed(episode.steps):
+        written.update(dict.fromkeys(graph.steps[number].writes, number))
+    again = episode.steps and episode.steps[-1] == time - 1
+    lent = set(graph.lent(time - 1)) if again else ()
+    return {
+        unit: (unit, maker)
+        for unit, maker in first.items()
+        if (unit, maker) in loose
+        and graph.first_use[unit, maker] >= time - 1
+        and written.get(unit, time) > maker
+        and (unit, maker) not in lent
+    }
+
+
 class Sweep:
     """Memory on its way back: what each unit holds, and what the program left in it."""
 
@@ -136,6 +159,7 @@ class Sweep:
         self._left: list[Content] = []
         self._lent: list[Content] = []  # kept for the present reverse
         self._expected: set[Content] = set()  # that launches are about to displace, to be kept
+        self._last_uses: dict[int, Content] = {}  # by unit; see `last_uses`
 
     def holds(self, unit: int) -> int:
         """The launch that made what a unit holds."""
@@ -180,7 +204,7 @@ class Sweep:
         self.room.loose.unlock()
         for content in self._lent:
             self.room.release(content)
-        self._lent, self._expected, self.room.reserved = [], set(), 0
+        self._lent, self._expected, self._last_uses, self.room.reserved = [], set(), {}, 0
 
     def _find(self, wanted: Sequence[Content], time: int) -> Episode:
         """How to bring contents; those in memory that are in the way are kept, where there is room,
@@ -192,6 +216,10 @@ class Sweep:
             if not late:
                 expected = self._to_be_kept(episode, time)
                 size = sum(self.graph.bytes_of(expected))
+                if self.room.free() < size:
+                    self._last_uses = last_uses(self.graph, self.room.loose, episode, time)
+                    expected = {c for c in expected if c[0] not in self._last_uses}
+                    size = sum(self.graph.bytes_of(expected))
                 if self.room.has_room(size, episode.taken):
                     self._expected, self.room.reserved = expected, size
                     return episode
@@ -299,10 +327,29 @@ class Sweep:
         unit, maker = content
         if self.holds(unit) == maker:
             return
+        if self._last_uses.get(unit) == content and self._exchange(content, time):
+            return
         self._displace(unit, time)
         self._moved[unit] = UNKNOWN  # till it is through
         self.machine.put(content)
         self._moved[unit] = maker
+
+    def _exchange(self, content: Content, time: int) -> bool:
+        """Let the copy of a content that is used for the last time hold what the unit did, if that
+        is to be kept; whether it is."""
+        unit, maker = content
+        del self._last_uses[unit]
+        other = unit, self.holds(unit)
+        is_left = other[1] == self.graph.last(unit)
+        is_used = self.graph.first_use.get(other, time) < time and other[1] != ROOT
+        if other[1] == UNKNOWN or other in self.room or not (is_left or is_used):
+            return False
+        if is_left:
+            self._left.append(other)
+        self._moved[unit] = UNKNOWN  # till it is through
+        self.room.exchange(content, other, is_fixed=is_left)
+        self._moved[unit] = maker
+        return True
 
     def _displace(self, unit: int, time: int) -> None:
         """Something else is about to be in a unit."""

@@ -25,6 +25,10 @@ class Machine(Protocol):
     def put(self, content: Content) -> None:
         """Let a unit hold what was copied."""
 
+    def exchange(self, content: Content, other: Content) -> None:
+        """Let a unit hold what was copied, and the copy, from now on of another content, what it
+        held."""
+
     def run(self, step: int) -> None:
         """Launch again."""
 
@@ -121,6 +125,19 @@ class Room:
         self._copy(content, size)
         use = self.graph.first_use[content]
         self._by_first_use.setdefault(use, []).append(content)
+
+    def exchange(self, content: Content, other: Content, *, is_fixed: bool) -> None:
+        """Put a loose content into its unit, and keep in its copy what is there."""
+        self.loose.remove(content)
+        if is_fixed:
+            self.fixed[other] = None
+        else:
+            self._add(other)
+        self.machine.exchange(content, other)
+
+    def _add(self, content: Content) -> None:
+        self.loose.add(content)
+        self._by_first_use.setdefault(self.graph.first_use[content], []).append(content)
 
     def forget(self, content: Content) -> None:
         """A content is gone, which has not been kept."""

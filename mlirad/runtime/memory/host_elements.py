@@ -13,7 +13,7 @@ from mlirad.ir.waiting import LEAST
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
-from mlirad.runtime.memory.short_axes import assign, copied
+from mlirad.runtime.memory.short_axes import assign, copied, exchange
 from mlirad.runtime.memory.values import bits, part, same_bits
 from mlirad.runtime.memory.waiting import Clearing, WaitingRows
 
@@ -238,9 +238,7 @@ class HostKept(Kept):
 
     def exchange(self) -> None:
         """Swap the kept elements with those in memory."""
-        memory = copied(self._view)
-        assign(self._view, self._copy)
-        assign(self._copy, memory)
+        exchange(self._view, self._copy)
 
     def add(self) -> None:
         """Add the kept elements to those in memory."""

@@ -11,6 +11,7 @@ from mlirad.runtime.memory.blocks import Blocks
 from mlirad.runtime.memory.values import Values
 
 SHORT, MANY = 16, 4096  # entries of a row, of an array
+PIECE = 1 << 18  # bytes
 
 
 def assign(target: Values, values: Any) -> None:
@@ -26,6 +27,21 @@ def assign(target: Values, values: Any) -> None:
             assign(target[..., k], values)
     else:  # one row for all
         target[...] = values
+
+
+def exchange(one: Values, other: Values) -> None:
+    """Swap the values of two arrays of one shape, in pieces that stay in a cache."""
+    if one.nbytes <= PIECE or not one.ndim:
+        held = copied(one)
+        assign(one, other)
+        assign(other, held)
+        return
+    rows = max(1, len(one) * PIECE // one.nbytes)
+    for k in range(0, len(one), rows):
+        if rows == 1:
+            exchange(one[k, ...], other[k, ...])
+        else:
+            exchange(one[k : k + rows], other[k : k + rows])
 
 
 def copied(values: Values, blocks: Blocks | None = None) -> Values:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mlirad.runtime.memory.short_axes import MANY, assign, copied
+from mlirad.runtime.memory.short_axes import MANY, PIECE, assign, copied, exchange
 
 N = MANY
 
@@ -45,3 +46,27 @@ def test_copies(name: str) -> None:
     assert found.flags.c_contiguous and not np.shares_memory(found, memory)
     np.testing.assert_array_equal(found, view)
     np.testing.assert_array_equal(other, view)
+
+
+@pytest.mark.parametrize("name", views(np.zeros((N, 12))))
+def test_exchanges(name: str) -> None:
+    random = np.random.default_rng(2)
+    one, other = random.uniform(size=(2, N, 12))
+    first, second = one.copy(), other.copy()
+    exchange(views(first)[name], views(second)[name])
+    for found, was, becomes in ((first, one, other), (second, other, one)):
+        expected = was.copy()
+        views(expected)[name][...] = views(becomes)[name]
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_large_arrays_are_exchanged_in_pieces() -> None:
+    one, other = np.arange(2.0 * 5 * PIECE).reshape(2, 5 * PIECE)
+    for shape in ((-1,), (1, -1), (5, -1), (PIECE // 4, -1)):
+        first, second = one.copy().reshape(shape), other.copy().reshape(shape)
+        tracemalloc.start()
+        exchange(first, second)
+        assert tracemalloc.get_traced_memory()[1] < 2 * PIECE
+        tracemalloc.stop()
+        np.testing.assert_array_equal(first.ravel(), other)
+        np.testing.assert_array_equal(second.ravel(), one)
