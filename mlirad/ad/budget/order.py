@@ -43,7 +43,7 @@ class Order:
         self._repetitions, self._known_for = 1, (0, 0)
         self._is_stale = False
 
-    def __contains__(self, content: Content) -> bool:
+    def __contains__(self, content: object) -> bool:
         return content in self._serials
 
     def __iter__(self) -> Iterator[Content]:

@@ -14,26 +14,14 @@ from the beginning.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from heapq import heapify, heappop, heappush
 
+from mlirad.ad.budget.episodes import Episode, closure, in_the_way, last_uses
 from mlirad.ad.budget.graph import ROOT, Content, Graph, Step
 from mlirad.ad.budget.heuristics import Heuristic, balanced
 from mlirad.ad.budget.room import Machine, NoRoomError, Room
 from mlirad.ad.budget.states import States
-from mlirad.data_classes import data_class
 
 UNKNOWN = -2  # what a unit holds after a launch that had not found what it reads
-
-
-@data_class
-class Episode:
-    """What has to be done for contents to be in memory: launches in order; `taken`: contents of
-    copies; `standing`: those in memory already."""
-
-    steps: list[int]
-    taken: set[Content]
-    standing: set[Content]
-    wanted: dict[int, list[Content]]  # by the launch that makes them
 
 
 class Planner:
@@ -126,29 +114,6 @@ class Planner:
             self.room.come_to(steps)
 
 
-def last_uses(
-    graph: Graph, loose: Container[Content], episode: Episode, time: int
-) -> dict[int, Content]:
-    """By unit, the content of a copy that is the first to come there and that no earlier reverse
-    uses: the copy has room for what the unit holds."""
-    first: dict[int, int] = {}
-    for unit, maker in episode.taken:
-        first[unit] = min(maker, first.get(unit, maker))
-    written: dict[int, int] = {}
-    for number in reversed(episode.steps):
-        written.update(dict.fromkeys(graph.steps[number].writes, number))
-    again = episode.steps and episode.steps[-1] == time - 1
-    lent = set(graph.lent(time - 1)) if again else ()
-    return {
-        unit: (unit, maker)
-        for unit, maker in first.items()
-        if (unit, maker) in loose
-        and graph.first_use[unit, maker] >= time - 1
-        and written.get(unit, time) > maker
-        and (unit, maker) not in lent
-    }
-
-
 class Sweep:
     """Memory on its way back: what each unit holds, and what the program left in it."""
 
@@ -191,7 +156,7 @@ class Sweep:
     def _ahead(self, wanted: Sequence[Content], time: int) -> list[Content]:
         """What to make with contents, where there is little room, as earlier reverses need it."""
         states, use = self.planner.states, self.graph.first_use
-        steps = self._closure(wanted, set()).steps if states.is_tight() else []
+        steps = self._closure(wanted, ()).steps if states.is_tight() else []
 
         def is_there(one: Content) -> bool:
             is_past = use[one] >= time or one in wanted
@@ -212,7 +177,7 @@ class Sweep:
         moved: set[Content] = set()
         while True:
             episode = self._closure(wanted, moved)
-            late = self._in_the_way(episode)
+            late = in_the_way(self.graph, self.holds, episode)
             if not late:
                 expected = self._to_be_kept(episode, time)
                 size = sum(self.graph.bytes_of(expected))
@@ -229,48 +194,8 @@ class Sweep:
                 else:
                     moved.add(content)
 
-    def _closure(self, wanted: Sequence[Content], moved: set[Content]) -> Episode:
-        """The launches that contents are made of, as far as these are neither kept nor in
-        memory."""
-        found = Episode([], set(), set(), {})
-        queue = [(-maker, unit) for unit, maker in wanted]
-        heapify(queue)
-        seen: set[Content] = set(wanted)
-        while queue:
-            before, unit = heappop(queue)
-            content = unit, -before
-            if content in self.room:
-                found.taken.add(content)
-            elif self.holds(unit) == content[1] and content not in moved:
-                found.standing.add(content)
-            else:
-                maker = content[1]
-                assert not self.graph.is_source(content), f"content {content} was not kept"
-                if maker not in found.wanted:
-                    found.steps.append(maker)
-                found.wanted.setdefault(maker, []).append(content)
-                for one in self.graph.inputs(maker, [unit]):
-                    if one not in seen:
-                        seen.add(one)
-                        heappush(queue, (-one[1], one[0]))
-        found.steps.reverse()
-        return found
-
-    def _in_the_way(self, episode: Episode) -> list[Content]:
-        """The contents in memory that something else displaces, before they are used."""
-        if not episode.standing:
-            return []
-        first: dict[int, int] = {}  # by unit, the launch that first displaces what it holds
-        for number in reversed(episode.steps):
-            for unit in self.graph.steps[number].writes:
-                if number != self.holds(unit) or not self.graph.steps[number].is_stable(unit):
-                    first[unit] = number
-        units = {unit for unit, _ in episode.taken}
-        return [
-            content
-            for content in sorted(episode.standing)
-            if (content[0] in units or first.get(content[0], content[1] + 1) <= content[1])
-        ]
+    def _closure(self, wanted: Sequence[Content], moved: Container[Content]) -> Episode:
+        return closure(self.graph, self.room, self.holds, wanted, moved)
 
     def _to_be_kept(self, episode: Episode, time: int) -> set[Content]:
         """What the program left and launches displace, and what the reverse behind the last one

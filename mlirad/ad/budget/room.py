@@ -63,7 +63,7 @@ class Room:
         self.dropped: dict[int, int] = {}  # how often, by unit
         self._by_first_use: dict[int, list[Content]] = {}
 
-    def __contains__(self, content: Content) -> bool:
+    def __contains__(self, content: object) -> bool:
         return content in self.loose or content in self.fixed
 
     def free(self) -> int:

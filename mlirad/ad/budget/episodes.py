@@ -1,0 +1,96 @@
+"""How contents come to be in memory: launches to run again, and copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from heapq import heapify, heappop, heappush
+
+from mlirad.ad.budget.graph import Content, Graph
+from mlirad.data_classes import data_class
+
+Holds = Callable[[int], int]  # the launch that made what a unit holds
+
+
+@data_class
+class Episode:
+    """What has to be done for contents to be in memory: launches in order; `taken`: contents of
+    copies; `standing`: those in memory already."""
+
+    steps: list[int]
+    taken: set[Content]
+    standing: set[Content]
+    wanted: dict[int, list[Content]]  # by the launch that makes them
+
+
+def closure(
+    graph: Graph,
+    kept: Container[Content],
+    holds: Holds,
+    wanted: Sequence[Content],
+    moved: Container[Content],
+) -> Episode:
+    """The launches that contents are made of, as far as these are neither `kept` nor in memory, or
+    are about to be `moved` from there."""
+    found = Episode([], set(), set(), {})
+    queue = [(-maker, unit) for unit, maker in wanted]
+    heapify(queue)
+    seen: set[Content] = set(wanted)
+    while queue:
+        before, unit = heappop(queue)
+        content = unit, -before
+        if content in kept:
+            found.taken.add(content)
+        elif holds(unit) == content[1] and content not in moved:
+            found.standing.add(content)
+        else:
+            maker = content[1]
+            assert not graph.is_source(content), f"content {content} was not kept"
+            if maker not in found.wanted:
+                found.steps.append(maker)
+            found.wanted.setdefault(maker, []).append(content)
+            for one in graph.inputs(maker, [unit]):
+                if one not in seen:
+                    seen.add(one)
+                    heappush(queue, (-one[1], one[0]))
+    found.steps.reverse()
+    return found
+
+
+def in_the_way(graph: Graph, holds: Holds, episode: Episode) -> list[Content]:
+    """The contents in memory that something else displaces, before they are used."""
+    if not episode.standing:
+        return []
+    first: dict[int, int] = {}  # by unit, the launch that first displaces what it holds
+    for number in reversed(episode.steps):
+        for unit in graph.steps[number].writes:
+            if number != holds(unit) or not graph.steps[number].is_stable(unit):
+                first[unit] = number
+    units = {unit for unit, _ in episode.taken}
+    return [
+        content
+        for content in sorted(episode.standing)
+        if (content[0] in units or first.get(content[0], content[1] + 1) <= content[1])
+    ]
+
+
+def last_uses(
+    graph: Graph, loose: Container[Content], episode: Episode, time: int
+) -> dict[int, Content]:
+    """By unit, the content of a copy that is the first to come there and that no earlier reverse
+    uses: the copy has room for what the unit holds."""
+    first: dict[int, int] = {}
+    for unit, maker in episode.taken:
+        first[unit] = min(maker, first.get(unit, maker))
+    written: dict[int, int] = {}
+    for number in reversed(episode.steps):
+        written.update(dict.fromkeys(graph.steps[number].writes, number))
+    again = episode.steps and episode.steps[-1] == time - 1
+    lent = set(graph.lent(time - 1)) if again else ()
+    return {
+        unit: (unit, maker)
+        for unit, maker in first.items()
+        if (unit, maker) in loose
+        and graph.first_use[unit, maker] >= time - 1
+        and written.get(unit, time) > maker
+        and (unit, maker) not in lent
+    }
