@@ -363,6 +363,29 @@ def test_a_budget_that_is_too_small_names_the_least() -> None:
         chain.run()
 
 
+@pytest.mark.parametrize("memory", [0, "0B", 7, 0.01, 0.99])
+def test_a_program_of_which_nothing_is_kept_needs_no_memory(memory: Any) -> None:
+    chain, y = Chain(), ti.field(ti.f64, N, needs_grad=True)
+
+    @ti.kernel
+    def apart():
+        for i in y:
+            y[i] = ti.sin(chain.x[i])
+
+    @ti.kernel
+    def add_up():
+        for i in y:
+            chain.loss[None] += y[i] ** 2
+
+    chain.prepare()
+    for _ in range(2):
+        with ti.ad.Tape(chain.loss, memory=memory):
+            apart()
+            add_up()
+        x = chain.x.to_numpy()
+        np.testing.assert_allclose(chain.x.grad.to_numpy(), np.sin(2 * x), rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     "memory",
     [

@@ -112,6 +112,14 @@ class Graph:
             *((u, self.maker(u, number + 1)) for u in step.needs if u not in before),
         ]
 
+    def is_at_hand(self) -> bool:
+        """Whether reverses find all that they need in memory as the program leaves it."""
+        return all(
+            maker == self.last(unit)
+            for number in range(len(self.steps))
+            for unit, maker in self.needed(number)
+        )
+
     def inputs(self, number: int, made: Iterable[int]) -> list[Content]:
         """What a launch finds in memory when it makes the contents of some units again."""
         step = self.steps[number]
@@ -167,6 +175,8 @@ class Graph:
 
     def least(self) -> int:
         """The least bytes that do."""
+        if self.is_at_hand():
+            return 0
         return sum(self.bytes_of(self.sources())) + self.reserve()
 
     def split(self, unit: int, sizes: Sequence[int]) -> list[int]:

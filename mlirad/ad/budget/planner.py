@@ -99,10 +99,11 @@ class Planner:
 
         Raises NoRoomError, before the first one runs, where what has to be kept does not fit.
         """
-        if self.is_over:
-            raise NoRoomError
         steps = len(self.graph.steps)
-        self.room.require(self.graph.reserve())
+        if self.is_over or not self.room.can_fix(self.graph.reserve()):
+            if not self.graph.is_at_hand():
+                raise NoRoomError
+            self.room.clear()
         sweep = Sweep(self)
         try:
             for number in reversed(range(steps)):

@@ -70,10 +70,9 @@ class Room:
         """Bytes that nothing takes."""
         return self.budget() - self.bytes - self.reserved
 
-    def require(self, size: int) -> None:
-        """Raises NoRoomError where there would be no room for some bytes besides what is fixed."""
-        if sum(self.graph.bytes_of(self.fixed)) + size > self.budget():
-            raise NoRoomError
+    def can_fix(self, size: int) -> bool:
+        """Whether there would be room for some bytes besides what is fixed."""
+        return sum(self.graph.bytes_of(self.fixed)) + size <= self.budget()
 
     def has_room(self, size: int, used: Collection[Content]) -> bool:
         """Whether there is room for some bytes, made of what is not about to be used; of that,
