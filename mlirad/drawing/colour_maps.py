@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 from cmap import Colormap
 
+from mlirad.checks import text
 from mlirad.drawing.colours import Bytes, as_bytes
 from mlirad.drawing.numbers import Numbers
 
@@ -16,7 +17,22 @@ def _table(name: str) -> Bytes:
     return as_bytes(np.asarray(Colormap(name)(np.linspace(0, 1, 256)))[:, :3])
 
 
+def _known(name: object) -> str:
+    try:
+        return str(Colormap(text(name, "cmap_name")).name)
+    except ValueError as error:
+        raise ValueError(f"cmap_name must be a map that cmap knows, not {name!r}") from error
+
+
+def normalized(values: Numbers) -> Numbers:
+    """Numbers from 0 to 1, of which the least and the greatest finite ones become these."""
+    found = values.astype(np.float64)
+    finite = found[np.isfinite(found)]
+    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+    return (found - low) / (high - low if high > low else 1.0)
+
+
 def mapped(values: Numbers, name: str = "plasma") -> Bytes:
     """Numbers from 0 to 1 as colours of a map that `cmap` knows, which has matplotlib's. Raises
     ValueError for an unknown map."""
-    return _table(name)[(np.clip(np.nan_to_num(values), 0, 1) * 255).astype(np.uint8)]
+    return _table(_known(name))[(np.clip(np.nan_to_num(values), 0, 1) * 255).astype(np.uint8)]

@@ -15,7 +15,10 @@ Bytes = NDArray[np.uint8]
 def colours_of_integers(value: object, count: int) -> Bytes:
     """The colours `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
     another number of them."""
-    found = as_array(value, "color").reshape(-1).astype(np.int64)
+    given = as_array(value, "color").reshape(-1)
+    if given.dtype.kind == "f" and not (np.abs(given) < 2.0**32).all():
+        raise ValueError("color must be integers 0xRRGGBB, not such numbers as nan and inf")
+    found = given.astype(np.int64)
     if found.size not in (1, count):
         raise ValueError(f"color must be one colour, or {count}, not {found.size}")
     parts = np.stack([found >> 16 & 255, found >> 8 & 255, found & 255], axis=-1)
@@ -27,9 +30,12 @@ def colours_of_palette(palette: object, indices: object, count: int) -> Bytes:
     that are missing, or not of the list."""
     if indices is None:
         raise ValueError("palette must be used together with palette_indices")
-    chosen, colours = as_array(indices, "palette_indices").reshape(-1), as_array(palette, "palette")
+    chosen = as_array(indices, "palette_indices").reshape(-1)
+    colours = as_array(palette, "palette").reshape(-1)
     if chosen.size != count:
         raise ValueError(f"palette_indices must be {count} integers, not {chosen.size}")
+    if not (np.abs(chosen.astype(np.float64)) < 2.0**32).all():
+        raise ValueError("palette_indices must be integers, not such numbers as nan and inf")
     chosen = chosen.astype(np.int64)
     if count and not 0 <= chosen.min() <= chosen.max() < len(colours):
         raise ValueError(f"palette_indices must be from 0 to {len(colours) - 1}")
@@ -40,6 +46,8 @@ def bytes_of_parts(value: object, count: int) -> Bytes:
     """Colours given by numbers from 0 to 1, three or four a point; one colour is that of all.
     Raises ValueError for another shape."""
     found = np.asarray(as_array(value, "color"), dtype=np.float64)
+    if not found.size:
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
     found = found.reshape(-1, found.shape[-1] if found.ndim else 1)
     if found.shape[1] not in (3, 4) or found.shape[0] not in (1, count):
         raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")

@@ -11,6 +11,7 @@ from mlirad.drawing.numbers import Numbers
 
 _AT_ONCE = 1 << 21  # pixels that are looked at together
 _MANY_RUNS = 1000
+_VAST = 1e7  # pixels, of a radius
 
 
 def draw_discs(pixels: Bytes, centres: Numbers, radii: Numbers, colours: Bytes) -> None:
@@ -19,9 +20,9 @@ def draw_discs(pixels: Bytes, centres: Numbers, radii: Numbers, colours: Bytes) 
     height, width = pixels.shape[:2]
     beyond = np.abs(centres - (width / 2, height / 2)) - (width / 2, height / 2)
     seen = (radii > 0) & (beyond < radii[:, None] + 1).all(axis=1)  # False for NaN
-    centres, radii, colours = centres[seen], radii[seen], colours[seen]
+    centres, radii, colours = centres[seen], np.minimum(radii[seen], _VAST), colours[seen]
     packed = _packed(colours)
-    for chosen, reach in _alike(radii):
+    for chosen, reach in _alike(radii, max(height, width)):
         _draw(pixels, centres[chosen], radii[chosen], packed[chosen], reach)
 
 
@@ -30,7 +31,7 @@ def _packed(colours: Bytes) -> Numbers:
     return np.ascontiguousarray(with_alpha).view(np.uint32)[:, 0]
 
 
-def _alike(radii: Numbers) -> Iterator[tuple[Numbers | slice, int]]:
+def _alike(radii: Numbers, side: int) -> Iterator[tuple[Numbers | slice, int]]:
     """Discs in order, or, where that takes too many steps, the greater ones first; with how far
     their pixels are from their centres."""
     if not radii.size:
@@ -44,7 +45,7 @@ def _alike(radii: Numbers) -> Iterator[tuple[Numbers | slice, int]]:
         order = np.arange(len(radii))
     for begin, end in zip(starts, [*starts[1:], len(radii)]):
         reach = int(np.ceil(radii[order[begin:end]].max() + 0.5))
-        step = max(1, _AT_ONCE // (2 * reach + 1) ** 2)
+        step = max(1, _AT_ONCE // min(2 * reach + 1, side) ** 2)
         for at in range(begin, end, step):
             yield order[at : min(at + step, end)], reach
 
@@ -52,9 +53,13 @@ def _alike(radii: Numbers) -> Iterator[tuple[Numbers | slice, int]]:
 def _draw(pixels: Bytes, centres: Numbers, radii: Numbers, packed: Numbers, reach: int) -> None:
     """Draw discs of which no pixel is farther than a number of pixels from its centre."""
     height, width = pixels.shape[:2]
-    corner = np.floor(centres).astype(np.int32)
-    around = np.arange(-reach, reach + 1, dtype=np.int32)
-    columns, rows = corner[:, :1] + around, corner[:, 1:] + around
+    if 2 * reach + 1 > max(width, height):  # all pixels
+        columns, rows = (np.arange(n, dtype=np.int32)[None] for n in (width, height))
+        columns, rows = (np.repeat(one, len(centres), axis=0) for one in (columns, rows))
+    else:
+        corner = np.floor(centres).astype(np.int32)
+        around = np.arange(-reach, reach + 1, dtype=np.int32)
+        columns, rows = corner[:, :1] + around, corner[:, 1:] + around
     right = (columns + 0.5 - centres[:, :1]).astype(np.float32)
     down = (rows + 0.5 - centres[:, 1:]).astype(np.float32)
     # beyond the rim of the picture, infinitely far

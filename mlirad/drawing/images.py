@@ -20,6 +20,8 @@ def image_bytes(image: object) -> Bytes:
         raise ValueError(
             f"an image has the shape (x, y), or (x, y, 1 to 4 channels), not {found.shape}"
         )
+    if not found.size:
+        raise ValueError(f"an image has pixels: one of shape {found.shape} has none")
     if found.dtype == np.uint8:
         return found
     if found.dtype.kind == "f":

@@ -12,7 +12,9 @@ from mlirad.drawing.colours import Bytes
 from mlirad.drawing.discs import draw_discs
 from mlirad.drawing.numbers import Numbers
 
+LARGEST = 1 << 14  # pixels to a side
 _FAR = 30_000  # pixels, beyond which Pillow counts in another way
+_TALL = 1000  # pixels of a letter
 _font = lru_cache(maxsize=32)(ImageFont.load_default)
 
 
@@ -22,8 +24,11 @@ class Picture:
 
     def __init__(self, size: tuple[int, int]) -> None:
         width, height = size
-        if width < 1 or height < 1:
-            raise ValueError(f"a picture has a width and a height of at least 1, not {size}")
+        if not (1 <= width <= LARGEST and 1 <= height <= LARGEST):
+            raise ValueError(
+                f"a picture has a width and a height of at least 1, and at most {LARGEST}, "
+                f"not {size}"
+            )
         self.size = width, height
         self.pixels: Bytes = np.zeros((height, width, 4), np.uint8)
         # Pillow draws into the same memory
@@ -51,7 +56,8 @@ class Picture:
         """Draw lines of twice a radius in width."""
         longer = (begins != ends).any(axis=1)  # than a point
         ways = [self.places(begins[longer]), self.places(ends[longer])]
-        widths = np.maximum(np.rint(2 * radii[longer]), 1).astype(int)
+        wide = np.nan_to_num(np.rint(2 * radii[longer]), nan=1, posinf=_FAR)
+        widths = np.clip(wide, 1, _FAR).astype(int)
         self._polygons(np.concatenate(ways, axis=-1), colours[longer], widths)
 
     def triangles(self, first: Numbers, second: Numbers, third: Numbers, colours: Bytes) -> None:
@@ -72,9 +78,12 @@ class Picture:
 
     def text(self, content: str, point: Numbers, size: float, colour: Bytes) -> None:
         """Write a text, whose upper left corner is at a point."""
-        x, y = self.places(point.reshape(1, 2))[0].tolist()
+        place = self.places(point.reshape(1, 2))[0]
+        if not (np.abs(place) < _FAR).all():
+            return  # nobody sees it
+        x, y = place.tolist()
         ink = (*colour.tolist(), 255)
-        self._draw.text((x, y), content, fill=ink, font=_font(max(1.0, float(size))))
+        self._draw.text((x, y), content, fill=ink, font=_font(min(max(1.0, float(size)), _TALL)))
 
     def rows(self) -> Bytes:
         """Rows of three bytes a pixel, from the top."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mlirad.checks import text
 from mlirad.data_classes import data_class, field
 
 PRESS, RELEASE, MOTION = "Press", "Release", "Motion"
@@ -27,7 +28,7 @@ class Event:
 
 def is_held(pressed: set[str], key: str) -> bool:
     """Whether a key is among those that are pressed, on either side."""
-    either = {key, f"{key}_L", f"{key}_R"} if key in SIDES else {key}
+    either = {key, f"{key}_L", f"{key}_R"} if text(key, "a key") in SIDES else {key}
     return not pressed.isdisjoint(either)
 
 

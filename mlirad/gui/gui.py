@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.drawing.colour_maps import mapped
+from mlirad.checks import file_name, flag, number, several
+from mlirad.checks import text as one_text
+from mlirad.drawing.colour_maps import mapped, normalized
 from mlirad.drawing.colours import colours_of_integers
 from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
 from mlirad.drawing.numbers import as_array
@@ -51,13 +53,16 @@ class GUI(Shapes, Keys):
         fullscreen: bool = False,
         fast_gui: bool = False,
     ) -> None:
-        across, up = (res, res) if isinstance(res, int) else map(int, res)
-        self.name, self.res, self.background_color = name, (across, up), background_color
-        self.fast_gui, self.frame = fast_gui, 0
+        across, up = [res, res] if np.ndim(res) == 0 else several(res, 2, "res")
+        size = int(number(across, "res", low=1)), int(number(up, "res", low=1))
+        self.name, self.res = one_text(name, "name"), size
+        self.background_color = background_color
+        self.fast_gui, self.frame = flag(fast_gui, "fast_gui"), 0
         self.event: ev.Event | None = None
         self.fps_limit: float | None = 60
         self.picture = Picture(self.res)
-        self._display = open_display(name, self.res, show_gui, fullscreen)
+        wanted, whole = flag(show_gui, "show_gui"), flag(fullscreen, "fullscreen")
+        self._display = open_display(name, self.res, wanted, whole)
         self._widgets = Widgets(self.picture, self._display)
         self._next_frame = 0.0
         self._running = True
@@ -107,18 +112,20 @@ class GUI(Shapes, Keys):
         values = as_array(scalar_field, "scalar_field")
         if values.ndim != 2:
             raise ValueError(f"scalar_field must be a grid, not of shape {values.shape}")
-        if normalize:
-            low, high = values.min(), values.max()
-            values = (values - low) / (high - low if high > low else 1)
+        if not values.size:
+            raise ValueError(f"scalar_field has numbers: one of shape {values.shape} has none")
+        if flag(normalize, "normalize"):
+            values = normalized(values)
         rows, columns = (np.arange(n) * m // n for n, m in zip(self.res, values.shape))
         self.picture.pixels[..., :3] = rows_from_top(mapped(values[np.ix_(rows, columns)]))
 
     def show(self, file: str | PathLike[str] | None = None) -> None:
         """Show the picture, write it to a file where one is named, and begin the next. Raises
         OSError where the file cannot be written, ValueError for an unknown kind of file."""
+        name = None if file is None or (isinstance(file, str) and not file) else file_name(file)
         self._widgets.draw()
-        if file:
-            write_rows(self.picture.rows(), file)
+        if name is not None:
+            write_rows(self.picture.rows(), name)
         self._display.show(self.picture.rows())
         self._widgets.hear()
         self._wait()
@@ -129,15 +136,18 @@ class GUI(Shapes, Keys):
     def _wait(self) -> None:
         """Hold the limit of frames a second, where somebody looks."""
         now = perf_counter()
-        if self.fps_limit and self._display.is_shown:
+        limit = self.fps_limit and number(self.fps_limit, "fps_limit", low=0)
+        if limit and self._display.is_shown:
             sleep(max(0.0, self._next_frame - now))
-            self._next_frame = max(now, self._next_frame) + 1 / self.fps_limit
+            self._next_frame = max(now, self._next_frame) + 1 / limit
 
     # Widgets.
 
     def slider(self, text: str, minimum: float, maximum: float, step: float = 1) -> WidgetValue:
         """Add a slider; its value."""
-        return self._widgets.slider(text, minimum, maximum, step)
+        return self._widgets.slider(
+            text, number(minimum, "minimum"), number(maximum, "maximum"), number(step, "step")
+        )
 
     def label(self, text: str) -> WidgetValue:
         """Add a number that is shown; its value."""
@@ -145,7 +155,8 @@ class GUI(Shapes, Keys):
 
     def button(self, text: str, event_name: str | None = None) -> str:
         """Add a button; the name of the event that it sends."""
-        name = event_name or f"WidgetButton_{text}"
+        own = f"WidgetButton_{text}"
+        name = own if event_name is None else one_text(event_name, "event_name") or own
         self._widgets.button(text, name)
         return name
 
@@ -197,6 +208,6 @@ class GUI(Shapes, Keys):
 
     @running.setter
     def running(self, value: bool) -> None:
-        self._running = bool(value)
-        if value:
+        self._running = flag(value, "running")
+        if self._running:
             self._display.asked_to_close = False

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from mlirad.checks import integer, number
 from mlirad.drawing.colours import colours_of_integers, colours_of_palette
 from mlirad.drawing.numbers import Numbers, as_array, as_points, per_point
 from mlirad.drawing.picture import Picture
@@ -70,7 +71,10 @@ class Shapes:
         self, topleft: object, bottomright: object, radius: float = 1, color: object = 0xFFFFFF
     ) -> None:
         """Draw the sides of a rectangle."""
-        (left, top), (right, bottom) = as_points([topleft, bottomright], "corners")
+        first, last = as_points(topleft, "topleft"), as_points(bottomright, "bottomright")
+        if not len(first) == len(last) == 1:
+            raise ValueError("topleft and bottomright must be one point each")
+        (left, top), (right, bottom) = first[0], last[0]
         corners = np.array([[left, top], [right, top], [right, bottom], [left, bottom]])
         self.lines(corners, np.roll(corners, -1, axis=0), radius, color)
 
@@ -78,8 +82,10 @@ class Shapes:
         self, content: str, pos: object, font_size: float = 15, color: object = 0xFFFFFF
     ) -> None:
         """Write a text, whose upper left corner is at a point."""
-        colour = colours_of_integers(color, 1)[0]
-        self.picture.text(str(content), as_points(pos, "pos")[0], font_size, colour)
+        colour, points = colours_of_integers(color, 1)[0], as_points(pos, "pos")
+        if len(points) != 1:
+            raise ValueError(f"pos must be one point, not {len(points)}")
+        self.picture.text(str(content), points[0], number(font_size, "font_size"), colour)
 
     def arrow(
         self,
@@ -108,6 +114,7 @@ class Shapes:
         _check_same(begins, ways, "directions")
         ends = begins + ways
         self.lines(begins, ends, radius, color)
+        angle, tip_scale = number(angle, "angle"), number(tip_scale, "tip_scale")
         for turn in (math.radians(180 - angle), math.radians(180 + angle)):
             cosine, sine = math.cos(turn), math.sin(turn)
             sides = ways @ np.array([[cosine, sine], [-sine, cosine]]) * tip_scale
@@ -144,7 +151,8 @@ class Shapes:
         ways = as_array(vector_field, "vector_field")
         if ways.ndim != 3 or ways.shape[2] != 2:
             raise ValueError(f"vector_field must be a grid of vectors, not of shape {ways.shape}")
-        longest = np.linalg.norm(ways, axis=-1).max()
+        arrow_spacing = integer(arrow_spacing, "arrow_spacing", low=1)
+        longest = np.linalg.norm(ways, axis=-1).max(initial=0.0)
         chosen = ways[::arrow_spacing, ::arrow_spacing] * (0.1 / (longest + 1e-16))
         across, up = np.meshgrid(
             np.arange(chosen.shape[0]) * arrow_spacing / ways.shape[0],
@@ -156,8 +164,8 @@ class Shapes:
 
 def _grid(width: int, height: int, bound: float) -> Numbers:
     """Points of a grid, the second index first to change."""
-    across = np.linspace(bound / width, 1 - bound / width, width)
-    up = np.linspace(bound / height, 1 - bound / height, height)
+    rim = number(bound, "bound")
+    across, up = (np.linspace(rim / max(n, 1), 1 - rim / max(n, 1), n) for n in (width, height))
     return np.stack(np.meshgrid(across, up, indexing="ij"), axis=-1).reshape(-1, 2)
 
 

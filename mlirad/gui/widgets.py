@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlirad.checks import number
 from mlirad.drawing.picture import Picture
 from mlirad.gui import events as ev
 from mlirad.gui.display import Display
@@ -16,10 +17,20 @@ _BAR = np.array([90, 110, 140], np.uint8)
 
 
 class WidgetValue:
-    """The value of a slider or a label, which programs read and write."""
+    """The value of a slider or a label, which programs read and write: a finite number."""
 
     def __init__(self, value: float) -> None:
         self.value = value
+
+    @property
+    def value(self) -> float:
+        """The number. Raises TaichiTypeError where another thing is set, ValueError for NaN and
+        infinity."""
+        return self._value
+
+    @value.setter
+    def value(self, value: float) -> None:
+        self._value = number(value, "the value of a widget")
 
 
 class Widgets:
@@ -70,9 +81,10 @@ class Widgets:
 
     def draw(self) -> None:
         """Draw all."""
-        for number, line in enumerate(self._lines):
+        for place, line in enumerate(self._lines):
             text, full = line()
-            top, end = 6 + number * _LINE, 6 + int(_WIDTH * full)
+            top = 6 + place * _LINE
+            end = 6 + int(_WIDTH * min(max(full, 0.0), 1.0))
             self._picture.pixels[top : top + _LINE - 4, 6:end, :3] = _BAR
             height = self._picture.size[1]
             at = np.array([10 / self._picture.size[0], 1 - top / height])
@@ -85,10 +97,10 @@ class Widgets:
             return
         x, y = self._display.cursor
         across = (x * self._picture.size[0] - 6) / _WIDTH
-        number = int(((1 - y) * self._picture.size[1] - 6) // _LINE)
+        at = int(((1 - y) * self._picture.size[1] - 6) // _LINE)
         anew = self._held is None
         if anew:
-            on_one = 0 <= number < len(self._hears) and 0 <= across <= 1
-            self._held = number if on_one else -1
+            on_one = 0 <= at < len(self._hears) and 0 <= across <= 1
+            self._held = at if on_one else -1
         if self._held is not None and self._held >= 0:
             self._hears[self._held](across, anew)

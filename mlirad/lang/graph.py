@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from mlirad.checks import instance, integer, text
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError, did_you_mean
 from mlirad.lang.kernel import Kernel
 
@@ -34,9 +35,10 @@ class Arg:
         element_shape: tuple[int, ...] = (),
         **_: object,
     ) -> None:
-        self.tag, self.name, self.dtype = tag, name, dtype
+        self.tag, self.name, self.dtype = tag, text(name, "an argument's name"), dtype
         self.ndim = ndim if ndim is not None else field_dim
-        self.element_shape = tuple(element_shape)
+        axes = instance(element_shape, tuple | list, "element_shape", "a tuple of integers")
+        self.element_shape = tuple(integer(one, "element_shape", low=0) for one in axes)
 
 
 class Sequential:
@@ -52,8 +54,8 @@ class Sequential:
         self.launches.append((kernel, args))
 
     def append(self, other: Sequential) -> None:
-        """Add the launches of another sequence."""
-        self.launches += other.launches
+        """Add the launches of another sequence. Raises TaichiTypeError for what is none."""
+        self.launches += instance(other, Sequential, "what is appended", "a sequence").launches
 
 
 class GraphBuilder(Sequential):
@@ -76,7 +78,9 @@ class Graph:
         self._names = {a.name for _, args in launches for a in args if isinstance(a, Arg)}
 
     def run(self, args: Mapping[str, Any]) -> None:
-        """Launch all kernels. Raises TaichiRuntimeError for names that are missing or unknown."""
+        """Launch all kernels. Raises TaichiRuntimeError for names that are missing or unknown,
+        TaichiTypeError for what are no arguments by name."""
+        instance(args, Mapping, "the arguments of a graph", "a dictionary by name")
         for name in args.keys() - self._names:
             raise TaichiRuntimeError(
                 f"the graph has no argument '{name}'{did_you_mean(name, self._names)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlirad.checks import number
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError
 from mlirad.frontend.python.triplets import COLUMNS, COUNT, ROWS, VALUES
 from mlirad.lang.arguments.packs import ArgPack
@@ -41,7 +42,7 @@ class SparseMatrixBuilder:
         columns = num_rows if num_cols is None else num_cols
         sizes = {"num_rows": num_rows, "num_cols": columns, "max_num_triplets": max_num_triplets}
         for name, size in sizes.items():
-            if int(size) != size or size <= 0:
+            if number(size, name) != int(size) or size <= 0:
                 raise TaichiRuntimeError(f"{name} is a positive integer, not {size}")
         self.shape, self.capacity = (int(num_rows), int(columns)), int(max_num_triplets)
         self.num_rows, self.num_cols = self.shape

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.checks import file_name
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.ndarray import Ndarray
 from mlirad.linalg.pattern import Indices, Values
@@ -174,7 +175,7 @@ class SparseMatrix:
 
     def mmwrite(self, filename: str | PathLike[str]) -> None:
         """Write a file in Matrix Market's format. Raises OSError where it cannot."""
-        with open(filename, "wb") as file:
+        with open(file_name(filename, "filename"), "wb") as file:
             scipy_module("io").mmwrite(file, self.stored.columns)
 
     def to_scipy(self) -> Any:

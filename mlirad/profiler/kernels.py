@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from mlirad.checks import text
 from mlirad.lang.start import sync
 from mlirad.runtime.profile import Launches, Profile
 from mlirad.runtime.program import program
@@ -21,7 +22,7 @@ def _profile() -> Profile | None:
 def print_kernel_profiler_info(mode: str = "count") -> None:
     """Print a table of kernels (`count`), or of launches one by one (`trace`). Raises ValueError
     for another mode."""
-    if mode not in ("count", "trace"):
+    if text(mode, "mode") not in ("count", "trace"):
         raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
     profile = _profile()
     if profile is None:
@@ -45,6 +46,7 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
 def query_kernel_profiler_info(name: str) -> Launches:
     """How often a kernel was launched (`counter`), and for how many milliseconds (`min`, `max`,
     `avg`); a derivative has the name of its kernel with the mode behind a dot."""
+    text(name, "name")
     profile = _profile()
     return Launches(name) if profile is None else profile.kernels.get(name, Launches(name))
 
@@ -64,4 +66,4 @@ def get_kernel_profiler_total_time() -> float:
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
     """Whether launches are timed by a toolkit: only by the default, a clock."""
-    return toolkit_name == "default"
+    return text(toolkit_name, "toolkit_name") == "default"

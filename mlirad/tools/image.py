@@ -7,6 +7,7 @@ from os import PathLike
 import numpy as np
 from PIL import Image
 
+from mlirad.checks import file_name, integer, text
 from mlirad.drawing.colours import Bytes
 from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
 from mlirad.drawing.numbers import Numbers, as_array
@@ -24,15 +25,15 @@ def imwrite(img: object, filename: str | PathLike[str]) -> None:
     Floats are from 0 to 1, unsigned integers are divided by their greatest value. Raises OSError
     where the file cannot be written, ValueError for another shape or an unknown kind of file.
     """
-    write_rows(rows_from_top(image_bytes(img)), filename)
+    write_rows(rows_from_top(image_bytes(img)), file_name(filename, "filename"))
 
 
 def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
     """Read an image as bytes `[x, y, channel]`, with the file's channels or so many. Raises OSError
     where it cannot be read."""
-    if channels not in _MODES:
+    if integer(channels, "channels") not in _MODES:
         raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
-    with Image.open(filename) as picture:
+    with Image.open(file_name(filename, "filename")) as picture:
         mode = _MODES[channels]
         if mode is None:
             mode = picture.mode if picture.mode in _MODES.values() else "RGB"
@@ -46,7 +47,10 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
     found = as_array(img, "an image")
     if found.ndim < 2:
         raise ValueError(f"an image has at least two axes, not the shape {found.shape}")
-    size = w, w if h is None else h
+    width = integer(w, "w", low=1)
+    size = width, width if h is None else integer(h, "h", low=1)
+    if not found.size:
+        raise ValueError(f"an image has pixels: one of shape {found.shape} has none")
     if found.shape[:2] == size:
         return found
     rows, columns = (np.arange(n) * m // n for n, m in zip(size, found.shape))
@@ -56,7 +60,7 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
 def imshow(img: object, title: str = "imshow") -> None:
     """Show an image in a window until it is closed, or in a notebook's output."""
     shown = coloured(image_bytes(img))
-    with GUI(title, res=shown.shape[:2]) as gui:
+    with GUI(text(title, "title"), res=shown.shape[:2]) as gui:
         while gui.running:
             gui.set_image(shown)
             gui.show()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlirad.checks import file_name, integer, text
 from mlirad.drawing.numbers import Numbers, as_array
 from mlirad.errors import did_you_mean
 
@@ -34,7 +35,9 @@ class Channels:
     def add(self, key: str, data_type: str, data: object) -> None:
         """Add a column, or several, whose names are numbered; one of an unknown type is left out,
         with a warning. Raises ValueError for another number of rows, and a name that is there."""
-        if data_type not in _TYPES:
+        if _one_line(key, "a channel's name") != key.replace(" ", "_"):
+            raise ValueError(f"a channel's name has no blanks, as {key!r} has")
+        if text(data_type, "a channel's type") not in _TYPES:
             hint = did_you_mean(data_type, _TYPES)
             warnings.warn(
                 f"channel '{key}' is left out: '{data_type}' is no type of a PLY file{hint}",
@@ -77,12 +80,14 @@ class PLYWriter:
         face_type: str = "tri",
         comment: str = "created by PLYWriter",
     ) -> None:
+        num_vertices = integer(num_vertices, "num_vertices")
+        num_faces = integer(num_faces, "num_faces")
         if num_vertices <= 0 or num_faces < 0:
             raise ValueError(f"{num_vertices} vertices and {num_faces} faces are no mesh")
-        if face_type not in _CORNERS:
+        if text(face_type, "face_type") not in _CORNERS:
             raise ValueError(f"face_type is 'tri' or 'quad', not {face_type!r}")
         self.num_vertices, self.num_faces = num_vertices, num_faces
-        self.face_type, self.comment = face_type, comment
+        self.face_type, self.comment = face_type, _one_line(comment, "comment")
         self._vertices = Channels(num_vertices, "vertices")
         self._faces = Channels(num_faces, "faces")
         self.face_indices = np.full((num_faces, _CORNERS[face_type]), -1, np.int32)
@@ -168,7 +173,7 @@ class PLYWriter:
         _check(self._vertices, self.face_indices)
         head = ["ply", f"format {kind} 1.0", f"comment {self.comment}"]
         head += _header(self._vertices, self._faces)
-        with open(path, "wb") as file:
+        with open(file_name(path, "path"), "wb") as file:
             file.write("\n".join([*head, "end_header", ""]).encode())
             for table in self._tables():
                 if kind == "ascii":
@@ -211,4 +216,11 @@ def _row(record: Numbers) -> str:
 
 
 def _numbered(path: str, number: int) -> str:
-    return f"{path.removesuffix('.ply')}_{number:06d}.ply"
+    return f"{file_name(path, 'path').removesuffix('.ply')}_{integer(number, 'series_num'):06d}.ply"
+
+
+def _one_line(value: object, what: str) -> str:
+    found = text(value, what)
+    if "\n" in found or "\r" in found:
+        raise ValueError(f"{what} must be one line, not {found!r}")
+    return found

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from PIL import Image
 
+from mlirad.checks import file_name, flag, integer, number, text
 from mlirad.drawing.numbers import Numbers, as_array
 from mlirad.errors import TaichiRuntimeError
 from mlirad.gui.display import say
@@ -43,9 +44,17 @@ class VideoManager:
         framerate: float = 24,
         automatic_build: bool = True,
     ) -> None:
-        self.directory, self.width, self.height = Path(output_dir), width, height
-        self.video_filename, self.framerate = video_filename, framerate
-        self.post_processor, self.automatic_build = post_processor, automatic_build
+        self.directory = Path(file_name(output_dir, "output_dir"))
+        self.width, self.height = (
+            None if size is None else integer(size, what, low=1)
+            for what, size in (("width", width), ("height", height))
+        )
+        self.video_filename = (
+            None if video_filename is None else text(video_filename, "video_filename")
+        )
+        self.framerate = number(framerate, "framerate", low=0.01, high=1000)
+        self.post_processor = post_processor
+        self.automatic_build = flag(automatic_build, "automatic_build")
         self.frame_counter, self._next_video = 0, 4
         self.frame_fns: list[str] = []
         self.frame_directory = str(self.directory / "frames")

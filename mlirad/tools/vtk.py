@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from mlirad.checks import file_name
 from mlirad.drawing.numbers import as_array
 
 
@@ -13,10 +14,11 @@ def write_vtk(scalar_field: object, filename: str) -> None:
     values = as_array(scalar_field, "scalar_field")
     if values.ndim not in (2, 3):
         raise ValueError(f"scalar_field is a grid of two or three axes, not {values.shape}")
+    name = file_name(filename, "filename").removesuffix(".vtk")
     across, up, deep = (*values.shape, 1)[:3]
     head = [
         "# vtk DataFile Version 3.0",
-        filename,
+        repr(name)[1:-1],  # one line
         "ASCII",
         "DATASET STRUCTURED_POINTS",
         f"DIMENSIONS {across} {up} {deep}",
@@ -26,6 +28,6 @@ def write_vtk(scalar_field: object, filename: str) -> None:
         "SCALARS value double 1",
         "LOOKUP_TABLE default",
     ]
-    with open(f"{filename.removesuffix('.vtk')}.vtk", "w") as file:
+    with open(f"{name}.vtk", "w") as file:
         file.write("\n".join(head) + "\n")
         np.savetxt(file, values.reshape(-1, order="F"), fmt="%.9g")

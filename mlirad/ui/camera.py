@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from enum import Enum
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from mlirad.checks import instance, number
 from mlirad.drawing.numbers import Numbers
+from mlirad.errors import TaichiTypeError
+
+FARTHEST = 1e100  # from the origin
 
 
 class ProjectionMode(Enum):
@@ -19,6 +23,7 @@ class ProjectionMode(Enum):
     Orthogonal = 1
 
 
+@runtime_checkable
 class Watched(Protocol):
     """A window, as far as cameras are steered by it."""
 
@@ -43,47 +48,47 @@ class Camera:
 
     def position(self, x: float, y: float, z: float) -> None:
         """Stand there."""
-        self.curr_position = np.array([x, y, z], float)
+        self.curr_position = _point(x, y, z, "position")
 
     def lookat(self, x: float, y: float, z: float) -> None:
         """Look there."""
-        self.curr_lookat = np.array([x, y, z], float)
+        self.curr_lookat = _point(x, y, z, "lookat")
 
     def up(self, x: float, y: float, z: float) -> None:
         """Set which way is up."""
-        self.curr_up = np.array([x, y, z], float)
+        self.curr_up = _point(x, y, z, "up")
 
     def projection_mode(self, mode: ProjectionMode) -> None:
         """Set how depth shows."""
-        self._mode = mode
+        self._mode = instance(mode, ProjectionMode, "mode", "a ti.ui.ProjectionMode")
 
     def fov(self, fov: float) -> None:
-        """Set the vertical angle of view, in degrees."""
-        self._fov = float(fov)
+        """Set the vertical angle of view, in degrees between 0 and 180."""
+        self._fov = number(fov, "fov", low=1e-3, high=179.999)
 
     def left(self, left: float) -> None:
         """Set the left border of an orthogonal view."""
-        self._box["left"] = left
+        self._box["left"] = number(left, "left")
 
     def right(self, right: float) -> None:
         """Set the right border of an orthogonal view."""
-        self._box["right"] = right
+        self._box["right"] = number(right, "right")
 
     def top(self, top: float) -> None:
         """Set the upper border of an orthogonal view."""
-        self._box["top"] = top
+        self._box["top"] = number(top, "top")
 
     def bottom(self, bottom: float) -> None:
         """Set the lower border of an orthogonal view."""
-        self._box["bottom"] = bottom
+        self._box["bottom"] = number(bottom, "bottom")
 
     def z_near(self, z_near: float) -> None:
         """Set from which depth things are seen."""
-        self._near = z_near
+        self._near = number(z_near, "z_near")
 
     def z_far(self, z_far: float) -> None:
         """Set up to which depth things are seen."""
-        self._far = z_far
+        self._far = number(z_far, "z_far")
 
     def get_view_matrix(self) -> Numbers:
         """From the world to the camera, which looks along -z; of vectors that are rows."""
@@ -97,7 +102,10 @@ class Camera:
 
     def get_projection_matrix(self, aspect: float) -> Numbers:
         """From the camera to the cube from -1 to 1, depth from 0 to 1; of vectors that are rows."""
+        aspect = number(aspect, "aspect", low=1e-6)
         matrix, span = np.zeros((4, 4)), self._near - self._far
+        if not span:
+            raise ValueError(f"z_near and z_far must differ, and are {self._near}")
         matrix[2, 2], matrix[3, 2] = self._far / span, self._near * self._far / span
         if self._mode is ProjectionMode.Perspective:
             scale = 1 / math.tan(math.radians(self._fov) / 2)
@@ -105,6 +113,8 @@ class Camera:
             return matrix
         box = self._box
         wide, high = box["right"] - box["left"], box["top"] - box["bottom"]
+        if not (wide and high):
+            raise ValueError(f"the borders of an orthogonal view must differ, and are {box}")
         matrix[0, 0], matrix[1, 1], matrix[3, 3] = 2 / wide, 2 / high, 1
         matrix[3, 0] = -(box["right"] + box["left"]) / wide
         matrix[3, 1] = -(box["top"] + box["bottom"]) / high
@@ -121,6 +131,10 @@ class Camera:
     ) -> None:
         """Move by the keys w, s, a, d, e, q, and turn with the mouse, while a key is held if one
         is given."""
+        if not isinstance(window, Watched):
+            raise TaichiTypeError(f"window must be a ti.ui.Window, not {type(window).__name__}")
+        movement_speed = number(movement_speed, "movement_speed")
+        yaw_speed, pitch_speed = number(yaw_speed, "yaw_speed"), number(pitch_speed, "pitch_speed")
         now, cursor = perf_counter(), window.get_cursor_pos()
         passed = 60 * (0.0 if self._time is None else now - self._time)
         front = _unit(self.curr_lookat - self.curr_position)
@@ -140,6 +154,10 @@ class Camera:
 def make_camera() -> Camera:
     """A camera at the origin."""
     return Camera()
+
+
+def _point(x: float, y: float, z: float, what: str) -> Numbers:
+    return np.array([number(one, what, low=-FARTHEST, high=FARTHEST) for one in (x, y, z)])
 
 
 def _turned(front: Numbers, yaw: float, pitch: float) -> Numbers:

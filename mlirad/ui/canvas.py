@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlirad.drawing.colour_maps import mapped
+from mlirad.checks import flag, instance, number
+from mlirad.drawing.colour_maps import mapped, normalized
 from mlirad.drawing.colours import bytes_of_parts
 from mlirad.drawing.images import coloured, image_bytes, rows_from_top
 from mlirad.drawing.numbers import as_array, as_points, per_point
@@ -42,8 +43,8 @@ class Canvas:
     ) -> None:
         """Draw a field of numbers `[x, y]` in colours."""
         values = as_array(scalar_field, "scalar_field")
-        low, high = (values.min(), values.max()) if normalize else (0, 1)
-        self.set_image(mapped((values - low) / ((high - low) or 1), cmap_name))
+        chosen = normalized(values) if flag(normalize, "normalize") else values
+        self.set_image(mapped(chosen, cmap_name))
 
     def circles(
         self,
@@ -74,7 +75,7 @@ class Canvas:
         pairs = groups(indices, len(points), 2)
         given = color if per_vertex_color is None else per_vertex_color
         colours = bytes_of_parts(given, len(points))[pairs[:, 0]]
-        widths = np.full(len(pairs), width * self._picture.size[1] / 2)
+        widths = np.full(len(pairs), number(width, "width") * self._picture.size[1] / 2)
         self._picture.lines(points[pairs[:, 0]], points[pairs[:, 1]], widths, colours)
 
     def triangles(
@@ -93,5 +94,6 @@ class Canvas:
         self._picture.triangles(first, second, third, colours)
 
     def scene(self, scene: Scene) -> None:
-        """Draw what the camera of a scene sees."""
+        """Draw what the camera of a scene sees. Raises TaichiTypeError for what is no scene."""
+        instance(scene, Scene, "scene", "a ti.ui.Scene")
         scene.draw(self._picture)

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from mlirad.checks import flag, number, numbers
+from mlirad.checks import text as one_text
 from mlirad.drawing.picture import Picture
 from mlirad.gui.display import Display
 from mlirad.gui.events import LMB
 
 _LINE, _SIZE = 20, 13  # pixels
+_FAR = 1e4  # windows
 _INK, _BACK = np.array([230, 230, 230], np.uint8), np.array([40, 44, 52], np.uint8)
 
 
@@ -34,9 +37,13 @@ class Gui:
 
     def begin(self, name: str, x: float, y: float, width: float, height: float) -> None:
         """Begin a panel."""
+        x, y, width, height = (
+            number(one, what, low=-_FAR, high=_FAR)
+            for one, what in ((x, "x"), (y, "y"), (width, "width"), (height, "height"))
+        )
         across, down = self._picture.size
         top, left = int(max(y, 0) * down), int(max(x, 0) * across)
-        bottom, right = int((y + height) * down), int((x + width) * across)
+        bottom, right = int(max(y + height, 0) * down), int(max(x + width, 0) * across)
         self._picture.pixels[top:bottom, left:right, :3] = _BACK
         self._at, self._wide = (x, y), width
         self._line(name)
@@ -48,7 +55,7 @@ class Gui:
         """Write a line; whether the mouse is pressed on it, and where, from 0 to 1."""
         x, y = self._at
         height = _LINE / self._picture.size[1]
-        self._picture.text(text, np.array([x + 0.01, 1 - y]), _SIZE, _INK)
+        self._picture.text(one_text(text, "text"), np.array([x + 0.01, 1 - y]), _SIZE, _INK)
         self._at = x, y + height
         across, up = self._display.cursor
         on_it = x <= across <= x + self._wide and y <= 1 - up < y + height
@@ -60,6 +67,7 @@ class Gui:
 
     def checkbox(self, text: str, old_value: bool) -> bool:
         """A switch; its value."""
+        old_value = flag(old_value, "old_value")
         return old_value != self.button(f"[{'x' if old_value else ' '}] {text}")
 
     def slider_int(self, text: str, old_value: int, minimum: int, maximum: int) -> int:
@@ -68,6 +76,8 @@ class Gui:
 
     def slider_float(self, text: str, old_value: float, minimum: float, maximum: float) -> float:
         """A number that the mouse moves; its value."""
+        old_value = number(old_value, "old_value")
+        minimum, maximum = number(minimum, "minimum"), number(maximum, "maximum")
         held, where = self._line(f"{text}: {old_value:.4g}")
         return minimum + min(max(where, 0), 1) * (maximum - minimum) if held else old_value
 
@@ -75,7 +85,8 @@ class Gui:
         """A colour by sliders for its parts; its value."""
         names = ("red", "green", "blue")
         return tuple(
-            self.slider_float(f"{text}, {name}", one, 0, 1) for name, one in zip(names, old_value)
+            self.slider_float(f"{text}, {name}", one, 0, 1)
+            for name, one in zip(names, numbers(old_value, 3, "old_value"))
         )
 
     def button(self, text: str) -> bool:

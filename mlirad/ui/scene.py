@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mlirad.checks import instance, integer, number, numbers
 from mlirad.drawing.colours import Bytes, as_bytes
 from mlirad.drawing.depth import DepthPicture
 from mlirad.drawing.numbers import Numbers, as_array, as_points, per_point
@@ -27,16 +28,16 @@ class Scene:
         self._ambient = np.zeros(3)
 
     def set_camera(self, camera: Camera) -> None:
-        """Look from there."""
-        self._camera = camera
+        """Look from there. Raises TaichiTypeError for what is no camera."""
+        self._camera = instance(camera, Camera, "camera", "a ti.ui.Camera")
 
     def point_light(self, pos: _Colour, color: _Colour) -> None:
         """Put a light at a point, for this frame."""
-        self._lights.append((np.array(pos, float), np.array(color, float)[:3]))
+        self._lights.append((np.array(numbers(pos, 3, "pos")), _colour(color)))
 
     def ambient_light(self, color: _Colour) -> None:
         """Light everything, for this frame."""
-        self._ambient = np.array(color, float)[:3]
+        self._ambient = _colour(color)
 
     def particles(
         self,
@@ -49,7 +50,10 @@ class Scene:
         index_count: int | None = None,
     ) -> None:
         """Show spheres."""
-        end = None if index_count is None else index_offset + index_count
+        index_offset = integer(index_offset, "index_offset", low=0)
+        end = None
+        if index_count is not None:
+            end = index_offset + integer(index_count, "index_count", low=0)
         points = as_points(centers, "centers", 3)[index_offset:end]
         chosen = radius if per_vertex_radius is None else per_vertex_radius
         radii = per_point(chosen, len(points), "radius")
@@ -68,7 +72,8 @@ class Scene:
         points = as_points(vertices, "vertices", 3)
         pairs = groups(indices, len(points), 2)
         colours = _colours(color, per_vertex_color, len(points))
-        self._things.append(lambda view: view.lines(points, pairs, width, colours))
+        wide = number(width, "width")
+        self._things.append(lambda view: view.lines(points, pairs, wide, colours))
 
     def mesh(
         self,
@@ -138,7 +143,7 @@ class View:
         middle = points[kept].mean(axis=0)
         way = self._lights[0][0] - middle if self._lights else np.array([0.0, 0.0, 0.0])
         light = _unit(way[None] @ self._eye[:3, :3])[0] if self._lights else np.array([0, 0, 1.0])
-        in_pixels = np.minimum(radii * size, max(self._picture.size))
+        in_pixels = np.clip(np.nan_to_num(radii * size), 0, max(self._picture.size))
         shades = colours * self._brightest()
         self._depth.spheres(places[kept], depth[kept], in_pixels[kept], shades[kept], light)
 
@@ -177,7 +182,9 @@ class View:
 def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
     """A colour for each point. Raises ValueError for another number of them."""
     found = as_array(color if per_vertex is None else per_vertex, "color").astype(float)
-    found = found.reshape(-1, found.shape[-1])[:, :3]
+    if not found.ndim or found.shape[-1] not in (3, 4):
+        raise ValueError(f"color must be one colour, or {count}, of 3 parts, not {found.shape}")
+    found = np.nan_to_num(found.reshape(-1, found.shape[-1])[:, :3])
     if len(found) not in (1, count):
         raise ValueError(f"there are {len(found)} colours of {count} points")
     return np.broadcast_to(found, (count, 3))
@@ -186,6 +193,8 @@ def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
 def groups(indices: object, count: int, size: int) -> Numbers:
     """Pairs or triples of points. Raises ValueError for indices that are none."""
     found = np.arange(count // size * size) if indices is None else as_array(indices, "indices")
+    if found.dtype.kind == "f" and not (np.abs(found) < 2.0**62).all():
+        raise ValueError("indices must be integers, not such numbers as nan and inf")
     flat = found.reshape(-1).astype(int)
     if flat.size % size or (flat.size and not 0 <= flat.min() <= flat.max() < count):
         raise ValueError(f"indices are from 0 to {count - 1}, {size} each, not {flat.size} of them")
@@ -207,6 +216,14 @@ def _unit(vectors: Numbers) -> Numbers:
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
+def _colour(color: object) -> Numbers:
+    """The parts of one colour. Raises ValueError for another number of them than three or four."""
+    found = as_array(color, "color").astype(float)
+    if found.shape not in ((3,), (4,)) or not np.isfinite(found).all():
+        raise ValueError(f"color must be 3 parts from 0 to 1, not {found.tolist()}"[:200])
+    return found[:3]
+
+
 def colour_bytes(color: _Colour) -> Bytes:
     """One colour as bytes."""
-    return as_bytes(np.array(color, float)[:3])
+    return as_bytes(_colour(color))

@@ -8,6 +8,7 @@ from time import perf_counter, sleep
 
 import numpy as np
 
+from mlirad.checks import flag, number, numbers, text
 from mlirad.drawing.images import from_rows
 from mlirad.drawing.numbers import Numbers
 from mlirad.drawing.picture import Picture
@@ -33,10 +34,11 @@ class Window:
         fps_limit: float = 1000,
         pos: Sequence[int] = (100, 100),
     ) -> None:
-        self.name, self.fps_limit, self.event = name, fps_limit, Event("", "")
-        across, up = map(int, res)
+        self.name, self.event = text(name, "name"), Event("", "")
+        self.fps_limit = number(fps_limit, "fps_limit", low=0)
+        across, up = (int(one) for one in numbers(res, 2, "res"))
         self._picture = Picture((across, up))
-        self._display = open_display(name, (across, up), show_window)
+        self._display = open_display(name, (across, up), flag(show_window, "show_window"))
         self._canvas, self._scene = Canvas(self._picture), Scene()
         self.GUI = Gui(self._picture, self._display)
         self._running, self._next_frame = True, 0.0
@@ -48,7 +50,7 @@ class Window:
 
     @running.setter
     def running(self, value: bool) -> None:
-        self._running = bool(value)
+        self._running = flag(value, "running")
 
     def get_canvas(self) -> Canvas:
         """What is drawn on."""
