@@ -14,11 +14,13 @@ import numpy as np
 from mlirad.errors import TaichiTypeError
 
 
-def number(value: object, what: str, *, low: float = -inf, high: float = inf) -> float:
-    """A number that is none of the infinite ones. Raises TaichiTypeError for what is no number,
-    ValueError for one that is not from `low` to `high`."""
-    found = _converted(value, float, what, "a number")
-    if not (low <= found <= high and abs(found) < inf):
+def number(
+    value: object, what: str, *, low: float = -inf, high: float = inf, finite: bool = True
+) -> float:
+    """A number, which is `finite`. Raises TaichiTypeError for what is no number, ValueError for one
+    that is not from `low` to `high`."""
+    found: float = _converted(value, float, what, "a number")
+    if finite and not (low <= found <= high and abs(found) < inf):
         raise ValueError(f"{what} must be a finite number{_within(low, high)}, not {found}")
     return found
 
@@ -26,10 +28,18 @@ def number(value: object, what: str, *, low: float = -inf, high: float = inf) ->
 def integer(value: object, what: str, *, low: float = -inf, high: float = inf) -> int:
     """An integer. Raises TaichiTypeError for what is none, ValueError for one that is not from
     `low` to `high`."""
-    found = _converted(value, index, what, "an integer")
+    found: int = _converted(value, index, what, "an integer")
     if not low <= found <= high:
         raise ValueError(f"{what} must be an integer{_within(low, high)}, not {found}")
     return found
+
+
+def whole(value: object, what: str, *, low: float = -inf) -> int:
+    """An integer, perhaps as a float. Raises what `integer` raises."""
+    found = number(value, what)
+    if found != int(found) or found < low:
+        raise ValueError(f"{what} must be an integer{_within(low, inf)}, not {found:g}")
+    return int(found)
 
 
 def flag(value: object, what: str) -> bool:

@@ -65,6 +65,10 @@ def from_numpy(dtype: type[Any] | np.dtype[Any] | str) -> DataType:
     if not isinstance(dtype, type | np.dtype | str):  # None would be f64 to NumPy
         raise TypeError(f"{dtype!r} is no type of numbers")
     try:
+        np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"{dtype!r} is no type of numbers") from None
+    try:
         return _BY_NUMPY[np.dtype(dtype)]
     except KeyError:
         if not np.dtype(dtype).isnative:

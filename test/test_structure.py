@@ -17,7 +17,7 @@ PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
-LEAVES = {"bindings", "types", "errors", "loading", "data_classes", "signatures"}
+LEAVES = {"bindings", "types", "errors", "checks", "loading", "data_classes", "signatures"}
 MAY_IMPORT = {
     "bindings": set(),
     "loading": set(),
@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "types": {"data_classes"},
     "data_classes": set(),
     "errors": {"data_classes"},
+    "checks": {"errors"},
     "dialect": LEAVES,
     "ir": LEAVES | {"dialect"},
     "analysis": LEAVES | {"dialect", "ir"},

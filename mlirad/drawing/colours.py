@@ -16,7 +16,7 @@ def colours_of_integers(value: object, count: int) -> Bytes:
     """The colours `0xRRGGBB` of so many shapes; one integer is that of all. Raises ValueError for
     another number of them."""
     given = as_array(value, "color").reshape(-1)
-    if given.dtype.kind == "f" and not (np.abs(given) < 2.0**32).all():
+    if given.dtype.kind == "f" and not (np.abs(given.astype(np.float64)) < 2.0**32).all():
         raise ValueError("color must be integers 0xRRGGBB, not such numbers as nan and inf")
     found = given.astype(np.int64)
     if found.size not in (1, count):

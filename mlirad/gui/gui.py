@@ -53,7 +53,7 @@ class GUI(Shapes, Keys):
         fullscreen: bool = False,
         fast_gui: bool = False,
     ) -> None:
-        across, up = [res, res] if np.ndim(res) == 0 else several(res, 2, "res")
+        across, up = [res, res] if np.isscalar(res) else several(res, 2, "res")
         size = int(number(across, "res", low=1)), int(number(up, "res", low=1))
         self.name, self.res = one_text(name, "name"), size
         self.background_color = background_color
@@ -136,7 +136,7 @@ class GUI(Shapes, Keys):
     def _wait(self) -> None:
         """Hold the limit of frames a second, where somebody looks."""
         now = perf_counter()
-        limit = self.fps_limit and number(self.fps_limit, "fps_limit", low=0)
+        limit = 0.0 if self.fps_limit is None else number(self.fps_limit, "fps_limit", low=0)
         if limit and self._display.is_shown:
             sleep(max(0.0, self._next_frame - now))
             self._next_frame = max(now, self._next_frame) + 1 / limit

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from mlirad.errors import TaichiTypeError
+
 
 def rgb_to_hex(c: Sequence[Any]) -> Any:
     """Return a colour of three components, each cut to 0 to 1, as an integer; of arrays of
-    components, an array of integers."""
-    red, green, blue = (np.clip(np.int32(255 * np.asarray(one)), 0, 255) for one in c[:3])
+    components, an array of integers. Raises TaichiTypeError for what are no numbers, ValueError for
+    less than three of them; what is no number between is 0."""
+    if isinstance(c, str | bytes) or not hasattr(c, "__getitem__") or not hasattr(c, "__len__"):
+        raise TaichiTypeError(f"a colour must be three components, not {type(c).__name__}")
+    if len(c) < 3 or isinstance(c, Mapping):
+        raise ValueError(f"a colour must be three components, not {len(c)}")
+    parts = [np.asarray(c[k]) for k in range(3)]
+    if any(one.dtype.kind not in "buif" for one in parts):
+        raise TaichiTypeError("the components of a colour must be numbers")
+    with np.errstate(over="ignore"):
+        cut = [np.nan_to_num(np.clip(255 * one.astype(np.float64), 0, 255)) for one in parts]
+    red, green, blue = (np.int32(one) for one in cut)
     return 65536 * red + 256 * green + blue
 
 
 def hex_to_rgb(color: Any) -> tuple[Any, Any, Any]:
-    """Return the three components of a colour that is an integer, or an array of integers."""
+    """Return the three components of a colour that is an integer, or an array of integers. Raises
+    TaichiTypeError for anything else."""
+    if hasattr(color, "to_numpy"):
+        color = color.to_numpy()
+    kind = getattr(getattr(color, "dtype", None), "kind", "i")
+    if not isinstance(color, int | np.integer) and (
+        kind not in "iu" or not hasattr(color, "dtype")
+    ):
+        raise TaichiTypeError(f"a colour must be an integer 0xRRGGBB, not {color!r:.80}")
     red, green, blue = (color >> shift & 255 for shift in (16, 8, 0))
     return red / 255, green / 255, blue / 255

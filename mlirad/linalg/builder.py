@@ -12,7 +12,7 @@ from mlirad.lang.arguments.triplets import TRIPLETS
 from mlirad.lang.ndarray import Ndarray, ndarray
 from mlirad.linalg.pattern import Indices, Values
 from mlirad.linalg.scipy_modules import scipy_module
-from mlirad.linalg.sparse_matrix import SparseMatrix
+from mlirad.linalg.sparse_matrix import LARGEST, SparseMatrix
 from mlirad.linalg.steps import is_recording, step
 from mlirad.linalg.stored_entries import StoredEntries
 from mlirad.linalg.vectors import check_dtype
@@ -42,8 +42,10 @@ class SparseMatrixBuilder:
         columns = num_rows if num_cols is None else num_cols
         sizes = {"num_rows": num_rows, "num_cols": columns, "max_num_triplets": max_num_triplets}
         for name, size in sizes.items():
-            if number(size, name) != int(size) or size <= 0:
-                raise TaichiRuntimeError(f"{name} is a positive integer, not {size}")
+            if not 0 < number(size, name) <= LARGEST or size != int(size):
+                raise TaichiRuntimeError(
+                    f"{name} is a positive integer up to {LARGEST}, not {size}"
+                )
         self.shape, self.capacity = (int(num_rows), int(columns)), int(max_num_triplets)
         self.num_rows, self.num_cols = self.shape
         self.dtype = check_dtype(resolve(dtype))

@@ -12,6 +12,7 @@ from math import sqrt
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from mlirad.checks import flag, instance, number, whole
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.field.declaration import field
 from mlirad.lang.field.kinds import ScalarField
@@ -30,6 +31,10 @@ class LinearOperator:
     """A square matrix: `matvec_kernel(x, Ax)` sets the field Ax to its product with the field x."""
 
     def __init__(self, matvec_kernel: Callable[[Any, Any], None]) -> None:
+        if not callable(matvec_kernel):
+            raise TaichiTypeError(
+                f"matvec_kernel must be a kernel of two fields, not {type(matvec_kernel).__name__}"
+            )
         self._matvec: Any = matvec_kernel
 
     def matvec(self, x: Any, Ax: Any) -> None:
@@ -54,7 +59,7 @@ def MatrixFreeCG(
     TaichiTypeError for what are no fields of scalars of f32 or f64, TaichiRuntimeError where shapes
     differ, where A's kernel is none on a tape, and in the reverse where its iterations do not end.
     """
-    _check(b, x)
+    tol, maxiter, quiet = _checked(A, b, x, tol, maxiter, quiet)
     if not (is_recording() and x.grad is not None):
         return _conjugate_gradients(A, b, x, tol, maxiter, quiet)
     if not hasattr(A._matvec, "grad"):
@@ -102,7 +107,7 @@ def MatrixFreeBICGSTAB(
     shapes differ, and where a tape would need its derivative, for which A would have to be
     transposed.
     """
-    _check(b, x)
+    tol, maxiter, quiet = _checked(A, b, x, tol, maxiter, quiet)
     if is_recording() and x.grad is not None:
         raise TaichiRuntimeError(
             "MatrixFreeBICGSTAB has no derivative: use MatrixFreeCG, or ti.linalg.SparseSolver, or "
@@ -187,7 +192,10 @@ def _report(quiet: bool, iteration: int, size: float) -> None:
         print(f"iteration {iteration + 1}: residual {sqrt(size):e}")
 
 
-def _check(b: Any, x: Any) -> None:
+def _checked(
+    A: object, b: Any, x: Any, tol: object, maxiter: object, quiet: object
+) -> tuple[float, int, bool]:
+    instance(A, LinearOperator, "A", "a ti.linalg.LinearOperator")
     for name, one in (("b", b), ("x", x)):
         is_field: bool = isinstance(one, ScalarField)
         if not is_field or one.dtype not in (f32, f64):
@@ -196,6 +204,7 @@ def _check(b: Any, x: Any) -> None:
         raise TaichiTypeError(f"b is of {b.dtype}, and x of {x.dtype}")
     if b.shape != x.shape:
         raise TaichiRuntimeError(f"b has the shape {b.shape}, and x {x.shape}")
+    return number(tol, "tol"), whole(maxiter, "maxiter", low=0), flag(quiet, "quiet")
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.checks import number, whole
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.linalg.factorization import is_symmetric
 from mlirad.linalg.scipy_modules import scipy_module
@@ -38,7 +39,8 @@ class SparseCG:
         if A.n != A.m or not is_symmetric(A.stored):
             raise TaichiRuntimeError(f"conjugate gradients want a symmetric matrix, not {A.stored}")
         self.matrix, self.b, self.x0 = A.stored, b, x0
-        self.max_iter, self.atol = max_iter, atol
+        self.max_iter = whole(max_iter, "max_iter", low=0)
+        self.atol = number(atol, "atol", low=0)
 
     def solve(self, x: Any = None) -> tuple[Any, bool]:
         """The solution, and whether the residual is below `atol`. It is `x` where that is given, a

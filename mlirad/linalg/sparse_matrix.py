@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.checks import file_name
+from mlirad.checks import file_name, integer, number, whole
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.ndarray import Ndarray
 from mlirad.linalg.pattern import Indices, Values
@@ -17,6 +17,8 @@ from mlirad.linalg.sparse_algebra import combined, entrywise, product, scaled, t
 from mlirad.linalg.steps import is_recording, step
 from mlirad.linalg.stored_entries import StoredEntries
 from mlirad.types import TypeLike, f32, resolve
+
+LARGEST = 2**31 - 1  # rows or columns
 
 
 class SparseMatrix:
@@ -34,11 +36,16 @@ class SparseMatrix:
         dtype: TypeLike = f32,
         storage_format: str = "col_major",
     ) -> None:
-        if sm is None and (n is None or n <= 0 or (m is not None and m <= 0)):
+        sizes = [0 if one is None else whole(one, "n, m") for one in (n, n if m is None else m)]
+        if sm is None and min(sizes) <= 0:
             raise TaichiRuntimeError(
                 f"a sparse matrix needs its numbers of rows and columns, not {n} and {m}"
             )
-        given = (n, n if m is None else m) if sm is None else sm
+        if max(sizes) > LARGEST:
+            raise TaichiRuntimeError(
+                f"a sparse matrix of {sizes} has more than {LARGEST} to a side"
+            )
+        given = tuple(sizes) if sm is None else sm
         columns = scipy_module("sparse").csc_matrix(given, dtype=np.float64, copy=True)
         self.stored = StoredEntries(columns, resolve(dtype), False)
 
@@ -123,16 +130,16 @@ class SparseMatrix:
                 "entries of a sparse matrix through which derivatives pass cannot be set on a tape"
             )
         changed = self.stored.columns.tolil()
-        changed[at] = value
+        changed[at] = number(value, "an entry of a sparse matrix", finite=False)
         self.stored = StoredEntries(changed.tocsc(), self.dtype, False)
 
     def _located(self, indices: object) -> tuple[int, int]:
         if not isinstance(indices, tuple) or len(indices) != 2:
             raise TaichiIndexError(f"a sparse matrix is accessed by two indices, not {indices}")
-        row, column = indices
+        row, column = (integer(one, "an index of a sparse matrix") for one in indices)
         if not (0 <= row < self.n and 0 <= column < self.m):
             raise TaichiIndexError(f"({row}, {column}) is outside of {self.stored}")
-        return int(row), int(column)
+        return row, column
 
     def build_from_ndarray(self, array: Ndarray) -> None:
         """Take row, column and value of each entry from an ndarray of floats, three by three; equal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mlirad.checks import text
 from mlirad.errors import TaichiRuntimeError
 from mlirad.linalg.factorization import Factorization
 from mlirad.linalg.sparse_matrix import SparseMatrix
@@ -35,7 +36,8 @@ class SparseSolver:
     def __init__(
         self, dtype: TypeLike = f32, solver_type: str = "LLT", ordering: str = "AMD"
     ) -> None:
-        if solver_type not in _KINDS or ordering not in _ORDERINGS:
+        kind, order = text(solver_type, "solver_type"), text(ordering, "ordering")
+        if kind not in _KINDS or order not in _ORDERINGS:
             raise TaichiRuntimeError(
                 f"there is no solver {solver_type} with {ordering}: expected one of {_KINDS}, and "
                 f"one of {_ORDERINGS}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from mlirad.checks import flag, whole
 from mlirad.data_classes import data_class, field, fields_of
 from mlirad.errors import did_you_mean
 from mlirad.runtime.cache.cleaning import POLICIES
@@ -88,6 +89,7 @@ IGNORED = frozenset(
 )
 
 
+FLAGS = "debug", "fast_math", "kernel_profiler", "enable_fallback", "offline_cache"
 _LOCAL_RANKS = "MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"  # set by mpiexec
 
 
@@ -170,6 +172,8 @@ class Config:
                 f"{did_you_mean(unknown[0], sorted(known | IGNORED))}"
             )
         config = cls(**{k: v for k, v in options.items() if k in known and v is not None})
+        for name in FLAGS:
+            setattr(config, name, flag(getattr(config, name), f"ti.init({name}=)"))
         config.ignored = {k: v for k, v in options.items() if k in IGNORED}
         for name in ("default_fp", "default_ip"):
             dtype = getattr(config, name)
@@ -189,13 +193,16 @@ class Config:
                 f"ti.init(simt_order=) is one of {', '.join(SIMT_ORDERS)}, "
                 f"not {config.simt_order!r}"
             )
-        if options.get("check_out_of_bound"):
+        if flag(options.get("check_out_of_bound") or False, "ti.init(check_out_of_bound=)"):
             config.debug = True
         config._check_cache()
         named = ("offline_cache", "offline_cache_file_path")
         config.asks_for_cache = any(map(options.get, named)) or _CACHE_NAMES[1] in os.environ
         config.cpu_max_num_threads = min(
-            1024, max(1, int(config.cpu_max_num_threads or _threads()))
+            1024,
+            max(
+                1, whole(config.cpu_max_num_threads or _threads(), "ti.init(cpu_max_num_threads=)")
+            ),
         )
         return config
 

@@ -11,6 +11,7 @@ from mlirad.checks import file_name, integer, text
 from mlirad.drawing.colours import Bytes
 from mlirad.drawing.images import coloured, from_rows, image_bytes, rows_from_top
 from mlirad.drawing.numbers import Numbers, as_array
+from mlirad.drawing.picture import LARGEST
 from mlirad.drawing.writing import write_rows
 from mlirad.gui.gui import GUI
 
@@ -47,8 +48,8 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
     found = as_array(img, "an image")
     if found.ndim < 2:
         raise ValueError(f"an image has at least two axes, not the shape {found.shape}")
-    width = integer(w, "w", low=1)
-    size = width, width if h is None else integer(h, "h", low=1)
+    width = integer(w, "w", low=1, high=LARGEST)
+    size = width, width if h is None else integer(h, "h", low=1, high=LARGEST)
     if not found.size:
         raise ValueError(f"an image has pixels: one of shape {found.shape} has none")
     if found.shape[:2] == size:

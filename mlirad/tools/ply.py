@@ -22,6 +22,7 @@ _TYPES = {
     "float": "f4",
     "double": "f8",
 }
+LARGEST = 2**31 - 1  # vertices or faces
 _CORNERS = {"tri": 3, "quad": 4}
 
 
@@ -80,8 +81,8 @@ class PLYWriter:
         face_type: str = "tri",
         comment: str = "created by PLYWriter",
     ) -> None:
-        num_vertices = integer(num_vertices, "num_vertices")
-        num_faces = integer(num_faces, "num_faces")
+        num_vertices = integer(num_vertices, "num_vertices", high=LARGEST)
+        num_faces = integer(num_faces, "num_faces", high=LARGEST)
         if num_vertices <= 0 or num_faces < 0:
             raise ValueError(f"{num_vertices} vertices and {num_faces} faces are no mesh")
         if text(face_type, "face_type") not in _CORNERS:
@@ -170,10 +171,11 @@ class PLYWriter:
         self.export_ascii(_numbered(path, series_num))
 
     def _write(self, path: str, kind: str) -> None:
+        name = file_name(path, "path")
         _check(self._vertices, self.face_indices)
         head = ["ply", f"format {kind} 1.0", f"comment {self.comment}"]
         head += _header(self._vertices, self._faces)
-        with open(file_name(path, "path"), "wb") as file:
+        with open(name, "wb") as file:
             file.write("\n".join([*head, "end_header", ""]).encode())
             for table in self._tables():
                 if kind == "ascii":

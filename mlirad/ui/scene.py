@@ -193,7 +193,7 @@ def _colours(color: _Colour, per_vertex: object, count: int) -> Numbers:
 def groups(indices: object, count: int, size: int) -> Numbers:
     """Pairs or triples of points. Raises ValueError for indices that are none."""
     found = np.arange(count // size * size) if indices is None else as_array(indices, "indices")
-    if found.dtype.kind == "f" and not (np.abs(found) < 2.0**62).all():
+    if found.dtype.kind == "f" and not (np.abs(found.astype(np.float64)) < 2.0**62).all():
         raise ValueError("indices must be integers, not such numbers as nan and inf")
     flat = found.reshape(-1).astype(int)
     if flat.size % size or (flat.size and not 0 <= flat.min() <= flat.max() < count):
