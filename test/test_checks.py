@@ -135,12 +135,12 @@ CALLS: dict[str, Callable[[], object]] = {
     "what is appended must be": lambda: ti.graph.GraphBuilder().append(None),  # type: ignore
     "element_shape must be": lambda: ti.graph.Arg(
         ti.graph.ArgKind.SCALAR, "a", ti.f32, element_shape=3
-    ),  # type: ignore  # noqa: E501
+    ),  # type: ignore
     "mode must be a text": lambda: ti.profiler.print_kernel_profiler_info([1]),  # type: ignore
     "num_rows must be a number": lambda: ti.linalg.SparseMatrixBuilder("4"),  # type: ignore
     "max_iter must be": lambda: ti.linalg.SparseCG(
         ti.linalg.SparseMatrix(2), np.zeros(2), max_iter=NAN
-    ),  # type: ignore  # noqa: E501
+    ),  # type: ignore
     "matvec_kernel must be": lambda: ti.linalg.LinearOperator(3),  # type: ignore[arg-type]
     "solver_type must be": lambda: ti.linalg.SparseSolver(solver_type=None),  # type: ignore
     r"ti.init\(kernel_profiler=\) must be": lambda: ti.init(kernel_profiler="yes"),
