@@ -26,6 +26,29 @@ from mlirad.te.expressions import (
 from mlirad.te.places import place
 from mlirad.types import f32
 
+_SAID = {
+    "sin": "The sine of radians",
+    "cos": "The cosine of radians",
+    "tan": "The tangent of radians",
+    "asin": "The angle in radians, from -π/2 to π/2, of a sine from -1 to 1 (else NaN)",
+    "acos": "The angle in radians, from 0 to π, of a cosine from -1 to 1 (else NaN)",
+    "atan": "The angle in radians, from -π/2 to π/2, of a tangent",
+    "atan2": "The angle of the point (x, y) in radians, from -π to π",
+    "tanh": "The hyperbolic tangent",
+    "exp": "The exponential function",
+    "expm1": "`exp(x) - 1`, exact also where x is small",
+    "log": "The natural logarithm, NaN below 0",
+    "log1p": "`log(1 + x)`, exact also where x is small",
+    "sqrt": "The square root, NaN below 0",
+    "rsqrt": "`1 / sqrt(x)`",
+    "erf": "The error function",
+    "erfc": "`1 - erf(x)`, exact also where that is small",
+    "floor": "The greatest integer up to x, as a float",
+    "ceil": "The least integer from x on, as a float",
+    "trunc": "The integer part towards 0, as a float",
+    "round": "The nearest integer, as a float, halves to the even one",
+}
+
 
 def _of_floats(name: str, takes: str = "x") -> Callable[..., Expr]:
     """An op of floats, called as `takes` says; integers are converted to f32 first."""
@@ -43,8 +66,12 @@ def _of_floats(name: str, takes: str = "x") -> Callable[..., Expr]:
         return Call(made[0].dtype, name, tuple(made))
 
     function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
-    function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("f")
-    function.__doc__ = f"`{name}`, of floats; integers are converted to f32 first."
+    function.__name__ = function.__qualname__ = name.partition(".")[2].removesuffix("even")
+    function.__doc__ = (
+        f"{_SAID[function.__name__]}, of an expression or a number, in its type; "
+        "integers are converted to f32 first. Raises TaichiTypeError for another number of "
+        "arguments, and for what is no number."
+    )
     return function
 
 
@@ -71,17 +98,19 @@ def abs(value: Operand) -> Expr:
 
 
 def pow(base: Operand, exponent: Operand) -> Expr:
-    """`base ** exponent`."""
+    """`base ** exponent`. Raises TaichiTypeError for what is no number."""
     return power(base, exponent)
 
 
 def maximum(left: Operand, right: Operand) -> Expr:
-    """The greater one; of equal numbers the second one gets the derivative."""
+    """The greater one, in the type that both have together; of equal numbers the second one gets
+    the derivative."""
     return arithmetic("max", left, right)
 
 
 def minimum(left: Operand, right: Operand) -> Expr:
-    """The smaller one; of equal numbers the second one gets the derivative."""
+    """The smaller one, in the type that both have together; of equal numbers the second one gets
+    the derivative."""
     return arithmetic("min", left, right)
 
 
@@ -127,12 +156,13 @@ def normal_density(value: Operand) -> Expr:
 
 
 def all(*conditions: Operand) -> Expr:
-    """Whether all of some conditions hold."""
+    """Whether all of some conditions hold: comparisons, booleans, or numbers, which hold where they
+    are not 0. Raises TaichiTypeError without any."""
     return _joined("and", conditions)
 
 
 def any(*conditions: Operand) -> Expr:
-    """Whether one of some conditions holds."""
+    """Whether one of some conditions holds; see `all`. Raises TaichiTypeError without any."""
     return _joined("or", conditions)
 
 

@@ -165,6 +165,23 @@ class TestCounterparts:
 
         refused(run, ti.TaichiTypeError, f"{name} draws once, while compiling: {cure}")
 
+    def test_of_integers_from_a_normal_distribution(self) -> None:
+        @ti.kernel
+        def run() -> ti.i32:
+            return ti.randn(ti.i32)  # here
+
+        refused(run, ti.TaichiTypeError, "ti.randn draws floats")
+
+    @pytest.mark.parametrize("update", [ti.atomic_and, ti.atomic_or, ti.atomic_xor])
+    def test_of_bits_in_atomics_on_floats(self, update: Any) -> None:
+        x = ti.field(ti.f64, shape=4)
+
+        @ti.kernel
+        def run():
+            update(x[0], 1)  # here
+
+        refused(run, ti.TaichiTypeError, f"{update.__name__} updates integers, not f64")
+
     def test_on_what_is_known_while_compiling(self) -> None:
         @ti.kernel
         def run() -> ti.f64:

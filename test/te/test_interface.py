@@ -35,6 +35,12 @@ def test_what_is_shown() -> None:
     assert repr(x).startswith("Tensor(x, (n") and repr(x).endswith("2), f32)")
 
 
+def test_functions_know_their_names() -> None:
+    for name in te.__all__:
+        if callable(getattr(te, name)):
+            assert getattr(te, name).__name__ == name
+
+
 def test_heads_with_axes_in_front() -> None:
     x, w, y = _layer()
     head = given(3, 5, 4)

@@ -33,6 +33,23 @@ __all__ = [
 ]
 
 
+_SAID = {
+    "sin": "The sine of radians",
+    "cos": "The cosine of radians",
+    "tan": "The tangent of radians",
+    "asin": "The angle in radians, from -π/2 to π/2, of a sine from -1 to 1",
+    "acos": "The angle in radians, from 0 to π, of a cosine from -1 to 1",
+    "atan2": "The angle of the point (x, y) in radians, from -π to π",
+    "tanh": "The hyperbolic tangent",
+    "erf": "The error function",
+    "erfc": "`1 - erf(x)`, exact also where that is small",
+    "exp": "The exponential function",
+    "log": "The natural logarithm",
+    "sqrt": "The square root",
+    "rsqrt": "`1 / sqrt(x)`",
+}
+
+
 def mapped(function: Callable[..., Scalar], *arguments: Operand) -> Any:
     """Apply a scalar function, elementwise as soon as one argument has entries."""
     for argument in arguments:
@@ -66,7 +83,12 @@ def on_floats(name: str, python: Callable[..., float], takes: str = "x") -> Call
 
     function.__signature__ = signature_of(f"{takes}, /")  # type: ignore[attr-defined]
     function.__name__ = function.__qualname__ = name.split(".")[1]
-    function.__doc__ = f"`{name}`, elementwise; integers become floats of the default type."
+    function.__doc__ = (
+        f"{_SAID.get(function.__name__, f'`{name}`')}, elementwise, in the type of the argument; "
+        "integers become floats of the default type. Where it is not defined, it is NaN or "
+        "infinite in kernels, and raises ValueError in Python scope. Raises TaichiTypeError for "
+        "another number of arguments, and in kernels for what is no number, vector or matrix."
+    )
     return function
 
 

@@ -34,7 +34,8 @@ def _rounding(function: Callable[[Operand], Any], name: str) -> Callable[..., An
         return rounded if dtype is None else cast(rounded, dtype)
 
     apply.__name__ = name
-    apply.__doc__ = f"`{name}` as a float, or converted to `dtype`."
+    half = "; halves go away from 0" if name == "round" else ""
+    apply.__doc__ = f"`{name}` as a float, or converted to `dtype`, elementwise{half}."
     return apply
 
 
@@ -44,27 +45,30 @@ round = _rounding(_round, "round")
 
 
 def zero(value: Operand) -> Any:
-    """The zero of the type and shape of a value."""
+    """The zero of the type and shape of a number, a vector or a matrix."""
     return mapped(lambda v: ex.cast(0, v.dtype) if isinstance(v, Expr) else type(v)(0), value)
 
 
 def one(value: Operand) -> Any:
-    """The one of the type and shape of a value."""
+    """The one of the type and shape of a number, a vector or a matrix: all its entries are 1."""
     return mapped(lambda v: ex.cast(1, v.dtype) if isinstance(v, Expr) else type(v)(1), value)
 
 
 def abs(value: Operand) -> Any:
-    """Absolute value; its derivative at 0 is 0."""
+    """Absolute value of integers and floats, elementwise; its derivative at 0 is 0."""
     return mapped(lambda v: ex.absolute(v) if isinstance(v, Expr) else v.__abs__(), value)
 
 
 def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
-    """`base ** exponent`."""
+    """`base ** exponent`, elementwise. In kernels integers give an integer (2 ** -1 is 0), and a
+    negative base to a power that is no integer is NaN."""
     return base**exponent
 
 
 def cast(value: Operand, dtype: TypeLike) -> Any:
-    """Convert to a scalar type, elementwise."""
+    """Convert to a scalar type, elementwise: floats to integers towards 0, anything that is not 0
+    to the boolean 1. What the type cannot hold is unspecified in kernels; in Python scope it raises
+    OverflowError, NaN ValueError."""
     return mapped(lambda v: _cast(v, dtype), value)
 
 
@@ -76,7 +80,8 @@ def _cast(value: Scalar, dtype: TypeLike) -> Any:
 
 
 def bit_cast(value: Scalar, dtype: DataType) -> Any:
-    """The same bits read as another type of the same size."""
+    """The bits of a number, in a kernel, read as another type. Raises TaichiTypeError for a type of
+    another size."""
     source = ex.expression(value)
     if source.dtype.bits != dtype.bits:
         raise TaichiTypeError(f"bit_cast from {source.dtype} to {dtype}: sizes differ")
@@ -111,14 +116,14 @@ def _pairwise(function: Callable[[Scalar, Scalar], Scalar], arguments: tuple[Ope
 
 
 def max(first: Operand, *more: Operand) -> Any:
-    """The largest argument, elementwise, or entry of one alone; a tie's derivative goes to the
-    second operand."""
+    """The largest argument, elementwise, in the type that all have together, or the largest entry
+    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
     return _pairwise(_max, (first, *more))
 
 
 def min(first: Operand, *more: Operand) -> Any:
-    """The smallest argument, elementwise, or entry of one alone; a tie's derivative goes to the
-    second operand."""
+    """The smallest argument, elementwise, in the type that all have together, or the smallest entry
+    of a single vector, matrix or list; a tie's derivative goes to the second operand."""
     return _pairwise(_min, (first, *more))
 
 
@@ -137,7 +142,8 @@ def any(values: Elementwise | Iterable[Scalar]) -> Any:
 
 
 def select(condition: Operand, left: Operand, right: Operand) -> Any:
-    """`left` where the condition holds, else `right`, elementwise; both are computed."""
+    """`left` where the condition is not 0, else `right`, elementwise, in the type that both have
+    together; both are computed."""
 
     def scalar(test: Scalar, a: Scalar, b: Scalar) -> Any:
         if builtins.any(isinstance(v, Expr) for v in (test, a, b)):
@@ -148,39 +154,40 @@ def select(condition: Operand, left: Operand, right: Operand) -> Any:
 
 
 def logical_not(value: Operand) -> Any:
-    """`not value`, elementwise."""
+    """`not value` as a boolean, elementwise."""
     return mapped(ex.logical_not, value)
 
 
 def bit_not(value: Expr | int | Elementwise) -> Any:
-    """`~value`, elementwise."""
+    """`~value`, elementwise. Raises TaichiTypeError for floats in a kernel."""
     return ~value
 
 
 def logical_and(left: Operand, right: Operand) -> Any:
-    """`left and right` without short circuit, elementwise."""
+    """`left and right` as a boolean, elementwise; both are computed."""
     return mapped(lambda a, b: ex.truth(a) & ex.truth(b), left, right)
 
 
 def logical_or(left: Operand, right: Operand) -> Any:
-    """`left or right` without short circuit, elementwise."""
+    """`left or right` as a boolean, elementwise; both are computed."""
     return mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
 def bit_shr(left: Scalar, right: Scalar) -> Any:
-    """Logical shift to the right."""
+    """An integer, in a kernel, shifted to the right, with zeros from the left whatever its sign."""
     value = ex.expression(left)
     unsigned = Expr(value.value, DataType(f"u{value.dtype.bits}", "u", value.dtype.bits))
     return Expr((unsigned >> right).value, value.dtype)
 
 
 def raw_div(left: Operand, right: Operand) -> Any:
-    """Division of C: integers are truncated towards zero; by 0, 0."""
+    """Division of C, in kernels, elementwise: integers give an integer, truncated towards zero; by
+    0, 0."""
     return mapped(_raw("divf", division.raw_quotient), left, right)
 
 
 def raw_mod(left: Operand, right: Operand) -> Any:
-    """Remainder of C: the sign of the dividend; of integers by 0, 0."""
+    """Remainder of C, in kernels, elementwise: the sign of the dividend; of integers by 0, 0."""
     return mapped(_raw("remf", division.raw_remainder), left, right)
 
 
@@ -198,12 +205,13 @@ def _raw(
 
 
 def clz(value: Operand) -> Any:
-    """Zero bits before the highest one, elementwise."""
+    """Zero bits before the highest one of integers, in kernels, elementwise. Raises TaichiTypeError
+    for floats."""
     return mapped(lambda v: _bits("math.ctlz", v), value)
 
 
 def popcnt(value: Operand) -> Any:
-    """Bits that are one, elementwise."""
+    """Bits that are one of integers, in kernels, elementwise. Raises TaichiTypeError for floats."""
     return mapped(lambda v: _bits("math.ctpop", v), value)
 
 
@@ -220,14 +228,14 @@ def _bits(name: str, value: Scalar) -> Expr:
 
 
 def isnan(value: Operand) -> Any:
-    """Whether a float is NaN, elementwise."""
+    """Whether a number is NaN, elementwise; integers never are."""
     return mapped(
         lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value
     )
 
 
 def isinf(value: Operand) -> Any:
-    """Whether a float is infinite, elementwise."""
+    """Whether a number is infinite, elementwise; integers never are."""
     return mapped(
         lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value
     )
@@ -238,7 +246,7 @@ def _float_class(name: str, value: Expr) -> Expr:
 
 
 def sign(value: Operand) -> Any:
-    """-1, 0 or 1, elementwise."""
+    """-1, 0 or 1 as a float, elementwise; its derivative is 0."""
     return mapped(lambda v: select(v > 0, 1.0, select(v < 0, -1.0, 0.0)), value)
 
 
@@ -248,8 +256,9 @@ def floor_remainder(value: Scalar | Elementwise, modulus: Scalar | Elementwise) 
 
 
 def random(dtype: TypeLike = float) -> Any:
-    """A draw, uniform in [0, 1) for floats and over all values for integers; counter-based, so it
-    can be repeated."""
+    """A draw, in a kernel, of any scalar type: uniform in [0, 1) for floats, over all values for
+    integers. It is counter-based: reverses repeat it, and `random_seed` of `ti.init` says which
+    draws there are. Raises TaichiTypeError in Python scope."""
     if not in_kernel():
         raise TaichiTypeError("ti.random() can only be drawn inside a kernel")
     builder = current()
@@ -258,7 +267,10 @@ def random(dtype: TypeLike = float) -> Any:
 
 
 def randn(dtype: TypeLike = float) -> Any:
-    """A draw from the standard normal distribution (Box and Muller 1958)."""
+    """A draw of floats, in a kernel, from the standard normal distribution (Box and Muller 1958);
+    see `random`. Raises TaichiTypeError for integers, and in Python scope."""
+    if in_kernel() and not resolve(dtype, current().default_fp, current().default_ip).is_float:
+        raise TaichiTypeError("ti.randn draws floats: use ti.cast for an integer")
     first, second = random(dtype), random(dtype)
     return sqrt(-2.0 * log(1.0 - first)) * cos(2.0 * math.pi * second)
 

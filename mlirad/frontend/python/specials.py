@@ -81,7 +81,10 @@ def _first(*arguments: object) -> Any:
 
 @special(python=_first, takes="*values")
 def static(t: Translator, node: ast.Call) -> Any:
-    """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch."""
+    """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch.
+
+    Several values give a list. Raises TaichiTypeError for what is known only at run time.
+    """
     t.static_arguments += 1
     try:
         values = [t.visit_value(argument) for argument in node.args]
@@ -94,7 +97,8 @@ def static(t: Translator, node: ast.Call) -> Any:
 
 @special(takes="condition, message=")
 def static_assert(t: Translator, node: ast.Call) -> None:
-    """Refuse to compile where a condition known at compile time does not hold."""
+    """Raise TaichiCompilationError, with the message, while compiling, where a condition does not
+    hold. Raises TaichiTypeError for a condition that is known only at run time."""
     condition = t.visit_value(node.args[0])
     if isinstance(condition, Expr):
         raise TaichiTypeError("Static assert with non-static condition")
@@ -105,13 +109,16 @@ def static_assert(t: Translator, node: ast.Call) -> None:
 
 @special(python=print, takes="*values")
 def static_print(t: Translator, node: ast.Call) -> None:
-    """Print while compiling."""
+    """Print values, and the types of what is known only at run time, while compiling: once for each
+    choice of argument types."""
     print(*[t.visit_value(argument) for argument in node.args])
 
 
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")
 def loop_config(t: Translator, node: ast.Call) -> None:
-    """Options of the next loop: `serialize`, `parallelize` (threads), `block_dim`."""
+    """Options of the next loop: `serialize=True` has its iterations run in order, `parallelize` is
+    how many threads share it at most, `block_dim` how many threads a block has on a GPU; the others
+    have no effect. Raises TaichiSyntaxError for unknown ones, and in Python scope."""
     known = {"serialize", "parallelize", "block_dim", "block_dim_adaptive", "bit_vectorize"}
     for keyword in node.keywords:
         if keyword.arg not in known:
@@ -129,7 +136,8 @@ def _hint(name: str, effect: str) -> Special:
                 raise TaichiSyntaxError(f"ti.{name} takes fields")
 
     translate.__doc__ = (
-        f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the CPU."
+        f"Ask that the next loop keeps fields {effect}: a hint for GPUs, without effect on the "
+        "CPU. Raises TaichiSyntaxError for what is no field."
     )
     return Special(name, translate, takes="*fields")
 
@@ -153,7 +161,14 @@ def _atomic(kind: str, python_operator: Combine) -> Special:
             python_operator, kind, Matrix(value) if isinstance(value, list | tuple) else value
         )
 
-    translate.__doc__ = f"Update a place by `{kind}` in one step; gives the value before."
+    of = ", of integers," if kind in ("and", "or", "xor") else ""
+    raised = "TaichiTypeError for floats, " if of else ""
+    translate.__doc__ = (
+        f"Update a place{of} in a kernel by `{kind}` in one step: a variable, or an element of a "
+        "field or an array, a vector and a matrix too; gives the value before. The value is "
+        f"converted to the type of the place. Raises {raised}TaichiSyntaxError for what cannot be "
+        "written."
+    )
     return Special(f"atomic_{kind}", translate, takes="place, value")
 
 
@@ -172,7 +187,7 @@ atomic_exchange = _atomic("exchange", lambda before, value: value)
 def stop_grad(t: Translator, node: ast.Call) -> None:
     """In the rest of this block, loads of a field, or of an array argument, carry no derivative.
 
-    Raises TaichiCompilationError for anything else.
+    Raises TaichiCompilationError for an element, or another value.
     """
     value = t.visit(node.args[0]) if len(node.args) == 1 and not node.keywords else None
     array = array_ref(value)
@@ -196,7 +211,9 @@ def print_special(t: Translator, node: ast.Call) -> None:
 
 @special(python=NdRange, takes="*ranges")
 def ndrange(t: Translator, node: ast.Call) -> NdRange:
-    """A box of indices."""
+    """A box of indices, for the outermost loop or another: for each axis an extent, or a pair
+    `(first, end)`, of integers. `for i, j in ti.ndrange(n, (1, m))`: the last index is the
+    fastest."""
     ranges: list[Any] = []
     for argument in node.args:
         if isinstance(argument, ast.Starred):
@@ -208,5 +225,5 @@ def ndrange(t: Translator, node: ast.Call) -> NdRange:
 
 @special(python=Grouped, takes="domain")
 def grouped(t: Translator, node: ast.Call) -> Grouped:
-    """Loop over a domain with one vector for an index."""
+    """Loop over a field, an array or an `ndrange` with one vector of i32 for an index."""
     return Grouped(t.visit_value(node.args[0]))

@@ -181,6 +181,8 @@ def atomic(
     array: ir.Value, indices: Sequence[ir.Value], dtype: DataType, kind: str, value: Scalar
 ) -> Expr:
     """An atomic update of one element; its value before."""
+    if kind in ("and", "or", "xor") and dtype.is_float:
+        raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
     converted = stored(value, dtype)
     if kind == "sub":
         kind, converted = "add", -converted
