@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class ArgKind(Enum):
-    """What an argument is."""
+    """What an argument is: a number, a matrix or an array."""
 
     SCALAR = 0
     MATRIX = 1
@@ -23,7 +23,9 @@ class ArgKind(Enum):
 
 
 class Arg:
-    """An argument of a graph, which kernels of it share; what else it declares, the kernels do."""
+    """An argument of a graph by name, which launches of it share: a number, a matrix or an array.
+    The types that it declares are not looked at: those of the kernels' parameters are, in each
+    run."""
 
     def __init__(
         self,
@@ -59,7 +61,8 @@ class Sequential:
 
 
 class GraphBuilder(Sequential):
-    """A graph under construction."""
+    """A graph under construction: `dispatch(kernel, *args)` adds a launch, `append` those of a
+    sequence; arguments are values, or `Arg` for what `run` is given."""
 
     def create_sequential(self) -> Sequential:
         """A sequence that can be added several times."""
@@ -71,15 +74,16 @@ class GraphBuilder(Sequential):
 
 
 class Graph:
-    """Launches that can be run; in a tape they are recorded as others are."""
+    """Launches in order that `run` repeats; in a tape they are recorded as others are."""
 
     def __init__(self, launches: list[tuple[Kernel, tuple[Any, ...]]]) -> None:
         self._launches = list(launches)
         self._names = {a.name for _, args in launches for a in args if isinstance(a, Arg)}
 
     def run(self, args: Mapping[str, Any]) -> None:
-        """Launch all kernels. Raises TaichiRuntimeError for names that are missing or unknown,
-        TaichiTypeError for what are no arguments by name."""
+        """Launch all kernels with arguments by name. Raises TaichiRuntimeError for names that are
+        missing or unknown, TaichiTypeError for what are no arguments by name, and what launches
+        raise."""
         instance(args, Mapping, "the arguments of a graph", "a dictionary by name")
         for name in args.keys() - self._names:
             raise TaichiRuntimeError(

@@ -246,13 +246,29 @@ def _shortened(error: TaichiCompilationError) -> TaichiCompilationError:
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
-    """Compile a function when it is called: its outermost loops run in parallel."""
+    """Compile a function when it is called: its outermost loops run in parallel.
+
+    Every parameter has a type: a scalar type, `ti.template()`, or one of `ti.types`; so has the
+    result, if there is one. A function, or a method of a `ti.data_oriented` class. It is compiled
+    again for each choice of template arguments and of types of arrays.
+
+    What cannot be compiled raises TaichiCompilationError, or one of its kinds (TaichiSyntaxError,
+    for parameters without a type and another number of arguments too, TaichiTypeError,
+    TaichiNameError, TaichiIndexError), with the line. A call raises TaichiRuntimeTypeError for
+    arguments that are not of their types, TaichiAssertionError for assertions, and, with
+    `ti.init(debug=True)`, for indices that are out of range.
+    """
     evaluate_annotations(function, sys._getframe(1))
     return Kernel(function)
 
 
 def func(function: Callable[..., Any]) -> Function:
-    """Mark a function for use in kernels, where it is inlined."""
+    """Mark a function for use in kernels, and in other such functions, where it is inlined.
+
+    Parameters need no types: they are passed by value, fields and what is `ti.template()` by
+    reference. It may return several values, from any place. Outside of kernels it is an ordinary
+    function of Python's. What cannot be translated raises what kernels raise that call it.
+    """
     evaluate_annotations(function, sys._getframe(1))
     return Function(function)
 
@@ -270,5 +286,6 @@ def real_func(function: Callable[..., Any]) -> Function:
 
 
 def data_oriented(cls: type) -> type:
-    """Mark a class whose methods may be kernels; `self` is a compile-time value in them."""
+    """Mark a class whose methods may be kernels; `self` is a compile-time value in them: its
+    fields are fields, its numbers are constants of the compiled kernel."""
     return cls

@@ -13,30 +13,36 @@ from mlirad.types import TypeLike
 
 
 class Matrix(fm.Matrix):
-    """An n×m matrix; `ti.Matrix([[1, 2], [3, 4]])`."""
+    """An n×m matrix of scalars, in kernels and in Python scope; `ti.Matrix([[1, 2], [3, 4]])`.
+
+    `dt` is the type of its entries, by default that of what is given. In kernels sizes are known
+    when it is compiled: it is for small ones. Raises TaichiCompilationError for rows of different
+    lengths, and operations for shapes that do not fit.
+    """
 
     @staticmethod
     def field(n: int, m: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:
-        """A field of n×m matrices."""
+        """A field of n×m matrices of a scalar type; see `ti.field`."""
         return _makers["field"]((n, m), dtype, shape, **options)
 
     @staticmethod
     def ndarray(n: int, m: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:
-        """An ndarray of n×m matrices."""
+        """An ndarray of n×m matrices of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n, m), dtype, shape, **options)
 
 
 class Vector(Matrix):
-    """A vector of n entries; `ti.Vector([1, 2, 3])`."""
+    """A vector of n scalars, in kernels and in Python scope; `ti.Vector([1, 2, 3])`. See
+    `Matrix`."""
 
     @staticmethod
     def field(n: int, dtype: TypeLike, shape: Shape | None = None, **options: Any) -> Any:  # type: ignore[override]
-        """A field of vectors of n entries."""
+        """A field of vectors of n entries of a scalar type; see `ti.field`."""
         return _makers["field"]((n,), dtype, shape, **options)
 
     @staticmethod
     def ndarray(n: int, dtype: TypeLike, shape: Shape, **options: Any) -> Any:  # type: ignore[override]
-        """An ndarray of vectors of n entries."""
+        """An ndarray of vectors of n entries of a scalar type; see `ti.ndarray`."""
         return _makers["ndarray"]((n,), dtype, shape, **options)
 
 

@@ -186,10 +186,13 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
 def ndarray(
     dtype: TypeLike | MatrixType | None, shape: Shape, needs_grad: bool = False, **unknown: object
 ) -> Ndarray:
-    """An array of zeros. `dtype` is a scalar or matrix type.
+    """An array of zeros, contiguous, which kernels take as `ti.types.ndarray()`.
 
-    Raises TaichiRuntimeError where an integer needs_grad, TaichiTypeError for keywords that it does
-    not have.
+    `dtype` is a scalar type, or that of a vector or matrix; `shape` an extent or a tuple of
+    extents. With `needs_grad` (of floats) it has an ndarray `grad`. Raises TaichiRuntimeError where
+    integers need a gradient, and for extents that are no positive integers, TaichiTypeError for a
+    type of structs and for keywords that it does not have, TaichiMemoryError for more than there
+    is.
     """
     refuse_unknown("ti.ndarray", unknown, ndarray)
     if isinstance(dtype, StructType):

@@ -23,8 +23,8 @@ def __dir__() -> list[str]:
 
 
 def grid(field_dict: Mapping[str, Any], shape: Shape) -> StructField:
-    """A field of structs in a bitmasked block of two or three axes. Raises TaichiRuntimeError for
-    another number of them."""
+    """A field of structs, by names and types of members, in a bitmasked block of two or three axes
+    of some extents. Raises TaichiRuntimeError for another number of them."""
     sizes = sizes_of(shape)
     if len(sizes) not in (2, 3):
         raise TaichiRuntimeError(f"a sparse grid has two or three axes, not {len(sizes)}")

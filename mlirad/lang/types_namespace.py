@@ -15,7 +15,9 @@ from mlirad.types import ALL, DataType, TypeLike, resolve
 
 
 class _Type(MatrixType):
-    """A matrix type that can make fields and ndarrays."""
+    """A type of vectors or matrices, for parameters, results, fields and ndarrays; called with
+    entries, shorter vectors or one number for all it makes one. Raises TaichiCompilationError for
+    another number of entries."""
 
     def matrix_class(self) -> type[Any]:
         return Matrix
@@ -30,12 +32,14 @@ class _Type(MatrixType):
 
 
 def vector(n: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
-    """The type of vectors of n entries; without n, of any vector."""
+    """The type of vectors of n entries of a scalar type (by default the default float type), for
+    parameters, results and fields; called, it makes a vector. Without n, of any vector."""
     return _Type(n, None, dtype, 1)
 
 
 def matrix(n: int | None = None, m: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
-    """The type of n×m matrices; without sizes, of any matrix."""
+    """The type of n×m matrices of a scalar type (by default the default float type), for
+    parameters, results and fields; called, it makes a matrix. Without sizes, of any matrix."""
     return _Type(n, m, dtype, 2)
 
 
@@ -48,8 +52,11 @@ def ndarray(
     element_shape: tuple[int, ...] | None = None,
     field_dim: int | None = None,
 ) -> NdarrayType:
-    """The type of array arguments; what is None is left open.
+    """The type of array arguments: ndarrays, NumPy's, torch's and JAX's arrays, and whatever speaks
+    DLPack; what is None is left open. Launches raise TaichiRuntimeTypeError for others.
 
+    `dtype` is a scalar type, or that of a vector or matrix, `ndim` the number of index axes.
+    `boundary="clamp"` has indices beyond an end read and write the last element.
     `element_dim` and `element_shape` say how many axes an element has, and of which extents;
     `field_dim` is another name of `ndim`. Raises ValueError where these contradict one another.
     """
@@ -80,7 +87,8 @@ def _element_type(
 
 
 def argpack(**members: Any) -> ArgPackType:
-    """The type of several arguments that are passed as one, by names and types."""
+    """The type of several arguments that are passed as one, by names and types: called with values,
+    it makes an `ArgPack`."""
     return ArgPackType(members)
 
 
@@ -90,17 +98,19 @@ def sparse_matrix_builder() -> ArgPackType:
 
 
 def is_integral(dtype: TypeLike) -> bool:
-    """Whether a scalar type is an integer type."""
+    """Whether a scalar type (`ti.i32`, `int`, one of NumPy's) is one of integers. Raises TypeError
+    for what is none."""
     return resolve(dtype).is_integer
 
 
 def is_signed(dtype: DataType) -> bool:
-    """Whether a scalar type has negative integers."""
+    """Whether one of mlirad's scalar types is of integers with a sign."""
     return dtype.is_integer and dtype.is_signed
 
 
 def is_real(dtype: TypeLike) -> bool:
-    """Whether a scalar type is a float type."""
+    """Whether a scalar type (`ti.f32`, `float`, one of NumPy's) is one of floats. Raises TypeError
+    for what is none."""
     return resolve(dtype).is_float
 
 

@@ -53,7 +53,9 @@ def _block(value: object, special_: str) -> BlockRef:
 
 @special(takes="block, index")
 def activate(t: Translator, node: ast.Call) -> None:
-    """Make a cell of a pointer or bitmasked block active, and the cells around it."""
+    """Make a cell of a pointer or bitmasked block active, and the cells around it. `index` is a
+    vector, or a list, of an integer for each axis. These functions are for kernels; they raise
+    TaichiTypeError for what is no block."""
     value, key = _operands(t, node, "activate", 2)
     block = _block(value, "activate")
     effects.activate(block.own.field, block.cell(key))
@@ -62,7 +64,7 @@ def activate(t: Translator, node: ast.Call) -> None:
 @special(takes="block, index")
 def deactivate(t: Translator, node: ast.Call) -> None:
     """Make a cell of a block inactive: what lies below one of a pointer block becomes 0. Of a
-    dynamic block, empty the list."""
+    dynamic block, empty the list. See `activate`."""
     value, key = _operands(t, node, "deactivate", 2)
     block = _block(value, "deactivate")
     effects.deactivate(block.own.field, block.list_or_cell(key))
@@ -70,7 +72,7 @@ def deactivate(t: Translator, node: ast.Call) -> None:
 
 @special(takes="block, index")
 def is_active(t: Translator, node: ast.Call) -> Expr:
-    """Whether a cell of a block is active."""
+    """Whether a cell of a block is active, as an integer; see `activate`."""
     value, key = _operands(t, node, "is_active", 2)
     block = _block(value, "is_active")
     answer = effects.is_active(block.own.field, block.cell(key))
@@ -79,14 +81,16 @@ def is_active(t: Translator, node: ast.Call) -> Expr:
 
 @special(takes="block, index")
 def length(t: Translator, node: ast.Call) -> Expr:
-    """How many items a list of a dynamic block has."""
+    """How many items the list of a dynamic block has, in a kernel; `index` is that of the cell that
+    the list lies in. Raises TaichiTypeError for another block."""
     value, key = _operands(t, node, "length", 2)
     return _block(value, "length").list(key).length()
 
 
 @special(takes="block, index, item")
 def append(t: Translator, node: ast.Call) -> Expr:
-    """Add an item to a list of a dynamic block; its number. A list that is full is an error."""
+    """Add an item to the list of a dynamic block, in a kernel; its number. A list that is full
+    raises TaichiRuntimeError where the kernel ends. See `length`."""
     value, key, item = _operands(t, node, "append", 3)
     return _block(value, "append").list(key).append(item)
 
@@ -102,8 +106,9 @@ def no_activate(t: Translator, node: ast.Call) -> None:
 
 @special(takes="field, index")
 def get_addr(t: Translator, node: ast.Call) -> Expr:
-    """Where the element of a field lies in memory; of a vector or matrix its first component, or
-    that of a field of one component."""
+    """Where the element of a field lies in memory, a u64, in a kernel; of a vector or matrix its
+    first component, or that of a field of one component. Raises TaichiTypeError for what is no
+    field."""
     arguments = [t.visit_value(argument) for argument in node.args]
     arrays = array_ref(arguments[0]) if len(arguments) == 2 else None
     if arrays is None:
@@ -116,7 +121,7 @@ def get_addr(t: Translator, node: ast.Call) -> Expr:
 
 def _rescaled(t: Translator, node: ast.Call) -> Matrix:
     """An index of a field, or of a block, as one of another field or block that lies around or
-    below it."""
+    below it: a vector of i32. Raises TaichiTypeError for another number of arguments."""
     arguments = [t.visit_value(argument) for argument in node.args]
     arguments += [t.visit_value(keyword.value) for keyword in node.keywords]
     if len(arguments) != 3:

@@ -96,9 +96,16 @@ def field(
 ) -> Field:
     """A field of scalars, or of vectors or matrices where `dtype` is the type of one.
 
-    `shape` is an extent or a tuple of extents, `()` for a single element; without it the field is
-    placed by hand. Raises TaichiRuntimeError where gradients are asked of integers, TaichiTypeError
-    for keywords that it does not have.
+    `dtype` is f16, f32, f64, u1, i8 to i64 or u8 to u64, or `int` and `float` for the default
+    types. `shape` is an extent or a tuple of extents, `()` for a single element, which is
+    `f[None]`; without it the field is placed by hand. `order` says which axis is the outermost in
+    memory ("ji": the second), `offset` is the first index along each axis. All numbers are 0 at
+    first. `needs_grad` and `needs_dual` (of floats) give it a field `grad` for reverse mode, and
+    `dual` for forward mode.
+
+    Raises TaichiRuntimeError where gradients are asked of integers, and for extents that are no
+    positive integers, TaichiCompilationError for an order or an offset that does not fit,
+    TaichiTypeError for keywords that it does not have, TaichiMemoryError for more than there is.
     """
     refuse_unknown("ti.field", unknown, field)
     if isinstance(dtype, MatrixType):

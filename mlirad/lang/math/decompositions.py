@@ -51,8 +51,10 @@ def _magnitude(M: fm.Matrix) -> tuple[Any, Any]:
 
 
 def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
-    """The solution of `A @ x == b`, by elimination with row pivoting. Raises TaichiCompilationError
-    for wrong shapes."""
+    """The vector x of `A @ x == b`, for an n×n matrix and a vector of n entries, by elimination
+    with row pivoting, which is written out: for small n. `dt` is the float type to compute in, by
+    default A's. Raises TaichiCompilationError for other shapes; a singular A gives infinities or
+    NaN."""
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
         raise TaichiCompilationError(
             f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
@@ -78,8 +80,9 @@ def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
 
 @func
 def eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues (rows of real and imaginary part) and eigenvectors (columns of alternating parts)
-    of a 2×2 matrix."""
+    """Eigenvalues (a 2×2 matrix: rows of real and imaginary part) and eigenvectors (the columns of
+    a 4×2 matrix, real and imaginary parts in turn) of a 2×2 matrix, in a kernel, in the float type
+    `dt` (by default A's). Raises TaichiCompilationError for other shapes."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
     M = _typed(A, dt)
     power, reciprocal = _magnitude(M)
@@ -148,7 +151,9 @@ def _sym_eig3(M):  # type: ignore[no-untyped-def]
 
 @func
 def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
-    """Eigenvalues, largest first, and eigenvectors (columns) of a symmetric 2×2 or 3×3 matrix."""
+    """Eigenvalues (a vector, the largest first) and eigenvectors (columns of a matrix) of a
+    symmetric 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by default A's). Raises
+    TaichiCompilationError for other shapes."""
     static_assert(
         A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
     )
@@ -257,8 +262,9 @@ def _svd_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
 
 @func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
-    """`U, S, V` with `A == U @ S @ V.transpose()`, U and V rotations; the last value has the
-    determinant's sign.
+    """`U, S, V` with `A == U @ S @ V.transpose()` of a 2×2 or 3×3 matrix, in a kernel, in the float
+    type `dt` (by default A's): U and V rotations, S diagonal; the last value has the determinant's
+    sign. Raises TaichiCompilationError for other shapes.
 
     Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py`
     says what stands for it.
@@ -296,7 +302,8 @@ for _function in (_polar2, _polar3):
 
 @func
 def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
-    """`R, S` with `A == R @ S`, R a rotation and S symmetric.
+    """`R, S` with `A == R @ S` of a 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by
+    default A's): R a rotation and S symmetric. Raises TaichiCompilationError for other shapes.
 
     Its derivatives are infinite or NaN where two singular values (the last one has the
     determinant's sign) add up to 0.

@@ -59,83 +59,90 @@ _TOOLS = (
 
 
 def clamp(value: Value, low: Value, high: Value) -> Any:
-    """The value, or the bound it passes."""
+    """The value, or the bound that it passes, elementwise; the upper one where they cross."""
     return fn.min(high, fn.max(low, value))
 
 
 def mix(left: Value, right: Value, weight: Value) -> Any:
-    """`left * (1 - weight) + right * weight`."""
+    """`left * (1 - weight) + right * weight` of numbers, or elementwise of vectors; a weight for
+    all, or one each."""
     return left * (1.0 - weight) + right * weight
 
 
 def step(edge: Value, value: Value) -> Any:
-    """0 below the edge, 1 above."""
+    """0.0 below the edge, 1.0 from it on, elementwise; its derivative is 0."""
     return fn.cast(value >= edge, float)
 
 
 def fract(value: Value) -> Any:
-    """The part behind the point."""
+    """`value - floor(value)`, from 0 up to 1, elementwise."""
     return value - fn.floor(value)
 
 
 def smoothstep(low: Value, high: Value, value: Value) -> Any:
-    """A cubic rise from 0 at `low` to 1 at `high`."""
+    """A cubic rise from 0 at `low` to 1 at `high`, constant beyond, elementwise. Where `low` equals
+    `high` it is NaN in kernels, ZeroDivisionError in Python scope."""
     t = clamp((value - low) / (high - low), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
 def mod(value: Value, modulus: Value) -> Any:
-    """`value - modulus * floor(value / modulus)`."""
+    """`value - modulus * floor(value / modulus)`, with the sign of the modulus, elementwise."""
     return value - modulus * fn.floor(value / modulus)
 
 
 def log2(value: Value) -> Any:
-    """The logarithm to base 2."""
+    """The logarithm to base 2, as a float, elementwise."""
     return fn.log(value) * (1.0 / _math.log(2.0))
 
 
 def degrees(value: Value) -> Any:
-    """Radians as degrees."""
+    """Radians as degrees, a float, elementwise."""
     return value * (180.0 / pi)
 
 
 def radians(value: Value) -> Any:
-    """Degrees as radians."""
+    """Degrees as radians, a float, elementwise."""
     return value * (pi / 180.0)
 
 
 def dot(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The inner product."""
+    """The inner product of two vectors of one length, a number. Raises TaichiCompilationError for
+    other shapes, also in Python scope."""
     return left.dot(right)
 
 
 def cross(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The cross product."""
+    """The cross product of two vectors of 3 entries, a vector, or of 2, a number. Raises
+    TaichiCompilationError for others, also in Python scope."""
     return left.cross(right)
 
 
 def length(value: fm.Matrix) -> Any:
-    """The norm."""
+    """The Euclidean norm of a vector, or of all entries of a matrix. Its derivative at 0 is NaN:
+    `value.norm(eps)` is `sqrt(norm² + eps)`."""
     return value.norm()
 
 
 def distance(left: fm.Matrix, right: fm.Matrix) -> Any:
-    """The norm of the difference."""
+    """The norm of the difference of two vectors of one length. Raises TaichiCompilationError for
+    others."""
     return (left - right).norm()
 
 
 def normalize(value: fm.Matrix) -> Any:
-    """The vector over its norm."""
+    """The vector over its norm: NaN for 0 in kernels, ZeroDivisionError in Python scope."""
     return value.normalized()
 
 
 def reflect(value: fm.Matrix, normal: fm.Matrix) -> Any:
-    """The direction mirrored at a plane."""
+    """The direction mirrored at a plane, by the plane's normal of length 1."""
     return value - 2.0 * value.dot(normal) * normal
 
 
 def refract(value: fm.Matrix, normal: fm.Matrix, eta: Scalar) -> Any:
-    """The direction behind a surface, or zero at total reflection."""
+    """A direction of length 1 behind a surface with a normal of length 1 that looks against it, or
+    zero at total reflection. `eta` is the index of refraction in front of it, over that behind."""
     projected = value.dot(normal)
     k = 1.0 - eta * eta * (1.0 - projected * projected)
     bent = eta * value - (eta * projected + fn.sqrt(fn.max(k, 0.0))) * normal
@@ -143,28 +150,30 @@ def refract(value: fm.Matrix, normal: fm.Matrix, eta: Scalar) -> Any:
 
 
 def inverse(value: fm.Matrix) -> Any:
-    """The inverse matrix."""
+    """The inverse of a square matrix of up to 4 rows. Raises TaichiCompilationError for others; of
+    a singular one it is infinite or NaN in kernels, ZeroDivisionError in Python scope."""
     return value.inverse()
 
 
 def determinant(value: fm.Matrix) -> Any:
-    """The determinant."""
+    """The determinant of a square matrix of up to 4 rows. Raises TaichiCompilationError for
+    others."""
     return value.determinant()
 
 
 def eye(n: int) -> Any:
-    """The identity."""
+    """The n×n identity, of floats."""
     return Matrix.identity(float, n)
 
 
 def rotation2d(angle: Scalar) -> Any:
-    """The 2×2 rotation matrix."""
+    """The 2×2 matrix that turns vectors (columns) against the clock by an angle in radians."""
     c, s = fn.cos(angle), fn.sin(angle)
     return Matrix([[c, -s], [s, c]])
 
 
 def vdir(angle: Scalar) -> Any:
-    """The unit vector at an angle."""
+    """The vector of 2 entries and length 1 at an angle in radians from the first axis."""
     return Vector([fn.cos(angle), fn.sin(angle)])
 
 
