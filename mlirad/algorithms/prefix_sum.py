@@ -9,7 +9,8 @@ from mlirad.errors import TaichiTypeError
 
 
 class PrefixSumExecutor:
-    """Replaces each number of a field or ndarray of so many by the sum of those up to it."""
+    """Replaces each number of a field or ndarray of so many, of any scalar type, by the sum of
+    those up to it, in that type. No derivative passes through it."""
 
     def __init__(self, length: int) -> None:
         self.length = length

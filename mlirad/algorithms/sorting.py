@@ -9,7 +9,8 @@ from mlirad.errors import TaichiTypeError
 
 
 def parallel_sort(keys: object, values: object = None) -> None:
-    """Sort a field or ndarray in place, by NumPy, and another one by the order of the first.
+    """Sort a field or ndarray of one axis, of any scalar type, in place and the least first, by
+    NumPy, and another one by the order of the first. No derivative passes through it.
 
     Raises TaichiTypeError for what has not one axis of numbers, or not as many as there are keys.
     """

@@ -20,8 +20,10 @@ def _profile() -> Profile | None:
 
 
 def print_kernel_profiler_info(mode: str = "count") -> None:
-    """Print a table of kernels (`count`), or of launches one by one (`trace`). Raises ValueError
-    for another mode."""
+    """Print a table of kernels (`count`: shares, seconds, launches, milliseconds of the shortest,
+    the mean and the longest), or of launches one by one (`trace`). Raises ValueError for another
+    mode; like the others of this module, warns where launches are not timed, which is asked for by
+    `ti.init(kernel_profiler=True)`."""
     if text(mode, "mode") not in ("count", "trace"):
         raise ValueError(f"mode is 'count' or 'trace', not {mode!r}")
     profile = _profile()
@@ -45,25 +47,28 @@ def print_kernel_profiler_info(mode: str = "count") -> None:
 
 def query_kernel_profiler_info(name: str) -> Launches:
     """How often a kernel was launched (`counter`), and for how many milliseconds (`min`, `max`,
-    `avg`); a derivative has the name of its kernel with the mode behind a dot."""
+    `avg`, floats); a derivative has the name of its kernel with the mode behind a dot, such as
+    `step.reverse`. All are 0 for a name that was not launched, which is no error."""
     text(name, "name")
     profile = _profile()
     return Launches(name) if profile is None else profile.kernels.get(name, Launches(name))
 
 
 def clear_kernel_profiler_info() -> None:
-    """Forget all launches."""
+    """Forget all launches that were timed so far."""
     profile = _profile()
     if profile is not None:
         profile.clear()
 
 
 def get_kernel_profiler_total_time() -> float:
-    """Seconds of all launches."""
+    """Seconds, a float, of all launches since the last clearing; 0.0, with a warning, where they
+    are not timed."""
     profile = _profile()
     return 0.0 if profile is None else profile.total / 1000
 
 
 def set_kernel_profiler_toolkit(toolkit_name: str = "default") -> bool:
-    """Whether launches are timed by a toolkit: only by the default, a clock."""
+    """Whether launches are timed by a toolkit: True for "default", a clock, and False for every
+    other one (Taichi's "cupti"), which changes nothing."""
     return text(toolkit_name, "toolkit_name") == "default"

@@ -48,7 +48,8 @@ from mlirad.types import DataType, TypeLike, f32, i32
 def placeholder(shape: Any, dtype: TypeLike = f32, name: str = "placeholder") -> Tensor:
     """A tensor that a call is given: `x = te.placeholder((n, 3), name="x")`.
 
-    `shape` has integers, and sizes made by `te.var`. Raises TaichiTypeError for what is no shape.
+    `shape` has integers from 0 on, and sizes made by `te.var`; `()` is a number. `dtype` is a
+    scalar type. Raises TaichiTypeError for what is none.
     """
     extents, resolved, at = checked_shape(shape, f"tensor '{name}'"), scalar_type(dtype), place()
     own = graph()

@@ -192,7 +192,8 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
     `head`, of shape `prefix + output.shape`, times its derivative, of shape `prefix +
     tensor.shape`.
 
-    Raises TaichiDerivativeError for what has no derivative.
+    Raises TaichiTypeError for a head of another shape or type, TaichiDerivativeError for what has
+    no derivative.
     """
     check_float(tensor)
     _heads([output], head)
@@ -211,8 +212,10 @@ def adjoint_step(output: Tensor, tensor: Tensor, head: Tensor) -> Tensor:
 @checked
 @in_turn
 def jacobian(output: Tensor, tensor: Tensor) -> Tensor:
-    """The derivative of the definition of `output` alone, of shape `output.shape +
-    tensor.shape`."""
+    """The derivative of the definition of `output` alone in a tensor that it reads, of shape
+    `output.shape + tensor.shape`: other tensors between the two count as constants, and what is not
+    read has zeros. See `differentiate` for whole programs. Raises TaichiTypeError for tensors of
+    integers, TaichiDerivativeError for what has no derivative."""
     check_float(tensor)
     return adjoint_step(output, tensor, _identity(output))
 

@@ -18,8 +18,10 @@ from mlirad.te.tensor import Tensor, shown_extent
 def einsum(formula: str, *tensors: Tensor) -> Tensor:
     """A sum of products by a formula such as NumPy's: `te.einsum("ij,jk->ik", a, b)`.
 
-    Letters of inputs that the result has not are summed over. Raises TaichiTypeError for a formula
-    that does not fit the tensors.
+    A letter stands for an axis, one that an input has twice for its diagonal; the result has the
+    axes behind the arrow, which is needed, and letters that it has not are summed over. Its type is
+    the one that all tensors have together. Raises TaichiTypeError for a formula that does not fit
+    their axes and extents, for "...", and for a letter that the result has twice.
     """
     given, arrow, result = formula.replace(" ", "").partition("->")
     inputs = given.split(",")

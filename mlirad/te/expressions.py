@@ -288,7 +288,8 @@ def promoted(left: DataType, right: DataType) -> DataType:
 
 
 def cast(value: Operand, dtype: Any) -> Expr:
-    """`te.cast`: a number in another type; from floats to integers towards 0."""
+    """A number in another scalar type (`te.cast(x[i], ti.f64)`); from floats to integers towards 0.
+    Raises TaichiTypeError for what is no type."""
     given, target = expr(value), scalar_type(dtype)
     if given.dtype == target:
         return given
@@ -369,6 +370,7 @@ def boolean(value: Operand) -> Expr:
 
 
 def select(condition: Operand, then: Operand, otherwise: Operand) -> Expr:
-    """`te.select`: one of two; what is not chosen is not computed, and reads nothing."""
+    """One of two numbers by a condition, in the type that both have together; what is not chosen is
+    not computed, and reads nothing. Raises TaichiTypeError for a number as the condition."""
     chosen = common((then, otherwise))
     return Select(chosen[0].dtype, boolean(condition), *chosen)

@@ -59,8 +59,10 @@ def jvp(
 @checked
 @in_turn
 def hvp(output: Tensor, inputs: Sequence[Tensor], directions: Sequence[Tensor]) -> list[Tensor]:
-    """The product of a scalar's second derivative with directions: for each input a tensor of its
-    shape. Raises TaichiTypeError for an output with axes."""
+    """The product of the second derivative of an output without axes with directions, which have
+    the shapes and types of the inputs: for each input a tensor of its shape. Raises TaichiTypeError
+    for an output with axes and for other directions, TaichiDerivativeError for what has no
+    derivative."""
     if output.ndim:
         raise TaichiTypeError(f"te.hvp takes an output without axes, not {output!r}", place())
     gradients = list(differentiate(output, inputs))

@@ -115,7 +115,8 @@ def minimum(left: Operand, right: Operand) -> Expr:
 
 
 def clip(value: Operand, low: Operand, high: Operand) -> Expr:
-    """A number between two others; at them its derivative is 1, beyond them 0."""
+    """A number between two others, in the type that the three have together; at them its derivative
+    is 1, beyond them 0."""
     made, least, most = common((value, low, high))
     inside = select(comparison("gt", made, most), most, made)
     return select(comparison("lt", made, least), least, inside)
@@ -131,7 +132,7 @@ def sigmoid(value: Operand) -> Expr:
 
 
 def relu(value: Operand) -> Expr:
-    """x where it is greater than 0, else 0."""
+    """x where it is greater than 0, else 0, in its type; its derivative at 0 is 0."""
     made = expr(value)
     return select(comparison("gt", made, 0), made, 0)
 
@@ -144,25 +145,26 @@ def softplus(value: Operand) -> Expr:
 
 
 def gelu(value: Operand) -> Expr:
-    """`x Φ(x)` (Hendrycks and Gimpel, 2016)."""
+    """`x Φ(x)`, Φ the normal distribution (Hendrycks and Gimpel, 2016); integers are converted to
+    f32."""
     made = as_float(expr(value))
     return 0.5 * made * erfc(made * -(2**-0.5))
 
 
 def normal_density(value: Operand) -> Expr:
-    """The density of the standard normal distribution."""
+    """The density of the standard normal distribution at x; integers are converted to f32."""
     made = as_float(expr(value))
     return exp(made * made * -0.5) * (2 * pi) ** -0.5
 
 
 def all(*conditions: Operand) -> Expr:
-    """Whether all of some conditions hold: comparisons, booleans, or numbers, which hold where they
-    are not 0. Raises TaichiTypeError without any."""
+    """Whether all of some conditions, comparisons and booleans, hold: what a `te.select` or a
+    `where=` takes. Raises TaichiTypeError for numbers, and without any condition."""
     return _joined("and", conditions)
 
 
 def any(*conditions: Operand) -> Expr:
-    """Whether one of some conditions holds; see `all`. Raises TaichiTypeError without any."""
+    """Whether one of some conditions holds; see `all`. Raises TaichiTypeError as it does."""
     return _joined("or", conditions)
 
 

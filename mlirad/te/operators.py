@@ -75,7 +75,7 @@ def _tensors(given: Sequence[Any]) -> list[Tensor]:
 
 @checked
 def stop_gradient(tensor: Tensor) -> Tensor:
-    """The same numbers, through which no derivative passes."""
+    """The same numbers, of the same shape and type, through which no derivative passes."""
     made = compute(tensor.shape, lambda *indices: tensor[indices], f"{tensor.name}.stopped")
     stop(made)
     return made

@@ -43,7 +43,9 @@ def sum(
     """The sum over one `te.reduce_axis`, or several; `where` says which points count, `init` what
     to begin with.
 
-    Sums of f16 are kept in f32. Raises TaichiTypeError for an axis that is none.
+    The result has the type of the value; sums of f16 are kept in f32. Over no points it is `init`,
+    else 0. Raises TaichiTypeError for an axis that is none, or is named twice, and for a `where`
+    that is no condition.
     """
     return _simple("sum", value, axis, where, init, 0)
 
@@ -51,7 +53,7 @@ def sum(
 def prod(
     value: Operand, axis: Any, where: Operand | None = None, init: Operand | None = None
 ) -> Expr:
-    """The product; see `sum`."""
+    """The product over axes, in the type of the value; see `sum`."""
     return _simple("prod", value, axis, where, init, 1)
 
 
@@ -79,22 +81,25 @@ def smallest(
 
 def argmax(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
     """Where the maximum is first, an i32: along one axis, or counted over several, the last one
-    fastest. NaN is greater than numbers. 0 where no point counts."""
+    fastest. NaN is greater than numbers. 0 where no point counts. It has no derivative. Raises
+    TaichiTypeError for an axis of extent 0."""
     return _position("argmax", value, axis, where)
 
 
 def argmin(value: Operand, axis: Any, where: Operand | None = None) -> Expr:
-    """Where the minimum is first; see `argmax`."""
+    """Where the minimum is first, an i32; see `argmax`."""
     return _position("argmin", value, axis, where)
 
 
 def max(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
-    """`te.max(x, axis=k)`: the maximum over axes; `te.max(a, b)`: the greater one."""
+    """`te.max(x, axis=k)`: the maximum over axes, of which the first one gets the derivative (see
+    `sum`); `te.max(a, b)`: the greater one (see `maximum`). Raises TaichiTypeError for others."""
     return _either("max", largest, values, axis, where, init)
 
 
 def min(*values: Operand, axis: Any = None, where: Operand | None = None, init: Any = None) -> Expr:
-    """`te.min(x, axis=k)`: the minimum over axes; `te.min(a, b)`: the smaller one."""
+    """`te.min(x, axis=k)`: the minimum over axes, of which the first one gets the derivative (see
+    `sum`); `te.min(a, b)`: the smaller one (see `minimum`). Raises TaichiTypeError for others."""
     return _either("min", smallest, values, axis, where, init)
 
 

@@ -23,15 +23,17 @@ _MODES = {0: None, 1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 def imwrite(img: object, filename: str | PathLike[str]) -> None:
     """Write an image `[x, y]`, grey or with up to four channels, as the name of the file asks.
 
-    Floats are from 0 to 1, unsigned integers are divided by their greatest value. Raises OSError
-    where the file cannot be written, ValueError for another shape or an unknown kind of file.
+    It is a field, an ndarray or an array; x goes to the right, y upwards. Floats are from 0 to 1,
+    unsigned integers are divided by their greatest value. Raises OSError where the file cannot be
+    written, ValueError for another shape or an unknown kind of file, TaichiTypeError for other
+    numbers.
     """
     write_rows(rows_from_top(image_bytes(img)), file_name(filename, "filename"))
 
 
 def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
-    """Read an image as bytes `[x, y, channel]`, with the file's channels or so many. Raises OSError
-    where it cannot be read."""
+    """Read an image as bytes (u8) `[x, y, channel]`, with the file's channels (0) or so many, 1 to
+    4. Raises OSError where it cannot be read, ValueError for another number of channels."""
     if integer(channels, "channels") not in _MODES:
         raise ValueError(f"channels is 0 (as many as there are) to 4, not {channels}")
     with Image.open(file_name(filename, "filename")) as picture:
@@ -43,8 +45,8 @@ def imread(filename: str | PathLike[str], channels: int = 0) -> Bytes:
 
 
 def imresize(img: object, w: int, h: int | None = None) -> Numbers:
-    """An image of another width and height (else the same as the width), with its nearest
-    elements."""
+    """An image `[x, y]` of another width and height (else the same as the width), with its nearest
+    elements, as an array of its own type. Raises ValueError for one with fewer than two axes."""
     found = as_array(img, "an image")
     if found.ndim < 2:
         raise ValueError(f"an image has at least two axes, not the shape {found.shape}")
@@ -59,7 +61,8 @@ def imresize(img: object, w: int, h: int | None = None) -> Numbers:
 
 
 def imshow(img: object, title: str = "imshow") -> None:
-    """Show an image in a window until it is closed, or in a notebook's output."""
+    """Show an image in a window until it is closed, or in a notebook's output; without a display
+    nothing is shown. Raises what `imwrite` raises for what is no image."""
     shown = coloured(image_bytes(img))
     with GUI(text(title, "title"), res=shown.shape[:2]) as gui:
         while gui.running:
@@ -70,5 +73,5 @@ def imshow(img: object, title: str = "imshow") -> None:
 
 
 def imdisplay(img: object) -> None:
-    """Show an image in a notebook's output, or a window."""
+    """Show an image in a notebook's output, or a window; see `imshow`."""
     imshow(img, "imdisplay")

@@ -71,8 +71,14 @@ class Channels:
 
 
 class PLYWriter:
-    """A mesh of triangles or quads, or points alone, with channels of numbers for its vertices and
-    faces."""
+    """A mesh of triangles or quads (`face_type`: "tri", "quad"), or points alone, with channels of
+    numbers for its vertices and faces, for a PLY file.
+
+    Channels are fields, ndarrays or arrays with a number, or a row of numbers, for each vertex or
+    face. Raises ValueError for sizes that are none, for another number of rows and for a channel
+    that is there; one of an unknown type is left out, with a warning. Files take 32-bit floats and
+    integers for what has a method of its own.
+    """
 
     def __init__(
         self,
@@ -94,7 +100,8 @@ class PLYWriter:
         self.face_indices = np.full((num_faces, _CORNERS[face_type]), -1, np.int32)
 
     def add_vertex_channel(self, key: str, data_type: str, data: object) -> None:
-        """Add numbers of the vertices."""
+        """Add numbers of the vertices, of one of PLY's types: "char", "uchar", "short", "ushort",
+        "int", "uint", "float", "double"."""
         self._vertices.add(key, data_type, data)
 
     def _add_floats(self, keys: Sequence[str], *parts: object) -> None:
@@ -102,7 +109,7 @@ class PLYWriter:
             self._vertices.add(key, "float", part)
 
     def add_vertex_pos(self, x: object, y: object, z: object) -> None:
-        """Add positions."""
+        """Add positions, without which nothing is exported."""
         self._add_floats(("x", "y", "z"), x, y, z)
 
     def add_vertex_normal(self, nx: object, ny: object, nz: object) -> None:
@@ -134,7 +141,8 @@ class PLYWriter:
         self._vertices.add("piece", "int", piece)
 
     def add_faces(self, indices: object) -> None:
-        """Set the corners of the faces. Raises ValueError for another number of them."""
+        """Set the corners of the faces, indices of vertices, in one row or a row for each face.
+        Raises ValueError for another number of them."""
         found = as_array(indices, "indices")
         if found.size != self.face_indices.size:
             raise ValueError(
@@ -143,7 +151,7 @@ class PLYWriter:
         self.face_indices = found.reshape(self.face_indices.shape).astype(np.int32)
 
     def add_face_channel(self, key: str, data_type: str, data: object) -> None:
-        """Add numbers of the faces."""
+        """Add numbers of the faces; see `add_vertex_channel`."""
         self._faces.add(key, data_type, data)
 
     def add_face_id(self) -> None:
@@ -155,19 +163,22 @@ class PLYWriter:
         self._faces.add("piece", "int", piece)
 
     def export(self, path: str) -> None:
-        """Write the file in binary. Raises OSError where it cannot be written."""
+        """Write the file in binary. Raises OSError where it cannot be written, ValueError where
+        there are no positions, or corners that are no vertices."""
         self._write(path, f"binary_{sys.byteorder}_endian")
 
     def export_ascii(self, path: str) -> None:
-        """Write the file as text. Raises OSError where it cannot be written."""
+        """Write the file as text. Raises as `export` does."""
         self._write(path, "ascii")
 
     def export_frame(self, series_num: int, path: str) -> None:
-        """Write a file of a numbered series in binary."""
+        """Write a file of a numbered series, `path_000012.ply`, in binary. Raises as `export`
+        does."""
         self.export(_numbered(path, series_num))
 
     def export_frame_ascii(self, series_num: int, path: str) -> None:
-        """Write a file of a numbered series as text."""
+        """Write a file of a numbered series, `path_000012.ply`, as text. Raises as `export`
+        does."""
         self.export_ascii(_numbered(path, series_num))
 
     def _write(self, path: str, kind: str) -> None:

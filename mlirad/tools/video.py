@@ -31,8 +31,13 @@ class PostProcessor(Protocol):
 
 
 class VideoManager:
-    """Writes frames as numbered files of a folder, and makes videos of them: GIF by Pillow, MP4
-    where there is ffmpeg."""
+    """Writes frames as numbered files of a folder, which is made, and makes videos of them: GIF by
+    Pillow, MP4 where there is ffmpeg.
+
+    Frames are images as `imwrite` takes them; `framerate` is how many are shown a second. With
+    `automatic_build` videos are made again behind 4, 8, 16, ... frames. Raises OSError where the
+    folder cannot be made.
+    """
 
     def __init__(
         self,

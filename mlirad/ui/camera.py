@@ -47,19 +47,19 @@ class Camera:
         self._time: float | None = None
 
     def position(self, x: float, y: float, z: float) -> None:
-        """Stand there."""
+        """Stand at a point, in the world's units."""
         self.curr_position = _point(x, y, z, "position")
 
     def lookat(self, x: float, y: float, z: float) -> None:
-        """Look there."""
+        """Look at a point, in the world's units."""
         self.curr_lookat = _point(x, y, z, "lookat")
 
     def up(self, x: float, y: float, z: float) -> None:
-        """Set which way is up."""
+        """Set the direction that is up in the picture."""
         self.curr_up = _point(x, y, z, "up")
 
     def projection_mode(self, mode: ProjectionMode) -> None:
-        """Set how depth shows."""
+        """Set how depth shows: `ti.ui.ProjectionMode.Perspective` (at first) or `Orthogonal`."""
         self._mode = instance(mode, ProjectionMode, "mode", "a ti.ui.ProjectionMode")
 
     def fov(self, fov: float) -> None:

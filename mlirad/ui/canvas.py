@@ -18,20 +18,26 @@ _GREY = (0.5, 0.5, 0.5)
 
 
 class Canvas:
-    """Draws points, lines, triangles, images and scenes; colours have parts from 0 to 1, and radii
-    and widths are in parts of the height."""
+    """Draws points, lines, triangles, images and scenes.
+
+    Points are fields, ndarrays or arrays of shape (n, 2), from the lower left corner (0, 0) to the
+    upper right one (1, 1); colours have 3 parts from 0 to 1, and radii and widths are in parts of
+    the height. Raises ValueError for other shapes, another number of colours or radii than of
+    points, and indices that are none, TaichiTypeError for what are no numbers.
+    """
 
     def __init__(self, picture: Picture) -> None:
         self._picture = picture
         self.background = np.zeros(3, np.uint8)
 
     def set_background_color(self, color: Sequence[float]) -> None:
-        """Set the colour of what nothing is drawn on, from this frame on."""
+        """Set the colour, 3 parts from 0 to 1, of what nothing is drawn on, from this frame on."""
         self.background = colour_bytes(color)
         self._picture.fill(self.background)
 
     def set_image(self, img: object) -> None:
-        """Draw an image `[x, y]`, as large as the window."""
+        """Draw an image `[x, y]`, grey or with up to four channels, of floats from 0 to 1 or of
+        unsigned integers, as large as the window."""
         image = coloured(image_bytes(img))
         rows, columns = (np.arange(n) * m // n for n, m in zip(self._picture.size, image.shape))
         same = image.shape[:2] == self._picture.size
@@ -41,7 +47,8 @@ class Canvas:
     def contour(
         self, scalar_field: object, cmap_name: str = "plasma", normalize: bool = False
     ) -> None:
-        """Draw a field of numbers `[x, y]` in colours."""
+        """Draw a grid of numbers `[x, y]` from 0 to 1 (or, normalized, from the least to the
+        greatest) by a map of colours, as large as the window."""
         values = as_array(scalar_field, "scalar_field")
         chosen = normalized(values) if flag(normalize, "normalize") else values
         self.set_image(mapped(chosen, cmap_name))
@@ -54,7 +61,7 @@ class Canvas:
         per_vertex_color: object = None,
         per_vertex_radius: object = None,
     ) -> None:
-        """Draw discs."""
+        """Draw discs, of one radius and colour, or one each."""
         points = as_points(centers, "centers")
         count = len(points)
         chosen = radius if per_vertex_radius is None else per_vertex_radius

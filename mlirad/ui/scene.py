@@ -19,7 +19,12 @@ _GREY = (0.5, 0.5, 0.5)
 
 
 class Scene:
-    """What is seen in one frame, by a camera, under lights."""
+    """What is seen in one frame, by a camera, under lights.
+
+    Points are fields, ndarrays or arrays of shape (n, 3), in the world's units, as radii are;
+    colours have 3 parts from 0 to 1. Raises ValueError for other shapes, another number of colours
+    or radii than of points, and indices that are none, TaichiTypeError for what are no numbers.
+    """
 
     def __init__(self) -> None:
         self._camera: Camera | None = None
@@ -49,7 +54,8 @@ class Scene:
         index_offset: int = 0,
         index_count: int | None = None,
     ) -> None:
-        """Show spheres."""
+        """Show spheres, of one radius and colour or one each; of all points, or `index_count` from
+        `index_offset` on."""
         index_offset = integer(index_offset, "index_offset", low=0)
         end = None
         if index_count is not None:
@@ -68,7 +74,8 @@ class Scene:
         color: _Colour = _GREY,
         per_vertex_color: object = None,
     ) -> None:
-        """Show lines between points, each two by their indices, or as they follow."""
+        """Show lines between points, each two by their indices, or as they follow, so many pixels
+        wide."""
         points = as_points(vertices, "vertices", 3)
         pairs = groups(indices, len(points), 2)
         colours = _colours(color, per_vertex_color, len(points))
@@ -85,7 +92,9 @@ class Scene:
         two_sided: bool = False,
         show_wireframe: bool = False,
     ) -> None:
-        """Show triangles of points, each three by their indices, or as they follow."""
+        """Show triangles of points, each three by their indices, or as they follow, lit from both
+        sides, or their edges alone. `normals` (n, 3) are those of the points, by default the means
+        of the triangles around them."""
         points = as_points(vertices, "vertices", 3)
         corners = groups(indices, len(points), 3)
         colours = _colours(color, per_vertex_color, len(points))
