@@ -324,6 +324,32 @@ def test_indices_of_another_rank(bystander: Any) -> None:
         bystander[8]
 
 
+def test_a_whole_field_is_no_number(bystander: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    total = ti.field(ti.f64, shape=())
+    monkeypatch.setitem(globals(), "shared_total", total)
+
+    @ti.kernel
+    def negated() -> ti.f64:
+        return -total  # here
+
+    @ti.kernel
+    def compared() -> ti.i32:
+        return total > bystander[0]  # here
+
+    @ti.kernel
+    def passed() -> ti.f64:
+        return ti.sin(total)  # here
+
+    @ti.kernel
+    def assigned():
+        for i in bystander:
+            shared_total += bystander[i]  # noqa: F821, F841 # here
+
+    for kernel in (negated, compared, passed):
+        run_and_refuse(kernel, ti.TaichiTypeError, r"its elements are x\[i\], or x\[None\]")
+    run_and_refuse(assigned, ti.TaichiNameError, r"use shared_total\[i\], or shared_total\[None\]")
+
+
 def test_types_that_do_not_fit(bystander: Any) -> None:
     @ti.kernel
     def store():
@@ -366,7 +392,7 @@ def test_types_that_do_not_fit(bystander: Any) -> None:
         return 1 << 70  # here
 
     run_and_refuse(store, ti.TaichiTypeError, "shape")
-    run_and_refuse(add, ti.TaichiTypeError, "unsupported operand")
+    run_and_refuse(add, ti.TaichiTypeError, "whole field or array .* its elements are")
     run_and_refuse(bits, ti.TaichiTypeError, "f64", 1.0)
     run_and_refuse(assign, ti.TaichiTypeError, "shape")
     run_and_refuse(index, ti.TaichiTypeError, "non-static", 1)

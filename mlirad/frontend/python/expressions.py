@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
+from collections.abc import Callable
 from typing import Any
 
 from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError, did_you_mean
@@ -98,7 +99,7 @@ def _bin_op(t: Translator, node: ast.BinOp) -> Any:
         return format_percent(left, right)
     if isinstance(left, list | tuple) and isinstance(right, Expr | Matrix):
         left = Matrix(left)
-    return t.made.note(BINARY[type(node.op)](left, right), t.builder.region)
+    return t.made.note(_applied(BINARY[type(node.op)], left, right), t.builder.region)
 
 
 @handles(ast.UnaryOp)
@@ -111,7 +112,7 @@ def _unary_op(t: Translator, node: ast.UnaryOp) -> Any:
             else ex.logical_not(value)
         )
     if isinstance(node.op, ast.USub):
-        return -value
+        return _applied(operator.neg, value)
     return ~value if isinstance(node.op, ast.Invert) else +value
 
 
@@ -145,7 +146,16 @@ def _compare_pair(t: Translator, op: ast.cmpop, left: Any, right: Any) -> Any:
         return _COMPARE_MATRIX[symbol](left, right)
     if isinstance(left, Expr) or isinstance(right, Expr):
         return ex.comparison(symbol)(left, right)
-    return _COMPARE_MATRIX[symbol](left, right)
+    return _applied(_COMPARE_MATRIX[symbol], left, right)
+
+
+def _applied(operation: Callable[..., Any], *operands: Any) -> Any:
+    """What an operator of Python's gives. Raises TaichiTypeError for whole fields, too."""
+    try:
+        return operation(*operands)
+    except TypeError:
+        ex.refuse_whole(*operands)
+        raise
 
 
 def _both(left: Expr | Matrix | bool, right: Expr | Matrix | bool) -> Any:

@@ -236,7 +236,18 @@ def dtype_of(value: Scalar) -> DataType:
         return current().default_fp
     if hasattr(value, "item"):
         return dtype_of(value.item())
+    refuse_whole(value)
     raise TaichiTypeError(f"{type(value).__name__} is not a value of a kernel")
+
+
+def refuse_whole(*values: object) -> None:
+    """Raise TaichiTypeError where one is a whole field or array."""
+    for value in values:
+        if hasattr(type(value), "__kernel_ref__") or hasattr(value, "element_shape"):
+            raise TaichiTypeError(
+                "a whole field or array stands where a number is needed: its elements are x[i], or "
+                "x[None] where it has no axes"
+            )
 
 
 def in_range(value: int, dtype: DataType) -> bool:

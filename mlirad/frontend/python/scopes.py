@@ -115,17 +115,26 @@ class Frame:
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
-        if name in self.source.stored and (name in self.source.names or hasattr(builtins, name)):
+        stored = self.source.stored
+        if name in stored and (name in self.source.names or hasattr(builtins, name)):
+            is_field = hasattr(self.source.names.get(name), "__kernel_ref__")
+            cure = (
+                f"{name}[i], or {name}[None] where it has no axes" if is_field else "another name"
+            )
             raise TaichiNameError(
                 f"'{name}' is assigned in '{self.name}', so it is a local there, and has no value "
-                "here; a global of that name is not seen, and cannot be assigned to: use another "
-                "name, a field or an argument"
+                "here; a global of that name is not seen, and cannot be assigned to: use "
+                f"{cure}{', which are elements' if is_field else ', a field or an argument'}"
             )
         if name in self.source.names:
             return self.source.names[name]
         if hasattr(builtins, name):
             return getattr(builtins, name)
-        raise TaichiNameError(f'Name "{name}" is not defined{did_you_mean(name, self._visible())}')
+        local = (
+            f": it is assigned in '{self.name}', so it is a local there" if name in stored else ""
+        )
+        hint = local or did_you_mean(name, self._visible())
+        raise TaichiNameError(f'Name "{name}" is not defined{hint}')
 
     def _visible(self) -> list[str]:
         return [
