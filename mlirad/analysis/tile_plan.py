@@ -1,9 +1,11 @@
 """How a contraction is cut into tiles of registers: the one place where that is decided.
 
 Two kinds of tile. *Columns*: the lanes run along an index of the output and of the right factor; a
-number of the left factor is spread over the lanes. *Dots*: the lanes run along a summed index, in
-both factors, and are added up at the end. A tile holds rows of the left factor times vectors (or
-columns) of the right one, so that what is loaded is used often, and enough sums are in flight.
+number of the left factor is spread over the lanes. Where these elements lie apart in the output, as
+channels do, the whole sum is made by one copy of the right factor. *Dots*: the lanes run along a
+summed index, in both factors, and are added up at the end. A tile holds rows of the left factor
+times vectors (or columns) of the right one, so that what is loaded is used often, and enough sums
+are in flight.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 
 _MANY = 32  # registers, of which a tile's sums take half, else three quarters
+_WHOLE = 1024  # points of a sum that one copy has
 _PANEL = 512  # trips of the sum for which a panel of the right factor is copied
 _PANEL_OF_FAR = 256  # where the left factor lies in rows far apart, which tiles share
 _BLOCK = 1 << 18  # bytes of the left factor that stay in a cache
@@ -51,6 +54,7 @@ class Plan:
     is_dots: bool
     is_packed: bool
     cost: float  # of the multiplication of a vector
+    is_apart: bool = False  # the columns of the output do not lie side by side
 
     @property
     def free(self) -> list[Index]:
@@ -94,6 +98,8 @@ class Plan:
     @property
     def panel(self) -> int:
         """How many trips of the sum go by between loads and stores of the output."""
+        if self.is_apart:
+            return prod(index.expected for index in (*self.sums, self.inner))
         far = self.nest.terms[0].left.distance(self.inner.value) >= _FAR
         trips = _PANEL_OF_FAR if far else _PANEL
         trips = max(1, min(self.inner.choice.tile, _PANEL) or trips // len(self.nest.terms))
@@ -106,6 +112,7 @@ class Plan:
         (term, *others), (row, inner) = self.nest.terms, (self.row.value, self.inner.value)
         return (
             self.is_packed
+            and not self.is_apart
             and not others
             and not term.limits
             and self.rows > 1
@@ -122,6 +129,7 @@ class Plan:
     def __str__(self) -> str:
         kind = "dot products" if self.is_dots else "columns"
         copied = ", by copies of what they share" if self.is_packed else ""
+        copied += ", whose sums lie apart" if self.is_apart else ""
         terms = f" of {len(self.nest.terms)} products" if len(self.nest.terms) > 1 else ""
         lanes = f"{self.lanes} lanes{_along(self.inner if self.is_dots else self.column)}"
         rows = f"{self.rows}{_of(self.row)}"
@@ -142,7 +150,8 @@ def plan(nest: Contraction, lanes: int, registers: int) -> Plan | None:
     found = [
         one
         for ordered in (nest, nest.swapped())
-        for one in (*_columns(ordered, lanes, registers), *_dots(ordered, lanes, registers))
+        for make in (_columns, _columns_apart, _dots)
+        for one in make(ordered, lanes, registers)
         if (len(nest.terms) == 1 or _is_together(one)) and _is_as_asked(one)
     ]
     return min(found, key=lambda one: one.cost, default=None)
@@ -161,6 +170,7 @@ def _is_together(one: Plan) -> bool:
     same = {index for kind in _KINDS for index in nest.moving(**kind)} == set(nest.indices)
     return (
         one.is_packed
+        and not one.is_apart
         and same
         and all(term.right.is_near_to_next(column) for term in nest.terms)
         and all(
@@ -211,6 +221,28 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     if is_packed:
         cost += _copying(right, column, inner) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)
+
+
+def _columns_apart(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
+    """Columns that lie apart in the output: whole vectors of them, of a sum that fits one copy."""
+    rows = nest.moving(output=True, left=True, right=False)
+    sums = nest.moving(output=False, left=True, right=True)
+    points = prod(index.extent or _WHOLE + 1 for index in sums)
+    if not (rows and sums and points <= _WHOLE) or len(nest.terms) > 1 or nest.terms[0].limits:
+        return
+    row, inner = _longest(rows), _longest(sums)
+    if any(index not in (*rows, *sums) and index.extent is None for index in nest.indices):
+        return
+    height = _height(row, 8 if registers >= _MANY else 6)
+    for column in nest.moving(output=True, left=False, right=True):
+        is_whole = column.extent is not None and column.extent > 0 and column.extent % lanes == 0
+        if not is_whole or nest.output.is_next_to_next(column.value):
+            continue
+        if not nest.output.tells_apart(row.value, column.value):
+            continue
+        cost = 1 + (height + 1) / (2 * height) + 2 * lanes / points
+        cost += _SCATTERED / prod(index.expected for index in rows)
+        yield Plan(nest, row, column, inner, height, 1, lanes, False, True, cost, True)
 
 
 def _copying(right: Element, column: Index, inner: Index) -> float:

@@ -20,6 +20,23 @@ from mlirad.ir.walk import block_operations, operations
 EXACT, FUSED, LOOSE, LANES = "field.exact", "field.fused", "field.loose", "field.lanes"
 DECISION = "field.decision"
 SETTLED = "field.settled"
+# ops that give floats, and jump, or turn, where an operand passes some value
+CHOICES = frozenset(
+    {
+        "arith.maximumf",
+        "arith.minimumf",
+        "arith.maxnumf",
+        "arith.minnumf",
+        "arith.remf",
+        "math.absf",
+        "math.copysign",
+        "math.floor",
+        "math.ceil",
+        "math.round",
+        "math.roundeven",
+        "math.trunc",
+    }
+)
 _KEPT = frozenset(
     {"arith.constant", "arith.select", "arith.bitcast", "arith.sitofp", "arith.uitofp"}
 )
@@ -37,6 +54,15 @@ def rounds(op: ir.Operation) -> bool:
         and op.name not in _KEPT
         and len(op.results) == 1
         and _is_of_floats(op.results[0].type)
+    )
+
+
+def decides(op: ir.Operation) -> bool:
+    """Whether what an op gives jumps where its floats pass some value."""
+    return op.name in CHOICES or (
+        op.name.startswith(("arith.", "math."))
+        and any(_is_of_floats(value.type) for value in op.operands)
+        and not any(_is_of_floats(value.type) for value in op.results)
     )
 
 

@@ -105,6 +105,30 @@ def store_lanes(
         b.effect("vector.maskedstore", [memref, *indices, mask, value])
 
 
+def extract(vector: ir.Value, number: int) -> ir.Value:
+    """An element of a vector."""
+    type_ = ir.VectorType(vector.type).element_type
+    position = ir.DenseI64ArrayAttr.get([number])
+    return b.make("vector.extract", type_, [vector], static_position=position)
+
+
+def from_elements(values: Sequence[ir.Value]) -> ir.Value:
+    """A vector of some values."""
+    type_ = ir.VectorType.get([len(values)], values[0].type)
+    return b.make("vector.from_elements", type_, list(values))
+
+
+def load_apart(memref: ir.Value, places: Sequence[Sequence[ir.Value]]) -> ir.Value:
+    """Elements that lie anywhere: one by one, as no processor gathers them faster."""
+    return from_elements([b.read(memref, place) for place in places])
+
+
+def store_apart(value: ir.Value, memref: ir.Value, places: Sequence[Sequence[ir.Value]]) -> None:
+    """Write elements that lie anywhere."""
+    for number, place in enumerate(places):
+        b.write(extract(value, number), memref, place)
+
+
 def multiply_add(x: ir.Value, y: ir.Value, z: ir.Value, *, fused: bool) -> ir.Value:
     """`x * y + z`, rounded once where the target can."""
     if fused:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
+from mlirad.ir.vectors import extract
 from mlirad.passes.cpu._lane_strides import Strides
-from mlirad.passes.cpu._lane_values import Values, extract
+from mlirad.passes.cpu._lane_values import Values
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 _FEW = 1 << 31  # elements that offsets of 32 bits reach

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_branch, is_for, is_while
-from mlirad.ir.vectors import halved
+from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
 from mlirad.passes.cpu._lane_loops import counted, repeated
@@ -15,7 +15,7 @@ from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_sums import LaneSums
 from mlirad.passes.cpu._lane_update import STEPS, Update
 from mlirad.passes.cpu._lane_updates import Meetings
-from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements
+from mlirad.passes.cpu._lane_values import Mask, Values
 
 # Of integers: they trap where the divisor is 0, as it may be in lanes that are not active.
 DIVISIONS = tuple(

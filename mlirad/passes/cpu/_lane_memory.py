@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.vectors import load_steps
+from mlirad.ir.vectors import extract, from_elements, load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu._lane_addresses import Addresses, Place, flattened
-from mlirad.passes.cpu._lane_values import Mask, Values, extract, from_elements, reduced
+from mlirad.passes.cpu._lane_values import Mask, Values, reduced
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
-from mlirad.ir.vectors import spread, vector_of
+from mlirad.ir.vectors import extract, spread, vector_of
 from mlirad.ir.walk import defining_op
 from mlirad.passes.cpu._lane_strides import Strides
 
@@ -123,19 +123,6 @@ class Values:
         few = b.make("arith.minsi", count.type, [count, b.index(self.width)])
         limit = self.broadcast(b.make("arith.index_cast", i32, [few]))
         return b.compare(b.SLT, self.steps(1, i32), limit)
-
-
-def extract(vector: ir.Value, number: int) -> ir.Value:
-    """An element of a vector."""
-    type_ = ir.VectorType(vector.type).element_type
-    position = ir.DenseI64ArrayAttr.get([number])
-    return b.make("vector.extract", type_, [vector], static_position=position)
-
-
-def from_elements(values: Sequence[ir.Value]) -> ir.Value:
-    """A vector of some values."""
-    type_ = ir.VectorType.get([len(values)], values[0].type)
-    return b.make("vector.from_elements", type_, list(values))
 
 
 def any_lane(mask: ir.Value) -> ir.Value:

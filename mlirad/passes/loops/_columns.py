@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from mlirad.analysis.contraction import Index, Term
-from mlirad.analysis.places import Places, Point
+from mlirad.analysis.places import Offset, Places, Point
 from mlirad.analysis.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -22,10 +22,10 @@ Sums = Sequence[tuple[Index, Part]]
 
 
 class Panel(NamedTuple):
-    """A copy of the right factor: what trip of the sum it begins with."""
+    """A copy of the right factor: what trip of the sum it begins with, or of the whole sum."""
 
     memory: ir.Value
-    first: ir.Value
+    first: ir.Value | None
 
 
 class Columns:
@@ -50,6 +50,9 @@ class Columns:
             nest(plan.free, {}, lambda point: self._columns(point, rows.emit))
             return
         outer = [i for i in plan.free if self._moves(i)]
+        if plan.is_apart:
+            nest(outer, {}, lambda point: self._whole(point, memory))
+            return
         nest([*outer, *plan.sums], {}, lambda point: self._panels(point, memory))
 
     def _moves(self, index: Index) -> bool:
@@ -71,6 +74,27 @@ class Columns:
                 run({**point, column.value: start}, masks)
 
             each(part, at)
+
+    def _whole(self, point: Point, memory: ir.Value) -> None:
+        """Copy the right factor for all of the sum, and go through all rows with it."""
+        sums = [(index, all_of(index)) for index in (*self.plan.sums, self.plan.inner)]
+        rows = Rows(self, sums, Panel(memory, None))
+        inner = [i for i in self.plan.free if not self._moves(i)]
+        (term,), column = self.nest.terms, self.plan.column.value
+
+        def at_column(here: Point, masks: Masks) -> None:
+            def copy(at: Point) -> None:
+                for k in range(len(masks)):
+                    first = k * self.plan.lanes
+                    lanes = range(first, first + self.plan.lanes)
+                    places = [self.places.of(term.right, at, {column: lane}) for lane in lanes]
+                    vector = v.load_apart(term.right.memref, places)
+                    v.store_lanes(vector, memory, [rows.of_sum(at), b.index(first)])
+
+            nest([index for index, _ in sums], here, copy)
+            rows.emit_around(inner, here, masks)
+
+        self._columns(point, at_column)
 
     def _panels(self, point: Point, memory: ir.Value) -> None:
         """Copy the right factor for some trips of the sum, and go through all rows with it."""
@@ -183,6 +207,19 @@ class Rows:
             self.block = block if part.size == self.plan.rows else None
             each(part, partial(self._tile, point, part.size, masks))
 
+    def emit_around(self, inner: Sequence[Index], point: Point, masks: Masks) -> None:
+        """All rows, and inside of each tile's other indices: what a tile reads of the left factor
+        stays in the first cache."""
+        rows, row = self.plan.row, self.plan.row.value
+        for part in parts(rows.lower, rows.upper, self.plan.rows, 1):
+
+            def at(first: ir.Value, size: int = part.size) -> None:
+                nest(
+                    inner, {**point, row: first}, lambda here: self._tile(here, size, masks, first)
+                )
+
+            each(part, at)
+
     def _tile(self, point: Point, rows: int, masks: Masks, first: ir.Value) -> None:
         output, row, column = self.nest.output, self.plan.row.value, self.plan.column.value
         point = {**point, row: first}
@@ -191,12 +228,37 @@ class Rows:
             for r in range(rows)
             for k, mask in enumerate(masks)
         ]
-        places = [(self.places.of(output, point, offset), mask) for offset, mask in offsets]
         vector = self.code.vector
+        if self.plan.is_apart:
+            self._tile_apart(point, [offset for offset, _ in offsets], masks)
+            return
+        places = [(self.places.of(output, point, offset), mask) for offset, mask in offsets]
         totals = [v.load_lanes(output.memref, place, vector, mask) for place, mask in places]
         totals = self._summed(list(self.sums), point, totals, masks)
         for total, (place, mask) in zip(totals, places):
             v.store_lanes(total, output.memref, place, mask)
+
+    def _tile_apart(self, point: Point, offsets: Sequence[Offset], masks: Masks) -> None:
+        """A tile whose vectors are made of elements that lie apart."""
+        output, column = self.nest.output, self.plan.column.value
+        places = [
+            [
+                self.places.of(output, point, {**offset, column: offset[column] + lane})
+                for lane in range(self.plan.lanes)
+            ]
+            for offset in offsets
+        ]
+        totals = [v.load_apart(output.memref, one) for one in places]
+        for total, one in zip(self._summed(list(self.sums), point, totals, masks), places):
+            v.store_apart(total, output.memref, one)
+
+    def of_sum(self, point: Point) -> ir.Value:
+        """The number of a point of the whole sum."""
+        row = b.index(0)
+        for index, _ in self.sums:
+            assert index.extent is not None
+            row = b.add(b.mul(row, b.index(index.extent)), b.sub(point[index.value], index.lower))
+        return row
 
     def _summed(
         self,
@@ -243,7 +305,11 @@ class Rows:
 
     def _right(self, term: int, point: Point, k: int, mask: ir.Value | None) -> ir.Value:
         start = k * self.plan.lanes
+        if self.panel is not None and self.panel.first is None:
+            place = [self.of_sum(point), b.index(start)]
+            return v.load_lanes(self.panel.memory, place, self.code.vector)
         if self.panel is not None:
+            assert self.panel.first is not None
             trip = b.sub(point[self.plan.inner.value], self.panel.first)
             terms = len(self.nest.terms)
             row = b.add(b.mul(trip, b.index(terms)), b.index(term)) if terms > 1 else trip

@@ -6,25 +6,10 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import AtomicOp, is_atomic, is_write
 from mlirad.dialect.grad import CustomOp
 from mlirad.ir.graph import Graph, Node
+from mlirad.ir.rounding import CHOICES
 from mlirad.ir.walk import Array
 
-_CHOOSE = frozenset(
-    {
-        "arith.maximumf",
-        "arith.minimumf",
-        "arith.maxnumf",
-        "arith.minnumf",
-        "arith.remf",
-        "math.absf",
-        "math.copysign",
-        "math.floor",
-        "math.ceil",
-        "math.round",
-        "math.roundeven",
-        "math.trunc",
-        CustomOp.OPERATION_NAME,
-    }
-)
+_CHOOSE = CHOICES | {CustomOp.OPERATION_NAME}
 
 
 class Decisions:

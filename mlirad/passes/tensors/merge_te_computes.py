@@ -1,12 +1,12 @@
 """Definitions of tensors written into what reads them, so that they need no array.
 
 Assumes that regions are pure. A definition goes where that evaluates it no more often than it has
-elements: into its only reader, also a reduction whose result an expression goes on with. What is
-cheap goes into all its readers: a constant, and an element of another tensor, or 0, whose indices
-are sums. Others may be read by several expressions, where they are a few operations on one element.
-What a function gives stays, and what is to be kept. Definitions that say the same are one.
-Afterwards reductions stand within expressions, which derivatives do not take
-(`sweeps/tensors/definition.py`).
+elements: into its only reader, also a reduction whose result an expression goes on with, unless a
+decision is made of it. What is cheap goes into all its readers: a constant, and an element of
+another tensor, or 0, whose indices are sums. Others may be read by several expressions, where they
+are a few operations on one element. What a function gives stays, and what is to be kept.
+Definitions that say the same are one. Afterwards reductions stand within expressions, which
+derivatives do not take (`sweeps/tensors/definition.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from mlirad.dialect import te
 from mlirad.ir import build as b
 from mlirad.ir.remarks import copy_remarks, remark
 from mlirad.ir.requirements import TENSORS
+from mlirad.ir.rounding import decides
 from mlirad.ir.structured import YIELD, is_branch
 from mlirad.ir.te_regions import Copier, erase_unused
 from mlirad.ir.walk import (
@@ -103,8 +104,26 @@ def _may_be_merged(op: ir.Operation, reads: Sequence[ir.Operation]) -> bool:
     (read,) = reads
     if is_reduced and (is_branch(enclosing(read)) or not len(te.body_of(op).arguments)):
         return False
+    if is_reduced and _feeds_decision(read):
+        return False
     points = points_of(read)
     return points is not None and points.is_at_most(elements_of(op.results[0]))
+
+
+def _feeds_decision(read: ir.Operation) -> bool:
+    """Whether a decision is made of what is read: a sum is rounded as it may be only where it is
+    read from an array then."""
+    seen: set[ir.Operation] = set()
+    waiting = [read]
+    while waiting:
+        for use in waiting.pop().results[0].uses:
+            user = use.owner.operation
+            if decides(user):
+                return True
+            if user not in seen and len(user.results) == 1:
+                seen.add(user)
+                waiting.append(user)
+    return False
 
 
 def _is_number(op: ir.Operation) -> bool:

@@ -334,3 +334,41 @@ func.func @across(%a: memref<100x12xf32> {llvm.noalias}, %b: memref<4x12xf32> {l
   }
   return
 }
+
+// Columns that lie apart in what is added to, and no others: one copy has the whole sum; vectors are made of single elements.
+// CHECK-LABEL: func.func @apart(
+// CHECK: %[[COPY:.*]] = memref.alloc() {{.*}} memref<20x4xf32>
+// CHECK: scf.for %[[K:.*]] = %c0 to %c8 step %c4 {
+// CHECK:   scf.for %[[C:.*]] = %c0 to %c20 step %c1 {
+// CHECK:     %[[RIGHT:.*]] = vector.from_elements
+// CHECK:     vector.store %[[RIGHT]], %[[COPY]][%[[C]], %c0]
+// CHECK:   memref.load %arg2[%c0, %[[K]], %c1]
+// CHECK:   vector.from_elements
+// CHECK:   scf.for %[[T:.*]] = %c0 to %c20 step %c1 iter_args
+// CHECK:     vector.load %[[COPY]][%[[T]], %c0]
+// CHECK-COUNT-5: math.fma
+// CHECK:   vector.extract
+// CHECK:   memref.store
+// CHECK-COUNT-4: math.fma
+// CHECK-NOT: math.fma
+// CHECK: memref.dealloc %[[COPY]]
+func.func @apart(%x: memref<20x9xf32> {llvm.noalias}, %w: memref<8x20xf32> {llvm.noalias}, %o: memref<9x8x3xf32> {llvm.noalias}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c9 = arith.constant 9 : index
+  %c20 = arith.constant 20 : index
+  scf.for %n = %c0 to %c9 step %c1 {
+    scf.for %k = %c0 to %c8 step %c1 {
+      scf.for %c = %c0 to %c20 step %c1 {
+        %left = memref.load %x[%c, %n] : memref<20x9xf32>
+        %right = memref.load %w[%k, %c] : memref<8x20xf32>
+        %p = arith.mulf %left, %right : f32
+        %old = memref.load %o[%n, %k, %c1] : memref<9x8x3xf32>
+        %new = arith.addf %old, %p : f32
+        memref.store %new, %o[%n, %k, %c1] : memref<9x8x3xf32>
+      }
+    }
+  }
+  return
+}

@@ -160,3 +160,37 @@ func.func @turned(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>) {
   }) {label = "b"} : () -> tensor<4x4xf32>
   return %a, %b : tensor<4x4xf32>, tensor<4x4xf32>
 }
+
+// A sum that is compared stays apart: in one expression with the decision it would have to be exact, from an array it is rounded as is fast.
+// CHECK-LABEL: func.func @decided
+// CHECK: {label = "s"}
+// CHECK: "te.read"
+// CHECK: arith.cmpf
+// CHECK: {label = "y"}
+func.func @decided(%x: tensor<4x6xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c6 = arith.constant 6 : index
+  %zero = arith.constant 0.0 : f32
+  %s = "te.compute"() ({
+  ^bb0(%i: index):
+    %s = "te.reduce"(%c0, %c6, %zero) ({
+    ^bb0(%k: index):
+      %a = "te.read"(%x, %i, %k) : (tensor<4x6xf32>, index, index) -> f32
+      "te.yield"(%a) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "s"} : () -> tensor<4xf32>
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %v = "te.read"(%s, %i) : (tensor<4xf32>, index) -> f32
+    %n = arith.negf %v : f32
+    %p = arith.cmpf ogt, %n, %zero : f32
+    %t = arith.select %p, %n, %zero : f32
+    "te.yield"(%t) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
