@@ -3,15 +3,19 @@ something."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from inspect import signature
+from inspect import getsource, isfunction, signature, unwrap
 from pathlib import Path
+from textwrap import dedent
 from types import ModuleType
+from typing import Any
 
 import pytest
 import test_structure
@@ -162,6 +166,59 @@ def test_every_public_name_has_an_example() -> None:
     assert len(public) > 400
     assert sorted(public - shown) == [], "add a program to docs/names*.md"
     assert sorted(shown - public) == [], "no such names"
+
+
+def test_errors_are_documented() -> None:
+    """Names of errors that public functions and methods raise themselves stand in their docstrings,
+    or in that of the class, or of one that it is made from."""
+    silent, seen = [], 0
+    for space, name, value in public_names():
+        classes = value.__mro__ if isinstance(value, type) else ()
+        for function in methods_of(classes) if classes else [written(value)]:
+            seen += 1
+            said = " ".join(one.__doc__ or "" for one in (*classes, function, value))
+            lost = raised_by(function) - {*re.findall(r"\w+", said)}
+            silent += [f"{space}.{name}: {function.__name__} raises {one}" for one in lost]
+    assert seen > 500
+    assert not silent, "\n".join(silent)
+
+
+def written(value: Any) -> Any:
+    """The function behind what is called in kernels, or on tensors."""
+    return getattr(value, "translate", getattr(value, "function", value))
+
+
+def methods_of(classes: tuple[type, ...]) -> list[Any]:
+    """The public methods of classes of ours, and how they are made."""
+    return [
+        value
+        for one in classes
+        if one.__module__.startswith("mlirad")
+        for name, value in vars(one).items()
+        if isfunction(value) and (name == "__init__" or not name.startswith("_"))
+    ]
+
+
+def raised_by(function: Callable[..., object]) -> set[str]:
+    """The errors that a function raises by name."""
+    try:
+        tree = ast.parse(dedent(getsource(unwrap(function))))
+    except (TypeError, OSError):  # what is not written in Python
+        return set()
+    calls = [one.exc for one in ast.walk(tree) if isinstance(one, ast.Raise)]
+    names = [one.func.id for one in calls if isinstance(one, ast.Call) and hasattr(one.func, "id")]
+    return {*names}
+
+
+def public_names() -> Iterator[tuple[str, str, Any]]:
+    """Functions and classes of ours, by where programs find them."""
+    spaces = {f"ti.{name}": getattr(ti, name) for name in ti.__all__}
+    for space, module in {"ti": ti, "te": te, "te.nn": te.nn, **spaces}.items():
+        for name in module.__all__ if isinstance(module, ModuleType) else ():
+            value = getattr(module, name)
+            place = getattr(value, "__module__", None) or ""
+            if callable(value) and not isinstance(value, ModuleType) and "mlirad" in place:
+                yield space, name, value
 
 
 def test_every_namespace_has_a_page_of_the_reference() -> None:

@@ -122,7 +122,7 @@ def sendrecv(
 
     Every rank calls it, so that a message that nobody waits for is an error and not a hang. Raises
     TaichiRuntimeError, in all ranks, where a rank sends what the other does not wait for, or
-    something of another shape or type.
+    something of another shape or type, TaichiTypeError for one of a pair without the other.
     """
     for one, peer, what in ((source, to, "send to"), (target, origin, "receive from")):
         if (one is None) != (peer is None):

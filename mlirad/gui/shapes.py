@@ -70,7 +70,7 @@ class Shapes:
     def rect(
         self, topleft: object, bottomright: object, radius: float = 1, color: object = 0xFFFFFF
     ) -> None:
-        """Draw the sides of a rectangle."""
+        """Draw the sides of a rectangle between two points. Raises ValueError for several."""
         first, last = as_points(topleft, "topleft"), as_points(bottomright, "bottomright")
         if not len(first) == len(last) == 1:
             raise ValueError("topleft and bottomright must be one point each")
@@ -81,7 +81,8 @@ class Shapes:
     def text(
         self, content: str, pos: object, font_size: float = 15, color: object = 0xFFFFFF
     ) -> None:
-        """Write a text, whose upper left corner is at a point."""
+        """Write a text, whose upper left corner is at a point, in pixels high. Raises ValueError
+        for several points."""
         colour, points = colours_of_integers(color, 1)[0], as_points(pos, "pos")
         if len(points) != 1:
             raise ValueError(f"pos must be one point, not {len(points)}")

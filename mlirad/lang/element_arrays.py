@@ -42,7 +42,7 @@ class LibraryCopies(ABC):
         return torch.from_numpy(self.to_numpy()).to(device)
 
     def from_torch(self, tensor: Any) -> None:
-        """Set all elements from a torch tensor."""
+        """Set all elements from a torch tensor. Raises TypeError for anything else."""
         if not hasattr(tensor, "detach"):
             raise TypeError(f"from_torch takes a tensor of torch, not a {type(tensor).__name__}")
         import torch

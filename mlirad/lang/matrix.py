@@ -16,8 +16,9 @@ class Matrix(fm.Matrix):
     """An n×m matrix of scalars, in kernels and in Python scope; `ti.Matrix([[1, 2], [3, 4]])`.
 
     `dt` is the type of its entries, by default that of what is given. In kernels sizes are known
-    when it is compiled: it is for small ones. Raises TaichiCompilationError for rows of different
-    lengths, and operations for shapes that do not fit.
+    when it is compiled: it is for small ones. Raises TaichiTypeError for what is no list of
+    numbers, TaichiCompilationError for rows of different lengths, and operations for shapes that do
+    not fit.
     """
 
     @staticmethod

@@ -28,7 +28,8 @@ _IDLE: WeakKeyDictionary[Program, dict[_Key, list[Any]]] = WeakKeyDictionary()
 
 
 class LinearOperator:
-    """A square matrix: `matvec_kernel(x, Ax)` sets the field Ax to its product with the field x."""
+    """A square matrix: `matvec_kernel(x, Ax)` sets the field Ax to its product with the field x.
+    Raises TaichiTypeError for what cannot be called."""
 
     def __init__(self, matvec_kernel: Callable[[Any, Any], None]) -> None:
         if not callable(matvec_kernel):

@@ -234,7 +234,8 @@ def comm_reducer(
 
     The values of a tuple are converted to the type that they have together. `identity` gives, for
     their types, what changes none. The reduction is called with a value or a tuple of values,
-    `axis=`, `where=` and `init=`.
+    `axis=`, `where=` and `init=`; it raises TaichiTypeError for no value, and for functions that do
+    not give as many values as they take.
     """
 
     def reduction(values: Any, axis: Any, where: Operand | None = None, init: Any = None) -> Any:

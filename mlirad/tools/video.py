@@ -75,7 +75,7 @@ class VideoManager:
 
     def write_frame(self, img: object) -> None:
         """Write the next frame; an odd last row or column is left out, as videos have none. Raises
-        what `imwrite` raises."""
+        ValueError for what is no image, and what else `imwrite` raises."""
         image = as_array(img, "a frame")
         if self.post_processor is not None:
             image = self.post_processor.process(image)

@@ -91,7 +91,8 @@ class Camera:
         self._far = number(z_far, "z_far")
 
     def get_view_matrix(self) -> Numbers:
-        """From the world to the camera, which looks along -z; of vectors that are rows."""
+        """The 4×4 matrix from the world to the camera, which looks along -z, for vectors that are
+        rows."""
         away = _unit(self.curr_position - self.curr_lookat)
         right = _unit(np.cross(self.curr_up, away))
         turned = np.stack([right, np.cross(away, right), away], axis=-1)
@@ -101,7 +102,9 @@ class Camera:
         return matrix
 
     def get_projection_matrix(self, aspect: float) -> Numbers:
-        """From the camera to the cube from -1 to 1, depth from 0 to 1; of vectors that are rows."""
+        """The 4×4 matrix from the camera to the cube from -1 to 1, depth from 0 to 1, for vectors
+        that are rows; `aspect` is width over height. Raises ValueError where `z_near` is
+        `z_far`."""
         aspect = number(aspect, "aspect", low=1e-6)
         matrix, span = np.zeros((4, 4)), self._near - self._far
         if not span:
@@ -130,7 +133,7 @@ class Camera:
         hold_key: str | None = None,
     ) -> None:
         """Move by the keys w, s, a, d, e, q, and turn with the mouse, while a key is held if one
-        is given."""
+        is given. Raises TaichiTypeError for what is no window."""
         if not isinstance(window, Watched):
             raise TaichiTypeError(f"window must be a ti.ui.Window, not {type(window).__name__}")
         movement_speed = number(movement_speed, "movement_speed")

@@ -61,7 +61,7 @@ class Tape:
     TaichiAssertionError, what is no field with a gradient TaichiTypeError.
     With `memory`, bytes, a text like "512MB", or a part of what would be kept (`0.25`), no more is
     ever kept: launches run again (docs/checkpointing.md). Raises TaichiMemoryError, naming the
-    least, where that cannot be.
+    least, where that cannot be, ValueError for other `rules`.
     """
 
     def __init__(

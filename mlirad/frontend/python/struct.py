@@ -18,7 +18,8 @@ METHODS = "__struct_methods"
 
 
 class Struct:
-    """Values by name: `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`, or from a dictionary."""
+    """Values by name: `ti.Struct(a=1, v=ti.Vector([1.0, 2.0]))`, or from a dictionary. Raises
+    TaichiSyntaxError for anything else."""
 
     def __init__(self, *args: Mapping[str, Any], **members: Any) -> None:
         if len(args) == 1 and not members and isinstance(args[0], Mapping):

@@ -25,7 +25,8 @@ class ArgPackType:
 
 
 class ArgPack:
-    """Arguments by name, which can be set between launches."""
+    """Arguments by name, which can be set between launches. Raises TaichiRuntimeTypeError for names
+    that are missing or unknown."""
 
     def __init__(self, kind: ArgPackType, values: dict[str, Any]) -> None:
         object.__setattr__(self, "_kind", kind)

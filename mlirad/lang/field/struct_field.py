@@ -129,7 +129,8 @@ class StructField(FieldGroup):
             field.fill(value if found is None else found[name])
 
     def copy_from(self, other: StructField) -> None:
-        """Set all elements from a field of the same shape and members."""
+        """Set all elements from a field of the same shape and members. Raises TypeError for what is
+        no field of structs."""
         if not isinstance(other, StructField):
             raise TypeError(f"copy_from: a field of structs is needed, not a {type(other)}")
         for name, field in same_members(_fields(other), _fields(self)).items():
