@@ -67,6 +67,9 @@ class Expr:
         self._region = current().region
         self._made = ir.Location.current
 
+    def __repr__(self) -> str:
+        return f"<{self.dtype} at run time>"
+
     def check_visible(self) -> None:
         """Raise TaichiCompilationError where the value cannot be seen from here."""
         if self._region.shut:
