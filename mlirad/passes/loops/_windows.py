@@ -29,20 +29,21 @@ def write_out_windows(root: ir.Operation) -> None:
 
 
 def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
-    """The first index of a loop, and how many there are if nothing else bounds it; None where that
-    is not known to be few, or does not depend on anything."""
+    """The first index of a loop, and how many there are if nothing else bounds it, the fewer of
+    those that move and those that do not; None where the window that moves is not known to be short,
+    or there is none."""
     if constant_integer(loop.operands[2]) != 1:
         return None
     ends = ends_of(loop)
     gaps = [
         (low, gap.constant)
         for low, high in product(map(end_form, ends.lower), map(end_form, ends.upper))
-        if low.terms and not (gap := high.plus(low, -1)).terms
+        if not (gap := high.plus(low, -1)).terms
     ]
-    least = min(gaps, key=lambda gap: gap[1], default=None)
-    if least is None or least[1] > SHORT:
+    if not any(low.terms and trips <= SHORT for low, trips in gaps):
         return None
-    return least[0], max(0, least[1])
+    first, trips = min(gaps, key=lambda gap: gap[1])
+    return first, max(0, trips)
 
 
 def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:

@@ -149,3 +149,41 @@ func.func @no_sum(%n: index, %x: memref<?xf32>) {
   } {field.any_order}
   return
 }
+
+// Four heads by three weights: of the window that moves and the one that does not the shorter one is written out.
+// CHECK-LABEL: func.func @few_weights(
+// CHECK: scf.for %[[I:.*]] = %c0 to %c6 step %c1 {
+// CHECK:   scf.for %[[C:.*]] = %c0 to %c16 step %c1 iter_args
+// CHECK-DAG: memref.load %arg0[%[[C]], %c0]
+// CHECK-DAG: memref.load %arg0[%[[C]], %c1]
+// CHECK-DAG: memref.load %arg0[%[[C]], %c2]
+// CHECK-NOT: memref.load %arg0
+// CHECK: return
+func.func @few_weights(%w: memref<16x3xf32>, %head: memref<16x4xf32>, %dx: memref<6xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %cm3 = arith.constant -3 : index
+  %c6 = arith.constant 6 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c6 step %c1 {
+    %less = arith.addi %i, %cm3 : index
+    %low = arith.maxsi %less, %c0 : index
+    %more = arith.addi %i, %c1 : index
+    %high = arith.minsi %more, %c3 : index
+    %sum = scf.for %c = %c0 to %c16 step %c1 iter_args(%outer = %zero) -> (f32) {
+      %inner = scf.for %r = %low to %high step %c1 iter_args(%so_far = %outer) -> (f32) {
+        %at = arith.subi %i, %r : index
+        %a = memref.load %w[%c, %r] : memref<16x3xf32>
+        %b = memref.load %head[%c, %at] : memref<16x4xf32>
+        %p = arith.mulf %a, %b : f32
+        %s = arith.addf %so_far, %p : f32
+        scf.yield %s : f32
+      }
+      scf.yield %inner : f32
+    }
+    memref.store %sum, %dx[%i] : memref<6xf32>
+  } {field.any_order}
+  return
+}
