@@ -143,6 +143,20 @@ CALLS: dict[str, Callable[[], object]] = {
     ),  # type: ignore
     "matvec_kernel must be": lambda: ti.linalg.LinearOperator(3),  # type: ignore[arg-type]
     "solver_type must be": lambda: ti.linalg.SparseSolver(solver_type=None),  # type: ignore
+    "mark functions, not int": lambda: ti.kernel(3),  # type: ignore[arg-type]
+    "ti.dataclass marks must be a class": lambda: ti.dataclass(3),  # type: ignore[arg-type]
+    "ti.data_oriented marks must be a class": lambda: ti.data_oriented(3),  # type: ignore
+    "what is placed must be a field": lambda: ti.root.place("x"),  # type: ignore[arg-type]
+    "axes such as ti.i or ti.ij, not str": lambda: ti.root.dense("i", 4),  # type: ignore[arg-type]
+    "an axis must be an integer of at least 0": lambda: ti.axes(-1),
+    "an extent of a field must be": lambda: ti.field(ti.f32, (2, None)),  # type: ignore
+    "an extent of an ndarray must be": lambda: ti.ndarray(ti.f32, "a"),  # type: ignore[arg-type]
+    "matrix must be an integer, not str": lambda: ti.Vector.field("a", ti.f32, 4),  # type: ignore
+    "at least 1, not -1": lambda: ti.Vector.field(-1, ti.f32, 4),
+    "at least 1, not 0": lambda: ti.types.matrix(0, 2, ti.f32),
+    "members of a struct must be": lambda: ti.Struct.field(3),  # type: ignore[arg-type]
+    "should be an integer scalar": lambda: ti.ndrange("a"),  # type: ignore[arg-type]
+    r"ti.init\(arch=\) must be": lambda: ti.init(arch=3),  # type: ignore[arg-type]
     r"ti.init\(kernel_profiler=\) must be": lambda: ti.init(kernel_profiler="yes"),
     r"ti.init\(cpu_max_num_threads=\) must be": lambda: ti.init(cpu_max_num_threads="all"),
 }
@@ -156,6 +170,16 @@ def test_odd_input_is_refused_by_name(
     ti.init()
     with pytest.raises((TaichiTypeError, ValueError), match=message):
         CALLS[message]()
+
+
+def test_fields_go_on_after_one_of_no_shape() -> None:
+    ti.init()
+    for sizes in (-1, 0, "a"):
+        with pytest.raises((TaichiTypeError, ValueError)):
+            ti.Vector.field(sizes, ti.f32, 4)
+    x = ti.Vector.field(np.int64(2), ti.f32, np.array([3]))
+    x.fill(1.5)
+    np.testing.assert_array_equal(x.to_numpy(), np.full((3, 2), 1.5, np.float32))
 
 
 def test_windows_go_on_after_an_error() -> None:

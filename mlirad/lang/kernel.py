@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from mlirad.checks import instance
 from mlirad.dialect.turn import compiling, in_turn
 from mlirad.errors import (
     TaichiCompilationError,
@@ -287,5 +288,7 @@ def real_func(function: Callable[..., Any]) -> Function:
 
 def data_oriented(cls: type) -> type:
     """Mark a class whose methods may be kernels; `self` is a compile-time value in them: its
-    fields are fields, its numbers are constants of the compiled kernel."""
-    return cls
+    fields are fields, its numbers are constants of the compiled kernel. Raises TaichiTypeError for
+    what is no class."""
+    marked: type = instance(cls, type, "what ti.data_oriented marks", "a class")
+    return marked

@@ -6,8 +6,6 @@ from math import prod
 from typing import NoReturn
 from weakref import finalize
 
-import numpy as np
-
 from mlirad.errors import TaichiIndexError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.frontend.python.struct_type import StructType
@@ -19,7 +17,7 @@ from mlirad.lang.host_indices import key_parts
 from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.layout.axes import Shape
+from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import program
 from mlirad.types import DataType, TypeLike, resolve
@@ -220,9 +218,10 @@ def make(
     kind = resolve(dtype if dtype is not None else float, config.default_fp, config.default_ip)
     if needs_grad and not kind.is_float:
         raise TaichiRuntimeError(f"{kind} is not supported for ndarray with `needs_grad=True`.")
-    sizes = (shape,) if isinstance(shape, int | float | np.number) else tuple(shape)
+    sizes = extents_of(shape, "an extent of an ndarray")
     if any(int(size) != size or not 0 < size < MAX_EXTENT for size in sizes):
         raise TaichiRuntimeError(
             f"{shape} is not a valid shape for ndarray: extents are positive integers below 2**31"
         )
-    return Ndarray(kind, tuple(int(size) for size in sizes), element_shape, needs_grad)
+    elements = element_sizes(element_shape)
+    return Ndarray(kind, tuple(int(size) for size in sizes), elements, needs_grad)

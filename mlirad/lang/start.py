@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from mlirad.checks import instance, text
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.field.copying import copy
 from mlirad.lang.layout.deactivation import deactivate_all
@@ -57,7 +58,9 @@ def init(
     config = Config.of(
         {"default_fp": default_fp, "default_ip": default_ip, "debug": debug, **options}
     )
-    started = _started([arch] if isinstance(arch, str) else arch or [config.arch], config)
+    wanted = [arch] if isinstance(arch, str) else arch or [config.arch]
+    wanted = instance(wanted, list | tuple, "ti.init(arch=)", "the name of an arch, or several")
+    started = _started([text(one, "ti.init(arch=)") for one in wanted], config)
     started.trees.root = Root(started)
     started.trees.deactivate, started.trees.copy = deactivate_all, copy
 

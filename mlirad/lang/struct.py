@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+from mlirad.checks import instance
 from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
 from mlirad.frontend.python.struct import METHODS, Struct, set_maker
 from mlirad.frontend.python.struct_type import StructType
@@ -24,8 +25,10 @@ def dataclass(cls: type) -> StructType:
     """The type of structs with the members that a class annotates, and its methods.
 
     Members and methods of the classes that it inherits from come first. Raises TaichiSyntaxError
-    for a member with a default value, TaichiCompilationError for one that is declared twice.
+    for a member with a default value, TaichiCompilationError for one that is declared twice,
+    TaichiTypeError for what is no class.
     """
+    instance(cls, type, "what ti.dataclass marks", "a class")
     _refuse_twice(cls)
     members: dict[str, Any] = {}
     for kind in reversed(cls.__mro__):

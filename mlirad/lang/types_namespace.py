@@ -10,6 +10,7 @@ from mlirad.lang import struct as ls
 from mlirad.lang.arguments.packs import ArgPackType
 from mlirad.lang.arguments.triplets import TRIPLETS
 from mlirad.lang.field import declaration as lf
+from mlirad.lang.layout.axes import element_sizes
 from mlirad.lang.matrix import Matrix, set_makers
 from mlirad.types import ALL, DataType, TypeLike, resolve
 
@@ -33,13 +34,19 @@ class _Type(MatrixType):
 
 def vector(n: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
     """The type of vectors of n entries of a scalar type (by default the default float type), for
-    parameters, results and fields; called, it makes a vector. Without n, of any vector."""
+    parameters, results and fields; called, it makes a vector. Without n, of any vector. Raises
+    TaichiTypeError for a size that is no integer, ValueError for one that is not positive."""
+    if n is not None:
+        (n,) = element_sizes([n])
     return _Type(n, None, dtype, 1)
 
 
 def matrix(n: int | None = None, m: int | None = None, dtype: TypeLike | None = None) -> MatrixType:
     """The type of n×m matrices of a scalar type (by default the default float type), for
-    parameters, results and fields; called, it makes a matrix. Without sizes, of any matrix."""
+    parameters, results and fields; called, it makes a matrix. Without sizes, of any matrix. Raises
+    TaichiTypeError for a size that is no integer, ValueError for one that is not positive."""
+    if n is not None or m is not None:
+        n, m = element_sizes([n, m])
     return _Type(n, m, dtype, 2)
 
 

@@ -9,7 +9,7 @@ from types import FrameType
 from typing import Any
 
 from mlirad.data_classes import data_class
-from mlirad.errors import TaichiCompilationError, TaichiSyntaxError
+from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import current, in_kernel
 from mlirad.frontend.python.matrix import Matrix
@@ -138,9 +138,13 @@ def evaluate_annotations(function: Callable[..., object], frame: FrameType | Non
     `inspect` and `typing` evaluate them in the same way, but see no local names, and give up at the
     first unknown one. Raises TaichiSyntaxError for text that the program wrote and that names
     nothing; of what `from __future__ import annotations` made text, it is an error where the kernel
-    is first used.
+    is first used. Raises TaichiTypeError for what is no function.
     """
-    annotations = function.__annotations__
+    annotations = getattr(function, "__annotations__", None)
+    if annotations is None:
+        raise TaichiTypeError(
+            f"ti.kernel, ti.func and their kin mark functions, not {type(function).__name__}"
+        )
     if frame is None or not any(isinstance(value, str) for value in annotations.values()):
         return
     outer = {} if frame.f_back is None else frame.f_back.f_locals

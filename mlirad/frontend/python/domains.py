@@ -32,7 +32,9 @@ class NdRange:
             else:
                 self.bounds.append((0, item))
         for bound in itertools.chain.from_iterable(self.bounds):
-            if isinstance(bound, float) or (isinstance(bound, Expr) and bound.dtype.is_float):
+            if isinstance(bound, float | str | bytes | None | dict) or (
+                isinstance(bound, Expr) and bound.dtype.is_float
+            ):
                 raise TaichiTypeError(
                     "Every argument of ndrange should be an integer scalar or a tuple/list of "
                     "(int, int)"

@@ -7,7 +7,7 @@ from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.annotations import MatrixType
 from mlirad.lang.field.field import Field
 from mlirad.lang.keywords import refuse_unknown
-from mlirad.lang.layout.axes import Axes, Shape, sizes_of
+from mlirad.lang.layout.axes import Axes, Shape, element_sizes, sizes_of
 from mlirad.lang.layout.root import Root
 from mlirad.lang.layout.tree import Offset, SNode
 from mlirad.lang.variable_names import variable_name
@@ -130,4 +130,5 @@ def matrix_field(
 ) -> Field:
     """A field of vectors or matrices. Raises TaichiTypeError for keywords that it does not have."""
     refuse_unknown("a field of vectors or matrices", unknown, matrix_field)
-    return create(dtype, element_shape, shape, needs_grad, needs_dual, name, offset, order)
+    sizes = element_sizes(element_shape)
+    return create(dtype, sizes, shape, needs_grad, needs_dual, name, offset, order)

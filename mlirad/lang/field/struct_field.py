@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, NoReturn
 
+from mlirad.checks import instance
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import (
     TaichiCompilationError,
@@ -262,6 +263,7 @@ def declare(
     refuse_unknown("a field of structs", unknown, declare)
     if shape is None and offset is not None:
         raise TaichiSyntaxError("shape cannot be None when offset is being set")
+    instance(members, Mapping, "the members of a struct", "a dictionary of types")
     declared = StructType(**members, **{METHODS: methods})
     field = _members(declared, name or variable_name("field"), needs_grad, needs_dual)
     if (needs_grad or needs_dual) and not any(one.dtype.is_float for one in field.__leaves__()):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from mlirad.checks import instance, integer, number
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiRuntimeError
 
@@ -54,13 +56,41 @@ NAMED_AXES = {
 
 
 def axes(*numbers: int) -> Axes:
-    """Axes by number."""
-    return Axes(tuple(numbers))
+    """Axes by number, from 0. Raises TaichiTypeError and ValueError for anything else."""
+    return Axes(tuple(integer(one, "an axis", low=0) for one in numbers))
+
+
+def numbers_of(axes_: Axes | Sequence[Axes]) -> tuple[int, ...]:
+    """The numbers of axes. Raises TaichiTypeError for what are none."""
+    given = axes_ if isinstance(axes_, list | tuple) else [axes_]
+    each = [
+        instance(one, Axes, "what a block lies over", "axes such as ti.i or ti.ij") for one in given
+    ]
+    return tuple(number for one in each for number in one.numbers)
+
+
+def extents_of(shape: Shape, what: str) -> tuple[Any, ...]:
+    """The extents of a shape, or the one that there is. Raises TaichiTypeError for what are no
+    numbers, ValueError for such as are not finite."""
+    given: tuple[Any, ...] = (shape,)
+    is_number = isinstance(shape, np.ndarray) and not shape.ndim
+    if isinstance(shape, Iterable) and not (is_number or isinstance(shape, str)):
+        given = tuple(shape)
+    for one in given:
+        number(one, what)
+    return given
+
+
+def element_sizes(shape: Sequence[object]) -> tuple[int, ...]:
+    """The sizes of vectors or matrices. Raises TaichiTypeError for what are no integers, ValueError
+    where one is not positive."""
+    return tuple(integer(one, "the size of a vector or matrix", low=1) for one in shape)
 
 
 def sizes_of(shape: Shape) -> tuple[int, ...]:
-    """A shape as a tuple. Raises TaichiRuntimeError where an extent is not positive."""
-    sizes = (shape,) if isinstance(shape, int | float | np.number) else tuple(shape)
+    """A shape as a tuple. Raises TaichiRuntimeError where an extent is no positive integer,
+    TaichiTypeError where one is no number."""
+    sizes = extents_of(shape, "an extent of a field")
     if any(int(size) != size for size in sizes):
         raise TaichiRuntimeError(f"the extents of a field must be integers, not {sizes}")
     if any(size <= 0 for size in sizes):

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from mlirad.bindings import ir
+from mlirad.checks import instance
 from mlirad.dialect import snode
 from mlirad.dialect.field_layout import Kind
 from mlirad.dialect.layout_rules import extents_along
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
 from mlirad.frontend.python.blocks import BlockRef
-from mlirad.lang.layout.axes import Axes, Shape, sizes_of
+from mlirad.lang.layout.axes import Axes, Shape, numbers_of, sizes_of
 from mlirad.lang.layout.in_kernels import block_ref
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind, tangent
 from mlirad.runtime.memory.field import FieldMemory
@@ -63,9 +64,7 @@ class SNode:
 
     @in_turn
     def _block(self, kind: Kind, axes_: Axes | Sequence[Axes], dimensions: Shape) -> SNode:
-        numbers = (
-            axes_.numbers if isinstance(axes_, Axes) else tuple(n for a in axes_ for n in a.numbers)
-        )
+        numbers = numbers_of(axes_)
         if kind is Kind.DYNAMIC and len(numbers) != 1:
             raise TaichiRuntimeError(f"a dynamic block has one axis, not {len(numbers)}")
         sizes = sizes_of(dimensions)
@@ -302,6 +301,6 @@ class LeafGroup(ABC):
 def _listed(given: Leaf | LeafGroup | Sequence[Leaf | LeafGroup]) -> list[Leaf]:
     if isinstance(given, LeafGroup):
         return given.__leaves__()
-    return (
-        [one for part in given for one in _listed(part)] if isinstance(given, Sequence) else [given]
-    )
+    if isinstance(given, list | tuple):
+        return [one for part in given for one in _listed(part)]
+    return [instance(given, Leaf, "what is placed", "a field")]

@@ -30,8 +30,7 @@ def write_out_windows(root: ir.Operation) -> None:
 
 def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
     """The first index of a loop, and how many there are if nothing else bounds it, the fewer of
-    those that move and those that do not; None where the window that moves is not known to be short,
-    or there is none."""
+    those that move and those that do not; None where no window that moves is known to be short."""
     if constant_integer(loop.operands[2]) != 1:
         return None
     ends = ends_of(loop)
