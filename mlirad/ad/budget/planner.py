@@ -180,7 +180,7 @@ class Sweep:
             episode = self._closure(wanted, moved)
             late = in_the_way(self.graph, self.holds, episode)
             if not late:
-                expected = self._to_be_kept(episode, time)
+                expected, self._last_uses = self._to_be_kept(episode, time), {}
                 size = sum(self.graph.bytes_of(expected))
                 if self.room.free() < size:
                     self._last_uses = last_uses(self.graph, self.room.loose, episode, time)
@@ -270,11 +270,11 @@ class Sweep:
         is_used = self.graph.first_use.get(other, time) < time and other[1] != ROOT
         if other[1] == UNKNOWN or other in self.room or not (is_left or is_used):
             return False
-        if is_left:
-            self._left.append(other)
         self._moved[unit] = UNKNOWN  # till it is through
         self.room.exchange(content, other, is_fixed=is_left)
         self._moved[unit] = maker
+        if is_left:
+            self._left.append(other)
         return True
 
     def _displace(self, unit: int, time: int) -> None:

@@ -127,12 +127,12 @@ class Room:
 
     def exchange(self, content: Content, other: Content, *, is_fixed: bool) -> None:
         """Put a loose content into its unit, and keep in its copy what is there."""
+        self.machine.exchange(content, other)
         self.loose.remove(content)
         if is_fixed:
             self.fixed[other] = None
         else:
             self._add(other)
-        self.machine.exchange(content, other)
 
     def _add(self, content: Content) -> None:
         self.loose.add(content)
