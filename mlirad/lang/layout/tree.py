@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from mlirad.bindings import ir
-from mlirad.checks import instance
 from mlirad.dialect import snode
 from mlirad.dialect.field_layout import Kind
 from mlirad.dialect.layout_rules import extents_along
 from mlirad.dialect.turn import in_turn
-from mlirad.errors import TaichiCompilationError, TaichiRuntimeError
+from mlirad.errors import TaichiCompilationError, TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.blocks import BlockRef
 from mlirad.lang.layout.axes import Axes, Shape, numbers_of, sizes_of
 from mlirad.lang.layout.in_kernels import block_ref
@@ -303,4 +302,6 @@ def _listed(given: Leaf | LeafGroup | Sequence[Leaf | LeafGroup]) -> list[Leaf]:
         return given.__leaves__()
     if isinstance(given, list | tuple):
         return [one for part in given for one in _listed(part)]
-    return [instance(given, Leaf, "what is placed", "a field")]
+    if not hasattr(given, "put_into"):
+        raise TaichiTypeError(f"what is placed must be a field, not {type(given).__name__}")
+    return [given]
