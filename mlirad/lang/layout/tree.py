@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from typing import Any, Self
 
 from mlirad.bindings import ir
 from mlirad.dialect import snode
@@ -297,7 +297,7 @@ class LeafGroup(ABC):
         """The fields, in order."""
 
 
-def _listed(given: Leaf | LeafGroup | Sequence[Leaf | LeafGroup]) -> list[Leaf]:
+def _listed(given: Any) -> list[Leaf]:
     if isinstance(given, LeafGroup):
         return given.__leaves__()
     if isinstance(given, list | tuple):
