@@ -11,6 +11,7 @@ from mlirad.passes.cpu._lane_values import Values
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 _FEW = 1 << 31  # elements that offsets of 32 bits reach
+_LINE = 16  # elements of a line of the cache
 
 
 @data_class(frozen=True)
@@ -116,6 +117,15 @@ def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) ->
             return None
         total += stride * step if stride else 0
     return total
+
+
+def spreads(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> bool:
+    """Whether lanes that differ in an index, if by 1 only, lie in different lines of the cache."""
+    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
+    return any(
+        not strides.is_uniform(index) and (step == DYNAMIC or abs(step) >= _LINE)
+        for index, step in zip(indices, steps)
+    )
 
 
 def _product(index: ir.Value, step: ir.Value | int) -> ir.Value:

@@ -24,7 +24,7 @@ from mlirad.ir.structured import (
     runs_in_any_order,
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
-from mlirad.passes.cpu._lane_addresses import address_step
+from mlirad.passes.cpu._lane_addresses import address_step, spreads
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
 
@@ -173,10 +173,14 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
 
 
 class Lanes:
-    """Costs of a vector of iterations."""
+    """Costs of a vector of iterations. `line` is what a lane costs more where it accesses a line of
+    the cache that no other does."""
 
-    def __init__(self, strides: Strides, meetings: Meetings, width: int) -> None:
+    def __init__(
+        self, strides: Strides, meetings: Meetings, width: int, *, line: float = 0.0
+    ) -> None:
         self.strides, self.meetings, self.width = strides, meetings, width
+        self.line = line
         self.updated = {
             op for update in meetings.updates.values() for op in (update.load, *update.steps)
         }
@@ -234,7 +238,8 @@ class Lanes:
             return 1.0 + masked
         if step in (2, 3, 4) and not masked and each == 1.0:
             return 2.0 * step
-        return self.width * (1.4 * each + 0.6 * masked) + (step is None)
+        line = self.line if spreads(self.strides, memref, indices) else 0.0
+        return self.width * (1.4 * each + 0.6 * masked + line) + (step is None)
 
     def _store(self, op: ir.Operation, masked: bool) -> float:
         indices = list(op.operands)[2:]
