@@ -11,7 +11,7 @@ from mlirad.passes.cpu._lane_values import Values
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 _FEW = 1 << 31  # elements that offsets of 32 bits reach
-_LINE = 16  # elements of a line of the cache
+_PAGE = 1024  # elements of a page of memory
 
 
 @data_class(frozen=True)
@@ -119,13 +119,15 @@ def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) ->
     return total
 
 
-def spreads(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> bool:
-    """Whether lanes that differ in an index, if by 1 only, lie in different lines of the cache."""
+def spread_over(
+    strides: Strides, memref: ir.Value, indices: list[ir.Value]
+) -> tuple[ir.Value, ...] | None:
+    """What tells the pages apart in which lanes lie, each in one of its own, if they differ by 1 in
+    an index: the array and indices that are the same in all lanes; None where they lie together."""
     steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
-    return any(
-        not strides.is_uniform(index) and (step == DYNAMIC or abs(step) >= _LINE)
-        for index, step in zip(indices, steps)
-    )
+    far = [i for i, step in zip(indices, steps) if step == DYNAMIC or abs(step) >= _PAGE]
+    same = [index for index in far if strides.is_uniform(index)]
+    return (memref, *same) if len(same) < len(far) else None
 
 
 def _product(index: ir.Value, step: ir.Value | int) -> ir.Value:

@@ -7,14 +7,16 @@ from mlirad.data_classes import data_class
 from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.structured import For, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
-from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far
+from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far, pages_at_once
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
 
 LARGE, LARGE_FAR = 200, 12  # ops, and accesses of lanes one by one: what is compiled once only
 WORTH = 1.25  # how much faster lanes have to seem
-_LINE = 0.5  # for a lane in a line of its own, where loops are compared: another may have fewer
+# Pages of memory that the processor has at hand; and what each access of more costs a lane, where
+# loops are compared: another may stay within a row.
+_PAGES, _PAGE = 64, 0.5
 
 
 @data_class(frozen=True)
@@ -76,7 +78,8 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
         large = not always and _is_large(loop, strides)
         candidate = Candidate(loop, strides, meetings, width, large)
         cost = _cost_of_nest(nest, candidate, scalar)
-        beside = _cost_of_nest(nest, candidate, scalar, line=_LINE)
+        many = pages_at_once(loop, strides, width) > _PAGES
+        beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE * many)
         if cost < limit and beside < least:
             best, least, told = candidate, beside, cost
     if best is not None:
@@ -89,16 +92,16 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
 
 
 def _cost_of_nest(
-    nest: ir.Operation, candidate: Candidate, scalar: Scalar, line: float = 0.0
+    nest: ir.Operation, candidate: Candidate, scalar: Scalar, page: float = 0.0
 ) -> float:
-    scalar.replaced = {candidate.loop: _cost(candidate, line)}
+    scalar.replaced = {candidate.loop: _cost(candidate, page)}
     return scalar.op(nest)
 
 
-def _cost(candidate: Candidate, line: float) -> float:
+def _cost(candidate: Candidate, page: float) -> float:
     loop, width = candidate.loop, candidate.width
     trips = expected_trips(loop)
-    lanes = Lanes(candidate.strides, candidate.meetings, width, line=line)
+    lanes = Lanes(candidate.strides, candidate.meetings, width, page=page)
     each = lanes.block(For(loop).body) + 1.0
     return each * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
 

@@ -24,7 +24,7 @@ from mlirad.ir.structured import (
     runs_in_any_order,
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
-from mlirad.passes.cpu._lane_addresses import address_step, spreads
+from mlirad.passes.cpu._lane_addresses import address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
 
@@ -172,15 +172,26 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
     return address_step(strides, memref, indices) not in (1, 2, 3, 4)
 
 
+def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
+    """In how many pages of memory lanes lie that have one each: at every step of a loop within,
+    in all of them."""
+    found = set()
+    for op in operations(loop):
+        if op.name in ("memref.load", "memref.store"):
+            memref, *indices = list(op.operands)[op.name == "memref.store" :]
+            found.add(spread_over(strides, memref, indices))
+    return width * len(found - {None})
+
+
 class Lanes:
-    """Costs of a vector of iterations. `line` is what a lane costs more where it accesses a line of
-    the cache that no other does."""
+    """Costs of a vector of iterations. `page` is what a lane costs more where it accesses a page of
+    memory that no other does."""
 
     def __init__(
-        self, strides: Strides, meetings: Meetings, width: int, *, line: float = 0.0
+        self, strides: Strides, meetings: Meetings, width: int, *, page: float = 0.0
     ) -> None:
         self.strides, self.meetings, self.width = strides, meetings, width
-        self.line = line
+        self.page = page
         self.updated = {
             op for update in meetings.updates.values() for op in (update.load, *update.steps)
         }
@@ -238,8 +249,8 @@ class Lanes:
             return 1.0 + masked
         if step in (2, 3, 4) and not masked and each == 1.0:
             return 2.0 * step
-        line = self.line if spreads(self.strides, memref, indices) else 0.0
-        return self.width * (1.4 * each + 0.6 * masked + line) + (step is None)
+        page = self.page if self.page and spread_over(self.strides, memref, indices) else 0.0
+        return self.width * (1.4 * each + 0.6 * masked + page) + (step is None)
 
     def _store(self, op: ir.Operation, masked: bool) -> float:
         indices = list(op.operands)[2:]
