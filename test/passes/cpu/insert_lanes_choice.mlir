@@ -63,3 +63,66 @@ func.func @running(%x: memref<64x1024xf32>, %y: memref<64xf32>) {
   } {field.any_order}
   return
 }
+
+// Lanes cost the same in either loop: 16 rows of two arrays are 32 pages.
+// CHECK-LABEL: func.func @few_pages
+// CHECK: scf.for %{{.*}} step %{{[0-9]+}} {
+// CHECK: scf.for %{{.*}} step %c1 {
+func.func @few_pages(%x0: memref<64x256x9xf32>, %x1: memref<64x256x9xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %rows = arith.constant 64 : index
+  %columns = arith.constant 256 : index
+  scf.for %i = %c0 to %rows step %c1 {
+    scf.for %j = %c0 to %columns step %c1 {
+      %k = arith.addi %i, %c1 : index
+      %m = arith.addi %j, %c1 : index
+      %y = arith.remui %k, %rows : index
+      %z = arith.remui %m, %columns : index
+      %a0 = memref.load %x0[%y, %z, %c0] : memref<64x256x9xf32>
+      %b0 = math.exp %a0 : f32
+      memref.store %b0, %x0[%i, %j, %c3] : memref<64x256x9xf32>
+      %a1 = memref.load %x1[%y, %z, %c0] : memref<64x256x9xf32>
+      %b1 = math.exp %a1 : f32
+      memref.store %b1, %x1[%i, %j, %c3] : memref<64x256x9xf32>
+    } {field.any_order}
+  } {field.any_order}
+  return
+}
+
+// 16 rows of five arrays are more pages than a processor has at hand: lanes stay within a row.
+// CHECK-LABEL: func.func @many_pages
+// CHECK: scf.for %{{.*}} step %c1 {
+// CHECK: scf.for %{{.*}} step %{{[0-9]+}} {
+func.func @many_pages(%x0: memref<64x256x9xf32>, %x1: memref<64x256x9xf32>, %x2: memref<64x256x9xf32>, %x3: memref<64x256x9xf32>, %x4: memref<64x256x9xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %rows = arith.constant 64 : index
+  %columns = arith.constant 256 : index
+  scf.for %i = %c0 to %rows step %c1 {
+    scf.for %j = %c0 to %columns step %c1 {
+      %k = arith.addi %i, %c1 : index
+      %m = arith.addi %j, %c1 : index
+      %y = arith.remui %k, %rows : index
+      %z = arith.remui %m, %columns : index
+      %a0 = memref.load %x0[%y, %z, %c0] : memref<64x256x9xf32>
+      %b0 = math.exp %a0 : f32
+      memref.store %b0, %x0[%i, %j, %c3] : memref<64x256x9xf32>
+      %a1 = memref.load %x1[%y, %z, %c0] : memref<64x256x9xf32>
+      %b1 = math.exp %a1 : f32
+      memref.store %b1, %x1[%i, %j, %c3] : memref<64x256x9xf32>
+      %a2 = memref.load %x2[%y, %z, %c0] : memref<64x256x9xf32>
+      %b2 = math.exp %a2 : f32
+      memref.store %b2, %x2[%i, %j, %c3] : memref<64x256x9xf32>
+      %a3 = memref.load %x3[%y, %z, %c0] : memref<64x256x9xf32>
+      %b3 = math.exp %a3 : f32
+      memref.store %b3, %x3[%i, %j, %c3] : memref<64x256x9xf32>
+      %a4 = memref.load %x4[%y, %z, %c0] : memref<64x256x9xf32>
+      %b4 = math.exp %a4 : f32
+      memref.store %b4, %x4[%i, %j, %c3] : memref<64x256x9xf32>
+    } {field.any_order}
+  } {field.any_order}
+  return
+}
