@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ class DataType:
         """Bytes of one element in memory."""
         return max(1, self.bits // 8)
 
-    @property
+    @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of the same layout."""
         return np.dtype(np.bool_) if self.bits == 1 else np.dtype(f"{self.kind}{self.bits // 8}")

@@ -25,7 +25,7 @@ from mlirad.te.launched import Launched, Launches
 from mlirad.te.places import place
 from mlirad.te.programs import program_of
 from mlirad.te.size_needs import needs_of
-from mlirad.te.sizes import Sizes, refused
+from mlirad.te.sizes import Sizes, known_shape, refused
 from mlirad.te.tensor import Tensor
 from mlirad.te.tensor_kernel import definitions
 
@@ -57,6 +57,7 @@ class Built:
         self.outputs, self.inputs = list(outputs), list(inputs)
         self._gives_list = gives_list
         self._sizes = Sizes(self.inputs, sizes)
+        self._shapes = [known_shape(one.shape) for one in self.outputs]
         self._needs = needs_of(module, sizes)
         self._launches: Launches | None = None
         self._last: Launched | None = None
@@ -191,9 +192,9 @@ class Built:
                 f"{self.__name__}: out= names {len(listed)} arrays for {len(self.outputs)} outputs"
             )
         made = []
-        for one, array in zip(self.outputs, listed):
-            shape = self._sizes.shape(one.shape, sizes)
-            if any(extent < 0 for extent in shape):
+        for one, known, array in zip(self.outputs, self._shapes, listed):
+            shape = self._sizes.shape(one.shape, sizes) if known is None else known
+            if known is None and any(extent < 0 for extent in shape):
                 raise refused(f"{self.__name__}: '{one.name}' would have the shape {shape}")
             if array is None:
                 array = np.empty(shape, one.dtype.numpy)
@@ -236,6 +237,8 @@ def _with_gradients(variant: Variant, buffers: Sequence[ArrayBuffer]) -> Variant
 
 def _as_array(given: Any, one: Tensor) -> Any:
     """A number of Python's or NumPy's as an array without axes."""
+    if type(given) is np.ndarray:
+        return given
     if isinstance(given, np.generic) or (isinstance(given, float) and not one.dtype.is_float):
         return np.asarray(given)
     if isinstance(given, int | float):

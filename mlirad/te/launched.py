@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from mlirad.bindings import ir
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import SourceLocation, TaichiRuntimeTypeError
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
-from mlirad.lang.arguments.overlaps import overlap, same_key
+from mlirad.lang.arguments.overlaps import are_apart, overlap, same_key
 from mlirad.lang.field.field import Field
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -63,7 +65,7 @@ class Launches:
         buffers = {
             k: array_buffer(array, tensors[k].name, with_gradients)
             for k, array in enumerate(arrays)
-            if not isinstance(array, Field)
+            if type(array) is np.ndarray or not isinstance(array, Field)
         }
         found = self.on(self._places(arrays, buffers))
         return found, [buffers[k] for k in found.binding.arrays]
@@ -76,6 +78,8 @@ class Launches:
         return found
 
     def _places(self, arrays: Sequence[Any], buffers: dict[int, ArrayBuffer]) -> Places:
+        if len(buffers) == len(arrays) and are_apart(buffers.values()):
+            return tuple(range(len(arrays)))
         places: list[str | int] = []
         seen: dict[Any, int] = {}  # arrays that are an input twice become one
         for k, array in enumerate(arrays):

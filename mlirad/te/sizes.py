@@ -52,6 +52,7 @@ class Sizes:
                     f"size {_bare(name)} is no extent of an input: a call cannot know it", place()
                 )
         self._found = found
+        self._shapes = [known_shape(one.shape) for one in inputs]
 
     def of(self, function: str, arrays: Sequence[Any]) -> list[int]:
         """Those of some arrays. Raises TaichiRuntimeTypeError where an array does not fit."""
@@ -62,8 +63,10 @@ class Sizes:
             shape = shape_of(arrays[number])
             if len(shape) == self.inputs[number].ndim:
                 known[name] = shape[axis]
-        for one, array in zip(self.inputs, arrays):
-            wanted = tuple(_evaluated(extent, known) for extent in one.shape)
+        for one, always, array in zip(self.inputs, self._shapes, arrays):
+            wanted: tuple[int | None, ...] | None = always
+            if wanted is None:
+                wanted = tuple([_evaluated(extent, known) for extent in one.shape])
             self.check(function, one, array, wanted)
         return [known[name] for name in self.order]
 
@@ -75,6 +78,8 @@ class Sizes:
 
     def check(self, function: str, one: Tensor, array: Any, shape: tuple[int | None, ...]) -> None:
         """Raise TaichiRuntimeTypeError where an array is not of a shape, or of another type."""
+        if type(array) is np.ndarray and array.shape == shape and array.dtype == one.dtype.numpy:
+            return
         found = shape_of(array)
         if len(found) != len(shape) or any(
             wanted is not None and wanted != own for wanted, own in zip(shape, found)
@@ -92,6 +97,13 @@ class Sizes:
                 f"{function}: '{one.name}' is of type {one.dtype}, and was given an array of type "
                 f"{dtype}"
             )
+
+
+def known_shape(shape: Sequence[Extent]) -> tuple[int, ...] | None:
+    """A shape that every call has; None where sizes are part of it."""
+    found = [_evaluated(extent, {}) for extent in shape]
+    known = tuple(extent for extent in found if extent is not None)
+    return known if len(known) == len(found) else None
 
 
 def refused(why: str) -> TaichiRuntimeTypeError:

@@ -303,6 +303,23 @@ def test_arrays_that_are_written() -> None:
     np.testing.assert_array_equal(f(wide), [6, 4, 2, 0])
 
 
+def test_arrays_that_share_memory() -> None:
+    x, y = te.placeholder((4,), ti.f32, "x"), te.placeholder((4,), ti.f32, "y")
+    outputs = [te.compute((4,), lambda i: x[3 - i] + y[i]), te.compute((4,), lambda i: x[i] * y[i])]
+    f, memory = te.build(outputs, [x, y]), np.arange(6, dtype=np.float32)
+    first, second = memory[:4], memory[2:]  # inputs may
+    total, product = f(first, second)
+    np.testing.assert_array_equal(total, first[::-1] + second)
+    np.testing.assert_array_equal(product, first * second)
+    for one, other in ((first, second), (first.copy(), second)):
+        room = np.zeros(6, np.float32)
+        with pytest.raises(TaichiRuntimeTypeError, match="shares memory with another array"):
+            f(one, other, out=[room[:4], room[2:]])
+        with pytest.raises(TaichiRuntimeTypeError, match="shares memory with another array"):
+            f(one, other, out=[room[:4], memory[2:]])
+    np.testing.assert_array_equal(memory, np.arange(6))
+
+
 def test_second_derivatives_through_data_are_refused_under_bounds_of_sizes() -> None:
     n = te.var("n")
     x, v, head, above = given(n + 2), given(5, name="v"), given(n), given(n + 2)

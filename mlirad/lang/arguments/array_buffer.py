@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from ctypes import addressof, c_char
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,10 @@ from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import program
 
 
-@data_class(frozen=True)
+@data_class
 class ArrayBuffer:
-    """An array argument as a launch needs it: where it is, and how large.
+    """An array argument as a launch needs it: where it is, and how large. Nobody changes one; it is
+    not frozen because every launch makes one an array, which then takes three times as long.
 
     Of an array that is not contiguous a copy is passed; `back` writes it to what was `given`.
     """
@@ -95,13 +97,14 @@ class ArrayBuffer:
         owner = self.owner
         if isinstance(owner, Ndarray):
             return owner.elements.dtype
-        return owner.dtype if isinstance(owner, ForeignArray) else self.array().dtype
+        is_known = isinstance(owner, np.ndarray | ForeignArray)
+        return owner.dtype if is_known else self.array().dtype
 
     @property
     def nbytes(self) -> int:
         """The size of what is passed."""
         owner = self.owner
-        if isinstance(owner, ForeignArray):
+        if isinstance(owner, np.ndarray | ForeignArray):
             return owner.nbytes
         return owner.elements.nbytes if isinstance(owner, Ndarray) else self.array().nbytes
 
@@ -156,6 +159,13 @@ def array_buffer(value: object, name: str, with_grad: bool) -> ArrayBuffer:
 
 
 def _numpy_buffer(value: Values, name: str) -> ArrayBuffer:
+    if type(value) is np.ndarray and value.size:
+        try:  # which takes a third of the time of `value.ctypes`
+            address = addressof(c_char.from_buffer(value))  # type: ignore[arg-type]
+        except (TypeError, ValueError):
+            pass  # read-only, with gaps, or of a type of NumPy's own
+        else:
+            return ArrayBuffer(address, value.shape, None, value, name=name)
     if type(value) is not np.ndarray:
         check_unmasked(value, f"argument {name}")
     is_read_only = not value.flags.writeable

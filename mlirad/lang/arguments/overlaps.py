@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 
 import numpy as np
 
@@ -100,6 +100,16 @@ def overlap(left: ArrayBuffer, right: ArrayBuffer) -> bool:
     """Whether two arrays have an element in common, or may have."""
     (start, end), (first, last) = extent(left), extent(right)
     return start < last and first < end and _have_common_elements(left, right)
+
+
+def are_apart(buffers: Iterable[ArrayBuffer]) -> bool:
+    """Whether none of some arrays begins before another one's last byte: then no two overlap."""
+    reached = 0
+    for first, end in sorted(map(extent, buffers)):
+        if first < reached:
+            return False
+        reached = max(reached, end)
+    return True
 
 
 def _have_common_elements(left: ArrayBuffer, right: ArrayBuffer) -> bool:
