@@ -33,7 +33,7 @@ _KINDS = [
     {"output": bool(kind & 1), "left": bool(kind & 2), "right": bool(kind & 4)} for kind in range(8)
 ]
 # costs, in multiplications of vectors
-_COPY, _TRANSPOSED, _SCATTERED, _ACROSS = 1.0, 4.0, 16.0, 12.0
+_COPY, _TRANSPOSED, _SCATTERED, _ACROSS, _MASKED = 1.0, 4.0, 16.0, 12.0, 8.0
 # what it costs to read a vector of a right factor of more elements than stay in a cache
 _STREAMED = {1 << 16: 1.0, 1 << 19: 3.0}
 _LARGE = 1 << 10  # values of an index that may not be few
@@ -217,7 +217,8 @@ def _columns(nest: Contraction, lanes: int, registers: int) -> Iterator[Plan]:
     is_far = right.distance(inner.value) >= _FAR and inner.expected >= _DEEP
     is_packed = not is_neighbour or terms > 1 or (is_far and rereads >= _REREADS)
     cost = _padding(column, lanes) + (height + vectors) / (2 * height * vectors)
-    cost += 2 / (terms * prod(index.expected for index in sums))
+    moved = 2 * (_MASKED if column.expected < lanes else 1.0)  # in and out
+    cost += moved / (terms * prod(index.expected for index in sums))
     if is_packed:
         cost += _copying(right, column, inner) / max(1, rereads)
     yield Plan(nest, row, column, inner, height, vectors, lanes, False, is_packed, cost)

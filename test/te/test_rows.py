@@ -73,3 +73,28 @@ def test_convolutions_stay_tiles() -> None:
     x, w = te.placeholder((4, 3, 8, 8), name="x"), te.placeholder((3, 3, 3, 3), name="w")
     y = te.nn.conv2d(te.nn.relu(te.nn.conv2d(x, w, padding=1)), w, padding=1)
     assert not joined(te.build(y, [x, w]))
+
+
+@pytest.mark.parametrize("channels", [5, 16])
+def test_a_dense_layer_of_flat_images(channels: int) -> None:
+    """The adjoint of digits of an index is a sum over the outputs alone."""
+    ti.init(cpu_max_num_threads=1)
+    size = channels * 12
+    x, w, head = (
+        te.placeholder(shape, name=name)
+        for shape, name in (((33, channels, 3, 4), "x"), ((size, 10), "w"), ((33, 10), "head"))
+    )
+    f = te.reduce_axis(size)
+    y = te.compute(
+        (33, 10), lambda n, o: te.sum(x[n, f // 12, f // 4 % 3, f % 4] * w[f, o], axis=f)
+    )
+    step = te.build([y, *te.differentiate(y, [x, w], head=head)], [x, w, head])
+    random = np.random.default_rng(5)
+    arrays = [random.standard_normal(one.shape).astype(np.float32) for one in (x, w, head)]
+    flat = arrays[0].reshape(33, size)
+    wanted = flat @ arrays[1], (arrays[2] @ arrays[1].T).reshape(x.shape), flat.T @ arrays[2]
+    for one, expected in zip(step(*arrays), wanted):
+        np.testing.assert_allclose(one, expected, rtol=1e-4, atol=1e-4)
+    assert "floordivsi" not in te.build(te.differentiate(y, [x], head=head), [w, head]).ir("field")
+    if channels == 16:
+        assert any("columns of" in line for line in step.explain())

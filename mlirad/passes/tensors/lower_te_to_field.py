@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mlirad.analysis.linear import linear_form, number
 from mlirad.bindings import ir
 from mlirad.dialect import field, te
 from mlirad.errors import MLIRError
@@ -186,8 +187,8 @@ class _Lowering:
         first, step = (region.blocks[0] for region in op.regions)
 
         def keep(values: Sequence[ir.Value], at: ir.Value) -> None:
-            for number, value in enumerate(values):
-                last = [b.index(number)] if len(values) > 1 else []
+            for part, value in enumerate(values):
+                last = [b.index(part)] if len(values) > 1 else []
                 self._put(op, value, array, [at, *indices, *last])
 
         def given(block: ir.Block, values: Sequence[ir.Value]) -> list[ir.Value]:
@@ -248,6 +249,8 @@ def _nest(
     if not bounds:
         return point(list(outer), carried)
     ((low, high), choice), *inner = bounds
+    if linear_form(high).plus(linear_form(low), -1) == number(1):
+        return _nest(inner, carried, point, [*outer, low])
     first, last = constant_integer(low), constant_integer(high)
     if choice.is_written_out and first is not None and last is not None:
         values = list(carried)

@@ -4,7 +4,8 @@ Assumes that what derivatives multiply is 0 where their first factor is, whateve
 sweeps mark those products and sums. A tensor of zeros is not read; a sum loses what is 0; a
 reduction does not visit the points at which a condition on its indices says that nothing is added.
 Short loops with conditions stay: they become tiles of vectors. Conditions on indices that always
-hold, or never, are known. Afterwards nothing is marked.
+hold, or never, are known, and so are quotients of indices that are sums. Afterwards nothing is
+marked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.tensors._condition_bounds import bound_by_conditions, sums_of
 from mlirad.passes.tensors._known_conditions import Ranges, fold_known, ranges_of
+from mlirad.passes.tensors._known_quotients import fold_quotient
 
 REQUIRES = TENSORS
 
@@ -44,6 +46,7 @@ def _remove(definition: ir.Operation) -> None:
         ranges |= ranges_of(op)
     for op in inner:
         _fold(op)
+        fold_quotient(op, ranges)
         if len(op.results) == 1:
             fold_known(op, sums_of(op.results[0]), ranges)
     for op in inner:

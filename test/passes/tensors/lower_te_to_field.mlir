@@ -135,3 +135,31 @@ func.func @gradients(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor
 func.func @no_tensors() {
   return
 }
+
+// An axis of one value is no loop.
+// CHECK-LABEL: func.func @one_value
+// CHECK: scf.parallel (%[[I:.*]]) =
+// CHECK: scf.for %[[K:.*]] = %c0{{.*}} to %c10
+// CHECK-NOT: scf.for
+// CHECK: "field.load"(%{{.*}}, %[[I]], %[[K]])
+func.func @one_value(%x: tensor<4x10xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %zero = arith.constant 0.0 : f32
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %next = arith.addi %i, %c1 : index
+    %s = "te.reduce"(%i, %next, %c0, %c10, %zero) ({
+    ^bb0(%q: index, %k: index):
+      %v = "te.read"(%x, %q, %k) : (tensor<4x10xf32>, index, index) -> f32
+      "te.yield"(%v) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 4, 1>} : (index, index, index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}

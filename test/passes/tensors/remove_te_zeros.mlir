@@ -171,3 +171,42 @@ func.func @known(%x: tensor<8xf32>) -> tensor<8xf32> {
   }) {label = "y"} : () -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// Of 16 c + 4 i + j, i and j below 4, the quotient by 16 is c; that by 8 is not known.
+// CHECK-LABEL: func.func @quotients
+// CHECK: ^bb0(%[[C:.*]]: index, %[[I:.*]]: index, %[[J:.*]]: index):
+// CHECK: %[[BEHIND:.*]] = arith.addi %[[C]], %c1
+// CHECK: arith.floordivsi %{{.*}}, %c8
+// CHECK-NOT: arith.floordivsi
+// CHECK-NOT: arith.ceildivsi
+// CHECK: "te.reduce"(%[[C]], %[[BEHIND]], %cst
+func.func @quotients(%x: tensor<256xf32>) -> tensor<16x4x4xf32> {
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
+  %zero = arith.constant 0.0 : f32
+  %y = "te.compute"() ({
+  ^bb0(%c: index, %i: index, %j: index):
+    %rows = arith.muli %c, %c16 : index
+    %row = arith.muli %i, %c4 : index
+    %rest = arith.addi %row, %j : index
+    %from = arith.subi %rows, %rest : index
+    %low = arith.ceildivsi %from, %c16 : index
+    %place = arith.addi %rows, %rest : index
+    %next = arith.addi %place, %c16 : index
+    %high = arith.floordivsi %next, %c16 : index
+    %half = arith.floordivsi %place, %c8 : index
+    %s = "te.reduce"(%low, %high, %zero) ({
+    ^bb0(%k: index):
+      %at = arith.addi %k, %half : index
+      %v = "te.read"(%x, %at) : (tensor<256xf32>, index) -> f32
+      "te.yield"(%v) : (f32) -> ()
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %t = arith.addf %a, %b : f32
+      "te.yield"(%t) : (f32) -> ()
+    }) {kind = "sum", operandSegmentSizes = array<i32: 2, 1>} : (index, index, f32) -> f32
+    "te.yield"(%s) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<16x4x4xf32>
+  return %y : tensor<16x4x4xf32>
+}
