@@ -35,6 +35,7 @@ _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
+_LONG = 600  # ops of a body
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -46,6 +47,11 @@ def expected_trips(loop: ir.Operation) -> float:
     return MANY if runs_in_any_order(loop) else UNKNOWN
 
 
+def is_function(op: ir.Operation) -> bool:
+    """Whether an op becomes a call of an elementary function."""
+    return op.name.startswith("math.") and op.name not in _EASY and op.name not in _DEAR
+
+
 def op_cost(op: ir.Operation) -> float:
     """An op on one value, or on a vector register."""
     if op.name in _FREE:
@@ -54,7 +60,7 @@ def op_cost(op: ir.Operation) -> float:
         return 1.0
     if op.name in _DEAR:
         return _DEAR[op.name]
-    if op.name.startswith("math.") and op.name not in _EASY:
+    if is_function(op):
         return _FUNCTION
     if any(word in op.name for word in ("divs", "divu", "rems", "remu")):
         return _DIVISION
@@ -116,6 +122,8 @@ class Scalar:
             nest = inner[0]
         if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
             return False
+        if _is_long(nest):
+            return False
         strides = Strides(nest)
         return _is_regular(nest, strides, self.fast) and not any(
             is_far(op, strides) for op in operations(nest)
@@ -125,13 +133,21 @@ class Scalar:
         """What LLVM makes of an innermost loop; None where it leaves it as it is."""
         strides = Strides(op)
         trips = expected_trips(op)
-        if trips < self.width or not _is_regular(op, strides, self.fast):
+        if trips < self.width or _is_long(op) or not _is_regular(op, strides, self.fast):
             return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
         each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
         each += _SPILLED * max(0, len(block_operations(For(op).body)) - _IN_REGISTERS)
         return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
+
+
+def _is_long(loop: ir.Operation) -> bool:
+    """Whether LLVM's vectorizer, which takes time by the square of a body's length, would be what
+    compiling waits for. Calls are left to it: what remains of a loop would have them one by one,
+    of which another pass, that looks for neighbours, takes as long."""
+    ops = block_operations(For(loop).body)
+    return len(ops) > _LONG and not any(map(is_function, ops))
 
 
 def _has_work(op: ir.Operation) -> bool:

@@ -15,6 +15,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of
 from mlirad.ir.limits import Range
+from mlirad.ir.loop_hints import keep_scalar
 from mlirad.ir.remarks import move_remarks, remark
 from mlirad.ir.structured import ANY_ORDER, AT_END, For
 from mlirad.ir.vectors import halved
@@ -29,6 +30,7 @@ from mlirad.ir.walk import (
 )
 from mlirad.passes.cpu._lane_body import Body, neutral_of
 from mlirad.passes.cpu._lane_choice import Candidate, choose
+from mlirad.passes.cpu._lane_cost import is_function
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_sums import LaneSums
 from mlirad.passes.cpu._lane_update import STEPS
@@ -105,7 +107,9 @@ class _Lanes:
         loop.erase()
 
     def _go_on(self, first: ir.Value, sums: list[ir.Value]) -> None:
-        """Let the loop itself do the others, one by one."""
+        """Let the loop itself do the others, one by one: too few for vectors of LLVM's."""
+        if not any(map(is_function, operations(self.loop))):
+            keep_scalar(self.loop)
         totals = self._combined(sums)
         del self.loop.attributes[ANY_ORDER]
         self.loop.operands[0] = first

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from mlirad.analysis.linear import LinearForms
 from mlirad.bindings import ir
+from mlirad.ir.loop_hints import keep_scalar
 from mlirad.ir.structured import For, is_for, is_serial_loop
 from mlirad.ir.walk import is_defined_in, operations
 
 MANY = 24  # stores
 FAR = 16  # elements: a cache line of floats
-_SCALAR = "#llvm.loop_annotation<vectorize = <disable = true>>"
 
 
 def mark_scalar_loops(root: ir.Operation) -> None:
@@ -26,7 +26,7 @@ def mark_scalar_loops(root: ir.Operation) -> None:
             stores = [inner for inner in operations(op) if inner.name == "memref.store"]
             forms = LinearForms()
             if sum(_step(store, For(op), forms) >= FAR for store in stores) >= MANY:
-                op.attributes["loop_annotation"] = ir.Attribute.parse(_SCALAR)
+                keep_scalar(op)
 
 
 def _step(store: ir.Operation, loop: For, forms: LinearForms) -> int:

@@ -1,0 +1,12 @@
+"""What LLVM is told of loops."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+
+_SCALAR = "#llvm.loop_annotation<vectorize = <disable = true>>"
+
+
+def keep_scalar(loop: ir.Operation) -> None:
+    """Keep LLVM from making vector code of a loop."""
+    loop.attributes["loop_annotation"] = ir.Attribute.parse(_SCALAR)
