@@ -82,7 +82,7 @@ def _is_made_bound(op: ir.Operation, atom: ir.Value) -> bool:
         return False
     (axis,) = used
     others = [name for one in sums for name in one.names if name != own[axis]]
-    if any(is_defined_in(name, op) for name in others):
+    if any(is_defined_in(name, op) or not isinstance(name.type, ir.IndexType) for name in others):
         return False
     if len(sums) == 1 and others and _is_short(op, axis):
         return False

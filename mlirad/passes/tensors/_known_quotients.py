@@ -25,6 +25,8 @@ def fold_quotient(op: ir.Operation, ranges: Ranges) -> None:
     divisor, total = constant_integer(op.operands[1]), linear_form(op.operands[0])
     if divisor is None or divisor <= 0:
         return
+    if not all(isinstance(name.type, ir.IndexType) for name in total.names):
+        return  # of data, seen through a cast
     multiples = {name: int(factor / divisor) for name, factor in total.terms}
     whole: Linear[ir.Value] = Linear(frozenset((n, f) for n, f in multiples.items() if f), 0)
     rest = extent_of(total.plus(whole, -divisor), ranges)

@@ -210,3 +210,23 @@ func.func @quotients(%x: tensor<256xf32>) -> tensor<16x4x4xf32> {
   }) {label = "y"} : () -> tensor<16x4x4xf32>
   return %y : tensor<16x4x4xf32>
 }
+
+// What was cast is no index: its quotient stays.
+// CHECK-LABEL: func.func @quotient_of_data
+// CHECK: arith.index_cast
+// CHECK: arith.floordivsi
+func.func @quotient_of_data(%rows: tensor<8xi32>, %x: tensor<64xf32>) -> tensor<8xf32> {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = "te.compute"() ({
+  ^bb0(%i: index):
+    %row = "te.read"(%rows, %i) : (tensor<8xi32>, index) -> i32
+    %place = arith.index_cast %row : i32 to index
+    %rows4 = arith.muli %place, %c4 : index
+    %more = arith.addi %rows4, %c1 : index
+    %at = arith.floordivsi %more, %c4 : index
+    %v = "te.read"(%x, %at) : (tensor<64xf32>, index) -> f32
+    "te.yield"(%v) : (f32) -> ()
+  }) {label = "y"} : () -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
