@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -43,7 +43,7 @@ from mlirad.runtime.memory.memory import (
     Nesting,
 )
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 _handles = itertools.count(1 << 60, 1 << 32)  # each has more room than any array of a test
 _inside: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # the host's, by what stands for it
@@ -266,11 +266,8 @@ class _RealMemory:
     def clearing(self) -> Clearing:
         return self.memory.clearing
 
-    def use(self, symbols: Iterable[str]) -> None:
-        self.memory.use(symbols)
-
-    def begin_anew(self, symbol: str) -> bool:
-        return self.memory.begin_anew(symbol)
+    def waiting(self, symbol: str) -> Waiting:
+        return self.memory.waiting(symbol)
 
     def check_bits(self, symbol: str) -> Located:
         return _Real(self.memory.check_bits(symbol))

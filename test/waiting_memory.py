@@ -1,33 +1,51 @@
-"""Every derivative waits to be cleared, however small, and holds NaNs meanwhile: what looks at one
-that was not cleared finds them. A plugin of pytest: `PYTHONPATH=test python -m pytest -p
-waiting_memory test/ad`; what tests import of it is `wait_always`.
+"""Every derivative waits to be cleared, however small, and whatever an `hvp` overwrote to be put
+back; floats hold NaNs meanwhile: what looks at one too early finds them. A plugin of pytest:
+`PYTHONPATH=test python -m pytest -p waiting_memory test/ad`; what tests import of it is
+`wait_always`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
-from mlirad.passes.memory import insert_first_updates, mark_touched_rows
-from mlirad.runtime.memory import host_elements
-from mlirad.runtime.memory.host_elements import HostElements
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.ir import waiting
+from mlirad.passes.memory import insert_first_updates, mark_set_boxes
+from mlirad.runtime.boxes import Box
+from mlirad.runtime.memory import host_waiting
+from mlirad.runtime.memory.host_waiting import HostWaiting
+from mlirad.runtime.memory.values import part
+from mlirad.runtime.memory.waiting import Clearing, KeptValues
 
-_clear = HostElements.clear
+_clear, _put_back = HostWaiting.clear, HostWaiting.put_back
 
 
-def _clear_later(self: HostElements, clearing: Clearing) -> None:
-    _clear(self, clearing)
-    if self._waiting is not None:
+def _clear_later(self: HostWaiting, clearing: Clearing) -> bool:
+    waits = _clear(self, clearing)
+    if waits:
         self._memory[...] = np.nan
+    return waits
+
+
+def _put_back_later(
+    self: HostWaiting, copies: Sequence[tuple[Box, KeptValues]], clearing: Clearing
+) -> None:
+    _put_back(self, copies, clearing)
+    if self._copies is not None and self._memory.dtype.kind == "f":
+        for box, _ in self._copies:
+            part(self._memory, box)[...] = np.nan
 
 
 def wait_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
-    monkeypatch.setattr(HostElements, "clear", _clear_later)
-    for module in (insert_first_updates, mark_touched_rows, host_elements):
+    monkeypatch.setattr(HostWaiting, "clear", _clear_later)
+    monkeypatch.setattr(HostWaiting, "put_back", _put_back_later)
+    for module in (insert_first_updates, mark_set_boxes, host_waiting, waiting):
         monkeypatch.setattr(module, "LEAST", 1)
-    monkeypatch.setattr(mark_touched_rows, "LEAST_ROW", 1)
+    for rows in ("LEAST_ROW", "LEAST_KEPT_ROW"):
+        monkeypatch.setattr(waiting, rows, 1)
 
 
 @pytest.fixture(autouse=True)

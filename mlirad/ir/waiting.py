@@ -1,4 +1,4 @@
-"""Memory of derivatives that waits to be cleared: which does, and from how many bytes on."""
+"""Memory that waits to be cleared, or to be put back: which does, and from how many bytes on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from mlirad.dialect.field import array_of, element_type
 from mlirad.dialect.snode import duals_of, places
 
 LEAST = 1 << 18
-LEAST_ROW = 1 << 18  # of all elements with one first index, which are then cleared by themselves
+# of all elements with one first index, which are then cleared, or put back, by themselves
+LEAST_ROW, LEAST_KEPT_ROW = 1 << 18, 1 << 14
 
 
 def derivatives(module: ir.Operation) -> set[str]:
@@ -23,4 +24,16 @@ def derivatives(module: ir.Operation) -> set[str]:
 
 def bytes_of(array: ir.Type) -> int:
     """The size of an array whose extents are known."""
-    return prod(array_of(array)[1]) * (ir.FloatType(element_type(array)).width // 8)
+    element = element_type(array)
+    is_integer = isinstance(element, ir.IntegerType)
+    width = ir.IntegerType(element).width if is_integer else ir.FloatType(element).width
+    return prod(array_of(array)[1]) * -(-width // 8)
+
+
+def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:
+    """Whether an array may wait, and its rows are large enough to do so apart."""
+    extents, size = array_of(array)[1], bytes_of(array)
+    if not extents or extents[0] < 2 or min(extents) < 1:
+        return False
+    least = LEAST_ROW if is_derivative else LEAST_KEPT_ROW
+    return size >= LEAST and size >= least * extents[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Box = tuple[tuple[int | None, int | None], ...]  # first and last index an axis
+KnownBox = tuple[tuple[int, int], ...]
 
 
 def meet(left: Box, right: Box) -> bool:
@@ -15,6 +16,19 @@ def meet(left: Box, right: Box) -> bool:
         ):
             return False
     return True
+
+
+def within_shape(box: Box, shape: Sequence[int]) -> KnownBox:
+    """The part of a box that is in an array of a shape; all of it where the box has another number
+    of axes."""
+    if len(box) != len(shape):
+        return tuple([(0, extent - 1) for extent in shape])
+    return tuple(
+        [
+            (max(low or 0, 0), extent - 1 if high is None else min(high, extent - 1))
+            for (low, high), extent in zip(box, shape)
+        ]
+    )
 
 
 class Region:
@@ -34,7 +48,7 @@ class Region:
             joined = _join(self.boxes[position], box)
             if joined is not None:
                 others = [*self.boxes[:position], *self.boxes[position + 1 :]]
-                self.boxes = [*(one for one in others if not _lies_in(one, joined)), joined]
+                self.boxes = [*(one for one in others if not lies_in(one, joined)), joined]
                 return
         self.boxes.append(box)
         if len(self.boxes) > self.LIMIT:
@@ -68,10 +82,11 @@ class Covered:
 
     def holds(self, box: Box) -> bool:
         """Whether a box is known to be covered."""
-        return any(_lies_in(box, own) for own in self._boxes)
+        return any(lies_in(box, own) for own in self._boxes)
 
 
-def _lies_in(inner: Box, outer: Box) -> bool:
+def lies_in(inner: Box, outer: Box) -> bool:
+    """Whether a box is known to have no element outside another."""
     for (low, high), (first, last) in zip(inner, outer):
         if (first is not None and (low is None or low < first)) or (
             last is not None and (high is None or high > last)
@@ -83,7 +98,7 @@ def _lies_in(inner: Box, outer: Box) -> bool:
 def _rest(own: Box, box: Box) -> list[Box]:
     """What is left of a box without another, where that sticks out along all axes but one."""
     axes = [
-        axis for axis, (mine, other) in enumerate(zip(own, box)) if not _lies_in((mine,), (other,))
+        axis for axis, (mine, other) in enumerate(zip(own, box)) if not lies_in((mine,), (other,))
     ]
     if len(axes) != 1 or not meet(own, box):
         return [own] * bool(axes)
@@ -117,10 +132,10 @@ def _join(left: Box, right: Box) -> Box | None:
 
 def _join_exactly(left: Box, right: Box) -> Box | None:
     """The union of two boxes where it is a box, and known to be one."""
-    if _lies_in(left, right):
+    if lies_in(left, right):
         return right
     ends = [end for pair in (*left, *right) for end in pair]
-    return left if _lies_in(right, left) else None if None in ends else _join(left, right)
+    return left if lies_in(right, left) else None if None in ends else _join(left, right)
 
 
 def hull(boxes: Sequence[Box]) -> Box:

@@ -32,6 +32,7 @@ class Capacity:
         address_space: int | None = None,
     ) -> None:
         self._ask, self._ask_available, self._what = total, available, what
+        self.relieve: Callable[[], object] = lambda: None  # gives back what is not needed
         self._taken: dict[Hashable, int] = {}
         self._total = 0
         self._reserved = (
@@ -49,6 +50,7 @@ class Capacity:
             new = {key: size for key, size in wanted.items() if key not in self._taken}
             size = sum(new.values())
             if self._total + size > self._most():
+                self.relieve()
                 gc.collect()  # which gives back what nobody can reach
             if self._total + size > self._most():
                 raise TaichiMemoryError(self._message(what, size))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import perf_counter
 from weakref import WeakSet
 
@@ -13,7 +13,7 @@ from mlirad.pipeline.mode import PRIMAL, Mode
 from mlirad.runtime.executor.executor import Code, Located
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.runtime.notes import Notes
 from mlirad.runtime.own_arrays import CodeWithOwnArrays
 from mlirad.runtime.profile import COMPILING, ProfiledCode
@@ -169,21 +169,12 @@ class Codes:
 
     @property
     def clearing(self) -> Clearing:
-        """The memory that waits to be cleared."""
+        """The memory that waits to be cleared, or to be put back."""
         return self.program.clearing
 
-    def use(self, symbols: Iterable[str]) -> None:
-        """Clear what waits of some fields."""
-        for symbol in symbols:
-            self.program.fields[symbol].elements.use()
-
-    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
-        """Clear what waits of some rows of a field; whether others wait."""
-        return self.program.fields[symbol].elements.use(rows)
-
-    def begin_anew(self, symbol: str) -> bool:
-        """A launch is about to set all of a field; whether it waited to be cleared."""
-        return self.program.fields[symbol].elements.begin_anew()
+    def waiting(self, symbol: str) -> Waiting:
+        """What waits of a field."""
+        return self.program.fields[symbol].elements.waiting
 
     def check_bits(self, symbol: str) -> Located:
         """A byte for each element of a field, of the calling thread."""

@@ -14,6 +14,7 @@ from mlirad.ir.location import read_place
 from mlirad.runtime.boxes import Box
 
 Rows = Callable[[Sequence[Any]], tuple[int, int]]  # the first and the last, for a launch
+Boxed = Callable[[Sequence[Any]], Box]
 
 
 class Footprint:
@@ -200,21 +201,42 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
 
 def read_rows(module: ir.Module) -> dict[str, list[Rows]]:
     """The rows noted by `mark-touched-rows`, by field."""
-    attributes = module.operation.attributes
-    if "field.rows" not in attributes:
-        return {}
-    notes = ir.DictAttr(attributes["field.rows"])
     return {
-        one.name: [_rows(read_box(box)) for box in ir.ArrayAttr(one.attr)]
+        name: [_rows(axes) for axes in boxes]
+        for name, boxes in _boxes(module, "field.rows").items()
+    }
+
+
+def read_sets(module: ir.Module) -> dict[str, list[Boxed]]:
+    """The boxes noted by `mark-set-boxes`, by field."""
+    return {
+        name: [one.box for one in _merged([Footprint(name, "", axes) for axes in boxes])]
+        for name, boxes in _boxes(module, "field.sets").items()
+    }
+
+
+def _boxes(module: ir.Module, name: str) -> dict[str, list[Axes]]:
+    """Boxes in an attribute of a module, by field."""
+    attributes = module.operation.attributes
+    if name not in attributes:
+        return {}
+    notes = ir.DictAttr(attributes[name])
+    return {
+        one.name: [read_box(box) for box in ir.ArrayAttr(one.attr)]
         for one in (notes[number] for number in range(len(notes)))
     }
 
 
 def _rows(axes: Axes) -> Rows:
     (axis,) = axes
-    assert axis.low is not None and axis.high is not None
-    low, high = axis.low, axis.high
-    return lambda arguments: (evaluated(low, arguments), evaluated(high, arguments))
+    low, high = _at(axis.low), _at(axis.high)
+
+    def rows(arguments: Sequence[Any]) -> tuple[int, int]:
+        first, last = low(arguments), high(arguments)
+        assert first is not None and last is not None
+        return first, last
+
+    return rows
 
 
 def read_flows(module: ir.Module) -> Flows:

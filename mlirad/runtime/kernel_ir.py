@@ -24,7 +24,7 @@ from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, Lowered
-from mlirad.runtime.footprints import read_rows
+from mlirad.runtime.footprints import read_rows, read_sets
 from mlirad.runtime.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
@@ -131,16 +131,16 @@ class KernelIR:
     def _lowered(
         self, notes: ir.Module, mode: Mode, finish: Callable[[], ir.Module], code: KeptCode
     ) -> Lowered:
-        name = self.kernel.name
         return Lowered(
             finish,
-            name,
-            signature_of(notes.operation, name),
+            self.kernel.name,
+            signature_of(notes.operation, self.kernel.name),
             self.kernel.results,
             _messages(notes, MESSAGES),
             TaichiRuntimeError if mode.is_check else TaichiAssertionError,
             code,
             read_rows(notes),
+            read_sets(notes),
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:
@@ -166,7 +166,7 @@ class KernelIR:
         return self._marked
 
     def marked_notes(self) -> ir.Module:
-        """What that stage notes. Raises TaichiCompilationError where there is no reverse."""
+        """What it notes. Raises TaichiCompilationError where there is no reverse."""
         if self._marked_notes is None:
             texts = join(up_to(MARKED, self.stages(REVERSE))), *self._assumed(REVERSE)
             with context(), self.kernel.module.operation.location:

@@ -37,6 +37,7 @@ class Program:
         self.fields: dict[str, FieldMemory] = {}
         self.derivatives = Derivatives()
         self.clearing = Clearing()
+        self.capacity.relieve = self.clearing.settle
         self.poles = Poles()
         self.profile = Profile() if config.kernel_profiler else None
         self.random = Random(config.random_seed)

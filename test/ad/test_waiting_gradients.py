@@ -53,7 +53,7 @@ class Program:
 
 
 def waits(field: Any) -> bool:
-    return field.located().elements._waiting is not None
+    return field.located().elements.waiting.is_any
 
 
 def test_tapes_one_after_the_other() -> None:
@@ -265,7 +265,7 @@ class TestRows:
             loss[None] = 0.0
             with ti.ad.Tape(loss):
                 run(last)
-            rows = u.grad.located().elements._rows
+            rows = u.grad.located().elements.waiting._rows
             assert bool(rows) == (last < 7)
             found = u.grad.to_numpy()
             assert not waits(u.grad)
@@ -320,7 +320,7 @@ class TestRows:
         for _ in range(2):
             with ti.ad.Tape(loss):
                 run(2)
-            assert u.grad.located().elements._rows
+            assert u.grad.located().elements.waiting._rows
         u.grad[7, 3] = 1.0
         assert u.grad.to_numpy().sum() == pytest.approx(1.0 + 9.0 * self.SIZE)
         with ti.ad.Tape(loss):
@@ -337,4 +337,4 @@ def run_backwards(u: Any, loss: Any, run: Callable[[int], None]) -> None:
     """A tape that leaves rows that wait."""
     with ti.ad.Tape(loss):
         run(2)
-    assert u.grad.located().elements._rows
+    assert u.grad.located().elements.waiting._rows

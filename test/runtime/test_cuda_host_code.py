@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 
 import pytest
 from runtime.cuda_machine import StubbedExecutor
@@ -16,7 +15,7 @@ from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.driver import CudaDriver
 from mlirad.runtime.executor.executor import Code, Located, Lowered
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.types import i64
 
 # A kernel counts, the host reads, and allocates as much for the next ones: the sum of 0 .. n-1.
@@ -82,10 +81,7 @@ class _Nothing:
 
     clearing = Clearing()
 
-    def use(self, symbols: Iterable[str]) -> None:
-        raise AssertionError(symbols)
-
-    def begin_anew(self, symbol: str) -> bool:
+    def waiting(self, symbol: str) -> Waiting:
         raise AssertionError(symbol)
 
     def check_bits(self, symbol: str) -> Located:

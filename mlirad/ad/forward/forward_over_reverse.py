@@ -148,7 +148,10 @@ class ForwardOverReverse(Order):
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
         for elements in tangents:
-            elements.put(() if index is None else index, 0)
+            if index is None:
+                elements.clear(self.program.clearing)
+            else:
+                elements.put(index, 0)
         return beside
 
     def _keep(self, target: Target, index: tuple[int | slice, ...] | None) -> None:

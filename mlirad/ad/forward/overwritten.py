@@ -24,7 +24,7 @@ class Overwritten:
         self._others_changes = program.threads.others_changes()
         self._arena = program.arena()
         self._covered: dict[str, Covered] = {}
-        self._kept: list[Kept] = []
+        self._kept: dict[Elements, list[tuple[Box, Kept]]] = {}
 
     def before_launch(self, written: Sequence[Footprint], values: Sequence[Any]) -> None:
         """A launch is about to write."""
@@ -38,11 +38,12 @@ class Overwritten:
         covered = self._covered.setdefault(symbol, Covered())
         if not covered.holds(box) and not self._program.derivatives.are_derivatives(symbol):
             covered.add(box)
-            self._kept.append(self._arena.keep(elements, box, f"'{symbol}'"))
+            kept = elements.copy_waiting(box) or self._arena.keep(elements, box, f"'{symbol}'")
+            self._kept.setdefault(elements, []).append((box, kept))
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""
         self._program.threads.check_alone_since(self._others_changes)
         self._program.random.launches = self._draws
-        for kept in reversed(self._kept):
-            kept.restore()
+        for elements, copies in self._kept.items():
+            elements.waiting.put_back(copies, self._program.clearing)

@@ -111,9 +111,11 @@ def _run(
             computation()
             if not order.unread.settle():
                 raise _Unread
-    except _Unread:
+    except BaseException as error:
         order.overwritten.restore()
-        return None
+        if isinstance(error, _Unread):
+            return None
+        raise
     value = loss.to_numpy()
     order.overwritten.restore()
     loss.from_numpy(value)

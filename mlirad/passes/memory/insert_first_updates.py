@@ -13,18 +13,16 @@ from mlirad.bindings import ir
 from mlirad.dialect import field, snode
 from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of_index
+from mlirad.ir.box import bounds_of_index, indices_around
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import marked_as_anew
-from mlirad.ir.structured import is_for, is_parallel
 from mlirad.ir.waiting import LEAST, bytes_of, derivatives
 from mlirad.ir.walk import (
     accesses,
     at_start,
     before,
     constant_integer,
-    enclosing,
     functions,
     has_uses,
 )
@@ -80,7 +78,7 @@ def _runs_through(
 ) -> bool:
     """Whether the loops around an access, and nothing else, decide that it runs: once for each
     place along the axes that are not fixed."""
-    around = _indices_around(op)
+    around = indices_around(op)
     if around is None:
         return False
     left = list(around)
@@ -97,21 +95,6 @@ def _runs_through(
             return False
         left.remove(leaf)
     return not left
-
-
-def _indices_around(op: ir.Operation) -> list[ir.Value] | None:
-    """The indices of the loops around an operation; None where there is something else."""
-    found: list[ir.Value] = []
-    parent = enclosing(op)
-    while parent.name != "func.func":
-        if is_parallel(parent):
-            found += parent.regions[0].blocks[0].arguments
-        elif is_for(parent):
-            found.append(parent.regions[0].blocks[0].arguments[0])
-        else:
-            return None
-        parent = enclosing(parent)
-    return found
 
 
 def _is_whole(index: ir.Value, extent: int) -> bool:

@@ -47,6 +47,7 @@ class CompiledKernel(Code):
         self._launch_memory, self._clearing = memory, memory.clearing
         # the version of what waits, when none of these fields did; -1: launches look every time
         self._ready_since = 0
+        self._used_since = -1  # the same of those that a launch does not know more of
         # as long as the code
         self._memory = {symbol: memory.field(symbol) for symbol in lowered.fields}
         self._results = (
@@ -57,8 +58,13 @@ class CompiledKernel(Code):
         self._result_count = len(lowered.results)
         first = self._frame()
         anew = [symbol for _, symbol in first.anew]
-        self._rows = [(one, lowered.rows[one]) for one in self._memory if one in lowered.rows]
-        self._used = [one for one in self._memory if one not in anew and one not in lowered.rows]
+        waiting = {symbol: memory.waiting(symbol) for symbol in self._memory}
+        self._sets = [(waiting[one], lowered.sets[one]) for one in waiting if one in lowered.sets]
+        self._rows = [(waiting[one], lowered.rows[one]) for one in waiting if one in lowered.rows]
+        self._anew = [waiting[symbol] for symbol in anew]
+        self._used = [
+            w for one, w in waiting.items() if one not in anew and one not in lowered.rows
+        ]
         if first.checks or first.anew:
             self._ready_since = -1
         self._ended = first.record is not None or first.results is not None
@@ -88,17 +94,25 @@ class CompiledKernel(Code):
         return found
 
     def _prepare(self, frame: Frame, values: Sequence[Any]) -> None:
-        """Set what differs from launch to launch of the fields' memory, and clear what waits of
-        it, but for what the launch sets as a whole."""
+        """Set what differs from launch to launch of the fields' memory, and let nothing of it wait,
+        but for what the launch sets as a whole."""
         memory, version = self._launch_memory, self._clearing.version
         for slot, symbol in frame.checks:
             slot.value = memory.check_bits(symbol).address
-        memory.use(self._used)
-        for word, symbol in frame.anew:
-            word[0] = memory.begin_anew(symbol)
+        for waiting, boxes in self._sets:
+            if waiting.is_any:
+                for box in boxes:
+                    waiting.begin(box(values))
+        if version != self._used_since:
+            for waiting in self._used:
+                waiting.use()
+            self._used_since = version
+        for (word, _), waiting in zip(frame.anew, self._anew):
+            word[0] = waiting.begin_anew()
         waits = False
-        for symbol, rows in self._rows:
-            waits |= memory.use_rows(symbol, [one(values) for one in rows])
+        for waiting, rows in self._rows:
+            if waiting.is_any:
+                waits |= waiting.use([one(values) for one in rows])
         if self._ready_since >= 0 and not waits:
             self._ready_since = version
 

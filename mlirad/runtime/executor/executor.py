@@ -7,7 +7,7 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -20,10 +20,10 @@ from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
-from mlirad.runtime.footprints import Rows
+from mlirad.runtime.footprints import Boxed, Rows
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 from mlirad.types import DataType
 
 
@@ -58,22 +58,15 @@ class PassedArray(Located, Protocol):
 
 
 class LaunchMemory(Protocol):
-    """The memory that code reaches without being passed it, some of which may wait to be
-    cleared."""
+    """The memory that code reaches without being passed it, some of which may wait to be cleared,
+    or to be put back."""
 
     @property
     def clearing(self) -> Clearing:
-        """What of it waits."""
+        """What it waits with."""
 
-    def use(self, symbols: Iterable[str]) -> None:
-        """Clear what waits of some fields."""
-
-    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
-        """Clear what waits of some rows of a field, the first and the last of which are given;
-        whether others wait."""
-
-    def begin_anew(self, symbol: str) -> bool:
-        """A launch is about to set all of a field; whether it waited to be cleared."""
+    def waiting(self, symbol: str) -> Waiting:
+        """What waits of a field, as long as the code is launched."""
 
     def field(self, symbol: str) -> Located:
         """That of a field, which stays where it is as long as the code is launched."""
@@ -106,6 +99,7 @@ class Lowered:
     code: KeptCode = NOT_KEPT
     # of fields of which a launch does not touch all
     rows: Mapping[str, Sequence[Rows]] = MappingProxyType({})
+    sets: Mapping[str, Sequence[Boxed]] = MappingProxyType({})  # boxes that it sets as a whole
 
     @cached_property
     def module(self) -> ir.Module:

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlirad.runtime.boxes import Box
+from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.blocks import Blocks
-from mlirad.runtime.memory.host_elements import HostElements, HostKept, HostRoom
+from mlirad.runtime.memory.host_elements import HostElements, HostKept
+from mlirad.runtime.memory.host_waiting import HostRoom
 from mlirad.runtime.memory.memory import (
     Allocation,
     Arena,
@@ -105,7 +106,7 @@ class HostArena(Arena):
             kept.renew()
             self._capacity.lend(kept, _LENT.format(name))
             return kept
-        elements.use()
+        elements.waiting.use(None if not box else within_shape(box, elements.shape)[:1])
         view = elements.within(box)
         if self._apart:
             own = np.empty(view.shape, view.dtype)
@@ -146,9 +147,7 @@ class HostMemory(Memory):
         assert isinstance(allocation, HostAllocation)
         view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
         if nesting is None:
-            found = HostElements(view, allocation.room, self._blocks)
-            allocation.room.members.append(found)
-            return found
+            return HostElements(view, allocation.room, self._blocks)
         return SparseHostElements(view, nesting, allocation)
 
     def given(self, values: Values) -> Elements:

@@ -2,82 +2,50 @@
 
 from __future__ import annotations
 
-import ctypes
 import zlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from mlirad.ir.waiting import LEAST
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.blocks import Blocks
+from mlirad.runtime.memory.host_waiting import HostRoom, HostWaiting, set_all
 from mlirad.runtime.memory.memory import Arena, Elements, Index, Kept, Values
 from mlirad.runtime.memory.short_axes import assign, copied, exchange
 from mlirad.runtime.memory.values import bits, part, same_bits
-from mlirad.runtime.memory.waiting import Clearing, WaitingRows
-
-
-class HostRoom:
-    """Bytes in which elements lie, all of which are known."""
-
-    __slots__ = ("address", "members", "size")
-
-    def __init__(self, address: int, size: int) -> None:
-        self.address, self.size, self.members = address, size, list[HostElements]()
+from mlirad.runtime.memory.waiting import Clearing
 
 
 class HostElements(Elements):
-    """Elements as NumPy sees them, which may wait to be cleared: then `_memory` holds what was
-    there before, and nobody else looks at it."""
+    """Elements as NumPy sees them."""
 
-    __slots__ = ("_blocks", "_is_lent", "_is_packed", "_memory", "_room", "_rows", "_waiting")
+    __slots__ = ("_blocks", "_memory", "waiting")
+
+    waiting: HostWaiting
 
     def __init__(
         self, view: Values, room: HostRoom | None = None, blocks: Blocks | None = None
     ) -> None:
-        self._memory, self._room, self._blocks = view, room, blocks
-        self._is_packed, self._is_lent = view.flags.c_contiguous, False
-        self._waiting: Clearing | None = None
-        self._rows: WaitingRows | None = None  # where some do not wait
+        self._memory, self._blocks, self.waiting = view, blocks, HostWaiting(view, room)
         self.shape, self.dtype, self.nbytes = view.shape, view.dtype, view.nbytes
         self.address = view.__array_interface__["data"][0]
 
     @property
     def _view(self) -> Values:
         """The elements, none of which waits."""
-        if self._waiting is not None:
-            self.use()
+        if self.waiting.is_any:
+            self.waiting.use()
         return self._memory
 
     def clear(self, clearing: Clearing) -> None:
         """Set all elements to 0, many of them when they are used."""
-        if self.nbytes < LEAST or self._is_lent:
+        if not self.waiting.clear(clearing):
             self.fill(0)
-        elif self._waiting is None or self._rows is not None:
-            with clearing.lock:
-                self._waiting, self._rows = clearing, None
-                clearing.version += 1
-
-    def use(self, rows: Iterable[tuple[int, int]] | None = None) -> bool:
-        """Clear what waits to be cleared, or of that some rows; whether others wait."""
-        waiting = self._waiting
-        if waiting is not None:
-            with waiting.lock:
-                if self._waiting is not None:
-                    _clear_waiting(self, rows if self._is_packed else None)
-        return self._waiting is not None
-
-    def begin_anew(self) -> bool:
-        """All elements are about to be set; whether they wait to be cleared, and count as 0."""
-        if self._rows is not None:
-            self.use()
-        waited, self._waiting = self._waiting is not None, None
-        return waited
 
     def lend(self) -> Values:
         """A read-only view; from now on nothing waits to be cleared."""
-        self._is_lent = True
+        self.waiting.is_lent = True
         view = self._view.view()
         view.flags.writeable = False
         return view
@@ -98,7 +66,7 @@ class HostElements(Elements):
         """Set elements to values."""
         if box is None:
             assign(self._memory, values)
-            self._waiting = self._rows = None
+            self.waiting.stop()
         else:
             assign(_part(self, box), values)
 
@@ -107,10 +75,11 @@ class HostElements(Elements):
         if where is not None:
             _part(self, box)[where] = value
         elif box is not None:  # what waits to be cleared may be 0 before
-            assign(self.within(box) if value == 0 else _part(self, box), value)
+            is_early = value == 0 and not self.waiting.is_put_back_later
+            assign(self.within(box) if is_early else _part(self, box), value)
         else:
-            _set_all(self, value)
-            self._waiting = self._rows = None
+            set_all(self._memory, value)
+            self.waiting.stop()
 
     def any(self) -> bool:
         """Whether one of the elements is not 0."""
@@ -142,6 +111,11 @@ class HostElements(Elements):
         view = self._view
         view += _looked_at(other, None)
 
+    def copy_waiting(self, box: Box) -> Kept | None:
+        """A copy that waits to be put back."""
+        copy = self.waiting.copy_of(box)
+        return None if copy is None else HostKept(self, box, copy)
+
     def room(self) -> Kept:
         """Room for a copy."""
         return HostKept(self, None, np.empty(self.shape, self.dtype))
@@ -153,51 +127,6 @@ class HostElements(Elements):
     def within(self, box: Box | None) -> Values:
         """Where the elements of a box are, which may wait to be cleared."""
         return self._memory if box is None else part(self._memory, box)
-
-
-def _set_all(elements: HostElements, value: Any) -> None:
-    """Set everything to one number, whatever waits."""
-    if not elements._is_packed:
-        assign(elements._memory, value)
-    elif value == 0:
-        ctypes.memset(elements.address, 0, elements.nbytes)
-    else:
-        elements._memory.fill(value)
-
-
-def _clear_waiting(elements: HostElements, rows: Iterable[tuple[int, int]] | None) -> None:
-    """Set what waits to 0, or of that some rows."""
-    if rows is None and elements._rows is None:
-        _clear_together(elements)
-    else:
-        waiting = elements._rows = elements._rows or WaitingRows(elements.shape[0])
-        for first, last in [(0, elements.shape[0])] if rows is None else rows:
-            _clear_rows(elements, waiting.take(first, last))
-        if waiting:
-            return
-    elements._waiting = elements._rows = None
-
-
-def _clear_together(elements: HostElements) -> None:
-    """Set all elements to 0; with all that lie between them, where these wait too."""
-    room = elements._room
-    if room is None or elements._is_packed or not all(map(_waits, room.members)):
-        _set_all(elements, 0)
-        return
-    ctypes.memset(room.address, 0, room.size)
-    for member in room.members:
-        member._waiting = None
-
-
-def _waits(elements: HostElements) -> bool:
-    return elements._waiting is not None and elements._rows is None
-
-
-def _clear_rows(elements: HostElements, runs: Iterable[tuple[int, int]]) -> None:
-    """Set rows to 0: from which on, and how many."""
-    size = elements.nbytes // elements.shape[0]
-    for first, count in runs:
-        ctypes.memset(elements.address + first * size, 0, count * size)
 
 
 def _part(elements: HostElements, box: Box | None) -> Values:
@@ -219,8 +148,13 @@ class HostKept(Kept):
 
     @property
     def _view(self) -> Values:
-        self._elements.use()
+        self._elements.waiting.use()
         return self._memory
+
+    @property
+    def values(self) -> Values:
+        """What is kept."""
+        return self._copy
 
     @property
     def place(self) -> Hashable:

@@ -9,7 +9,7 @@ the machine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from math import prod
 from typing import Any
 
@@ -20,7 +20,7 @@ from mlirad.dialect.field_layout import Kind
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 DType = np.dtype[Any]
 Index = tuple[int | slice, ...]
@@ -132,6 +132,7 @@ class Elements(ABC):
     dtype: DType
     nbytes: int
     address: int  # of the first element, which launches take, and which names an array
+    waiting: Waiting = Waiting()
 
     # To the host and from it.
 
@@ -158,19 +159,8 @@ class Elements(ABC):
         is true."""
 
     def clear(self, clearing: Clearing) -> None:
-        """Set all elements to 0: now, or, of many, when they are used. Whatever is asked of them or
-        of their copies uses them; for launches, one of the following is called before."""
+        """Set all elements to 0: now, or, of many, when they are used."""
         self.fill(0)
-
-    def use(self, rows: Iterable[tuple[int, int]] | None = None) -> bool:
-        """Clear what waits to be cleared, or of that some rows: all elements with some first
-        indices, from the first to the last. Whether others wait."""
-        return False
-
-    def begin_anew(self) -> bool:
-        """All elements are about to be set, to what is added to 0 where they wait to be cleared;
-        whether they did."""
-        return False
 
     def lend(self) -> Values | None:
         """A read-only view that lives as long as it is used, and shows elements as they are at any
@@ -210,6 +200,10 @@ class Elements(ABC):
         """Add others of the same type to elements."""
 
     # Copies that stay on the machine.
+
+    def copy_waiting(self, box: Box) -> Kept | None:
+        """A copy of a box that waits to be put back, and goes on doing so, where there is one."""
+        return None
 
     def copy_bytes(self) -> int:
         """The bytes of a copy."""
@@ -308,6 +302,11 @@ class Kept(ABC):
     __slots__ = ("__weakref__", "nbytes")
 
     nbytes: int
+
+    @property
+    def values(self) -> Values | None:
+        """The kept elements, where they are in Python's memory, and nobody counts their ways."""
+        return None
 
     @property
     @abstractmethod

@@ -3,7 +3,7 @@ user's are, and launched as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from weakref import ref
 
 from mlirad.bindings import ir
@@ -20,7 +20,7 @@ from mlirad.runtime.executor.executor import Code, Executor, Located, Lowered, P
 from mlirad.runtime.memory.service_ir import Operation, Service, build
 from mlirad.runtime.memory.strided import Loops
 from mlirad.runtime.memory.values import Values
-from mlirad.runtime.memory.waiting import Clearing
+from mlirad.runtime.memory.waiting import Clearing, Waiting
 
 _NORMAL = "normal"  # what these kernels are from the start
 
@@ -101,14 +101,8 @@ class _Nothing:
 
     clearing = Clearing()
 
-    def use(self, symbols: Iterable[str]) -> None:
-        pass
-
-    def use_rows(self, symbol: str, rows: Iterable[tuple[int, int]]) -> bool:
-        return False
-
-    def begin_anew(self, symbol: str) -> bool:
-        return False
+    def waiting(self, symbol: str) -> Waiting:
+        return Waiting()
 
     def field(self, symbol: str) -> Located:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")

@@ -1,9 +1,29 @@
-"""Memory that was to be cleared, and is when something uses it."""
+"""Memory that was to be cleared, or put back, and is when something uses it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from threading import Lock
+from typing import Generic, Protocol, TypeVar
+from weakref import WeakSet
+
+from mlirad.runtime.boxes import Box, KnownBox, lies_in
+from mlirad.runtime.memory.values import Values
+
+Copy = TypeVar("Copy")
+
+
+class KeptValues(Protocol):
+    """A copy of elements."""
+
+    @property
+    def values(self) -> Values | None:
+        """It, where Python may look at it."""
+
+    def restore(self) -> None:
+        """Let memory hold it."""
 
 
 class Clearing:
@@ -13,6 +33,49 @@ class Clearing:
     def __init__(self) -> None:
         self.version = 0
         self.lock = Lock()
+        self.put_back_later = WeakSet[Waiting]()  # of which copies are held
+
+    def settle(self) -> None:
+        """Put back now what waits for it, which gives back the copies."""
+        for waiting in list(self.put_back_later):
+            waiting.use()
+        self.put_back_later.clear()
+
+
+class Waiting:
+    """What of some elements waits, to be cleared or to be put back: nothing, where a machine does
+    either at once. Whatever is asked of elements or of their copies uses them; for launches, one of
+    these is called before."""
+
+    __slots__ = ("__weakref__",)
+
+    @property
+    def is_any(self) -> bool:
+        """Whether some elements wait."""
+        return False
+
+    def use(self, rows: Iterable[tuple[int, int]] | None = None) -> bool:
+        """Let nothing wait, or nothing of some rows: all elements with some first indices, from the
+        first to the last. Whether others wait."""
+        return False
+
+    def begin(self, box: Box) -> None:
+        """All elements of a box are about to be set: it need not wait any more."""
+
+    def begin_anew(self) -> bool:
+        """All elements are about to be set, to what is added to 0 where they wait to be cleared;
+        whether they did."""
+        return False
+
+    def put_back(self, copies: Sequence[tuple[Box, KeptValues]], clearing: Clearing) -> None:
+        """Hold again what copies of boxes hold, of several that have an element the first: now, or
+        when elements are used."""
+        for _, kept in reversed(copies):
+            kept.restore()
+
+    def copy_of(self, box: Box) -> Values | None:
+        """A copy of a box that waits to be put back, and goes on doing so, where there is one."""
+        return None
 
 
 class WaitingRows:
@@ -36,3 +99,51 @@ class WaitingRows:
     def __bool__(self) -> bool:
         """Whether one waits."""
         return 1 in self._waits
+
+
+class WaitingCopies(Generic[Copy]):
+    """Copies of boxes that elements are to hold again; no two of the boxes have a row in common."""
+
+    def __init__(self, copies: Iterable[tuple[KnownBox, Copy]]) -> None:
+        self._from_row = {box[0][0]: (box, copy) for box, copy in copies}
+        self._first = sorted(self._from_row)
+
+    @staticmethod
+    def are_apart(boxes: Iterable[KnownBox]) -> bool:
+        """Whether no two of some boxes have a row in common."""
+        rows = sorted(box[0] for box in boxes)
+        return all(one[1] < other[0] for one, other in pairwise(rows))
+
+    def __bool__(self) -> bool:
+        """Whether one waits."""
+        return bool(self._first)
+
+    def __iter__(self) -> Iterator[tuple[KnownBox, Copy]]:
+        """The boxes, and their copies."""
+        return iter(self._from_row.values())
+
+    def find(self, box: KnownBox) -> Copy | None:
+        """The copy of a box, if it waits."""
+        own, copy = self._from_row.get(box[0][0], (None, None))
+        return copy if own == box else None
+
+    def take(self, first: int, last: int) -> list[tuple[KnownBox, Copy]]:
+        """The boxes that have some of a range of rows, and no longer wait, and their copies."""
+        return [self._remove(row) for row in self._reaching(first, last)]
+
+    def drop(self, box: KnownBox) -> None:
+        """Forget what lies in a box."""
+        for row in self._reaching(*box[0]):
+            if lies_in(self._from_row[row][0], box):
+                self._remove(row)
+
+    def _reaching(self, first: int, last: int) -> list[int]:
+        """The first rows of the boxes that have some of a range of rows."""
+        start = bisect_right(self._first, first) - 1
+        if start < 0 or self._from_row[self._first[start]][0][0][1] < first:
+            start += 1
+        return self._first[start : bisect_right(self._first, last)]
+
+    def _remove(self, row: int) -> tuple[KnownBox, Copy]:
+        del self._first[bisect_left(self._first, row)]
+        return self._from_row.pop(row)

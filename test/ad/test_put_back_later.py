@@ -1,0 +1,312 @@
+"""What an `hvp` overwrote is put back when something uses it, and holds NaNs meanwhile: whoever
+looks at it finds what was there before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from waiting_memory import wait_always
+
+import mlirad as ti
+from mlirad.errors import TaichiMemoryError
+from mlirad.runtime.memory.host import HostArena
+from mlirad.runtime.program import program
+
+STEPS, N = 6, 16
+FORMER = np.random.default_rng(7).standard_normal((STEPS, N))
+
+
+@pytest.fixture(autouse=True)
+def waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_always(monkeypatch)
+    ti.init(default_fp=ti.f64, cpu_max_num_threads=2)
+
+
+class Steps:
+    """`loss` is the sum of `u[STEPS - 1] ** 2`, made of `x` by steps that leave the ends of each
+    row of `u` as they were."""
+
+    def __init__(self) -> None:
+        self.x = ti.field(ti.f64, N, needs_grad=True)
+        self.u = ti.field(ti.f64, (STEPS, N), needs_grad=True)
+        self.loss = ti.field(ti.f64, (), needs_grad=True)
+        x, u, loss = self.x, self.u, self.loss
+        x.from_numpy(np.linspace(-1, 1, N))
+        u.from_numpy(FORMER)
+
+        @ti.kernel
+        def begin():
+            for i in x:
+                u[0, i] = x[i]
+
+        @ti.kernel
+        def step(t: ti.i32):
+            for i in range(1, N - 1):
+                u[t, i] = u[t - 1, i] + 0.5 * u[t - 1, i - 1] + 0.25 * u[t - 1, i + 1]
+
+        @ti.kernel
+        def add_up():
+            for i in range(1, N - 1):
+                loss[None] += u[STEPS - 1, i] ** 2
+
+        self.begin, self.step, self.add_up = begin, step, add_up
+        self.v = np.random.default_rng(3).standard_normal(N)
+
+    def run(self) -> None:
+        self.begin()
+        for t in range(1, STEPS):
+            self.step(t)
+        self.add_up()
+
+    def product(self) -> Any:
+        return ti.ad.hvp(self.run, self.loss, self.x, self.v)
+
+    def expected(self) -> Any:
+        rows = np.eye(N)
+        one = np.eye(N) + 0.5 * np.eye(N, k=-1) + 0.25 * np.eye(N, k=1)
+        one[0] = one[-1] = 0  # what was at the ends of the rows does not depend on x
+        for _ in range(1, STEPS):
+            rows = one @ rows
+        return 2 * rows.T @ rows @ self.v
+
+
+def waits(field: Any) -> bool:
+    return field.located().elements.waiting.is_any
+
+
+@pytest.mark.cpu_code("what waits in its memory")
+def test_products_one_after_another() -> None:
+    program = Steps()
+    for _ in range(3):
+        np.testing.assert_allclose(program.product(), program.expected(), rtol=1e-12)
+        assert waits(program.u) and not waits(program.x)
+    assert (program.u.to_numpy() == FORMER).all()
+    assert not waits(program.u)
+
+
+@pytest.mark.cpu_code("what waits in its memory")
+def test_copies_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[str] = []
+    keep = HostArena.keep
+
+    def counted(self: Any, elements: Any, box: Any, name: str) -> Any:
+        kept.append(name)
+        return keep(self, elements, box, name)
+
+    monkeypatch.setattr(HostArena, "keep", counted)
+    program = Steps()
+    program.product()
+    first = len([name for name in kept if name == f"'{program.u.symbol}'"])
+    kept.clear()
+    program.product()
+    assert first == STEPS and f"'{program.u.symbol}'" not in kept
+
+
+def element(steps: Steps) -> Any:
+    return steps.u[3, 4] - FORMER[3, 4]
+
+
+def read_by_a_kernel(steps: Steps) -> Any:
+    @ti.kernel
+    def read(t: ti.i32) -> ti.f64:
+        found = 0.0
+        for i in range(N):
+            found += steps.u[t, i]
+        return found
+
+    return read(2) - FORMER[2].sum()
+
+
+def copied(steps: Steps) -> Any:
+    other = ti.field(ti.f64, (STEPS, N))
+    other.copy_from(steps.u)
+    return other.to_numpy() - FORMER
+
+
+def written_beside(steps: Steps) -> Any:
+    steps.u[1, 1] = 5.0
+    return np.array([steps.u[1, 1] - 5.0, steps.u[1, 2] - FORMER[1, 2]])
+
+
+def added_to(steps: Steps) -> Any:
+    @ti.kernel
+    def add(t: ti.i32):
+        for i in range(N):
+            steps.u[t, i] += 1.0
+
+    add(3)
+    return steps.u.to_numpy()[3] - 1.0 - FORMER[3]
+
+
+def set_under_a_condition(steps: Steps) -> Any:
+    @ti.kernel
+    def some(t: ti.i32):
+        for i in range(N):
+            if i % 2 == 0:
+                steps.u[t, i] = 1.0
+
+    some(4)
+    return steps.u.to_numpy()[4, 1::2] - FORMER[4, 1::2]
+
+
+def set_in_part(steps: Steps) -> Any:
+    @ti.kernel
+    def some(t: ti.i32):
+        for i in range(3, 9):
+            steps.u[t, i] = 1.0
+
+    some(4)
+    found, expected = steps.u.to_numpy(), FORMER.copy()
+    expected[4, 3:9] = 1.0
+    return found - expected
+
+
+def set_and_read(steps: Steps) -> Any:
+    """What a row is set to is made of what it was."""
+
+    @ti.kernel
+    def turn(t: ti.i32):
+        for i in range(N):
+            steps.u[t, i] = steps.u[t, N - 1 - i] if i < N - 1 - i else 0.0
+
+    turn(2)
+    return steps.u.to_numpy()[2, : N // 2] - FORMER[2, : N // 2 - 1 : -1]
+
+
+def set_behind(steps: Steps) -> Any:
+    """What is set is read in a loop in front."""
+
+    @ti.kernel
+    def sum_and_set(t: ti.i32) -> ti.f64:
+        found = 0.0
+        for i in range(N):
+            found += steps.u[t, i]
+        for i in range(N):
+            steps.u[t, i] = 0.0
+        return found
+
+    return sum_and_set(3) - FORMER[3].sum()
+
+
+def run_again(steps: Steps) -> Any:
+    steps.loss[None] = 0.0
+    steps.run()
+    assert not np.isnan(steps.loss[None])
+    return steps.u.to_numpy()[1:, 0] - FORMER[1:, 0]
+
+
+def run_in_a_tape(steps: Steps) -> Any:
+    with ti.ad.Tape(steps.loss):
+        steps.run()
+    return steps.u.to_numpy()[1:, -1] - FORMER[1:, -1]
+
+
+READERS: list[Callable[[Steps], Any]] = [
+    element,
+    read_by_a_kernel,
+    copied,
+    written_beside,
+    added_to,
+    set_under_a_condition,
+    set_in_part,
+    set_and_read,
+    set_behind,
+    run_again,
+    run_in_a_tape,
+]
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_readers(reader: Callable[[Steps], Any]) -> None:
+    steps = Steps()
+    for _ in range(2):
+        steps.product()
+    np.testing.assert_allclose(reader(steps), 0.0, atol=1e-12)
+    steps.u.from_numpy(FORMER)
+    np.testing.assert_allclose(steps.product(), steps.expected(), rtol=1e-12)
+    assert (steps.u.to_numpy() == FORMER).all()
+
+
+def test_programs_that_overwrite_other_parts() -> None:
+    """Of what waits, one program overwrites a part, or adds to it."""
+    steps = Steps()
+    u, loss, x = steps.u, steps.loss, steps.x
+
+    @ti.kernel
+    def in_place(t: ti.i32, end: ti.i32):
+        for i in range(end):
+            u[t, i] += x[i] * x[i]
+
+    @ti.kernel
+    def add_up(t: ti.i32):
+        for i in range(N):
+            loss[None] += u[t, i] ** 2
+
+    def others(end: int) -> Callable[[], None]:
+        def run() -> None:
+            in_place(2, end)
+            in_place(3, N)
+            add_up(2)
+            add_up(3)
+
+        return run
+
+    values = x.to_numpy()
+    for end in (5, N, 3):
+        steps.product()
+        found = ti.ad.hvp(others(end), loss, x, steps.v)
+        expected = np.zeros(N)
+        for t, last in ((2, end), (3, N)):
+            inside = np.arange(N) < last
+            total = FORMER[t] + values**2
+            expected += inside * (8 * values**2 + 4 * total) * steps.v
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    assert (u.to_numpy() == FORMER).all()
+
+
+def test_an_error_puts_everything_back() -> None:
+    steps = Steps()
+    steps.product()
+
+    def fails() -> None:
+        steps.run()
+        raise ZeroDivisionError
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            ti.ad.hvp(fails, steps.loss, steps.x, steps.v)
+    assert (steps.u.to_numpy() == FORMER).all()
+
+
+@pytest.mark.cpu_code("what waits in its memory")
+def test_copies_are_given_back_where_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, capacity = Steps(), program().capacity
+    steps.product()
+    assert waits(steps.u)
+    taken = capacity._total
+    monkeypatch.setattr(capacity, "_ask", lambda: taken + 64)
+    ti.field(ti.f64, 16).fill(1.0)
+    assert not waits(steps.u) and (steps.u.to_numpy() == FORMER).all()
+    with pytest.raises(TaichiMemoryError):
+        ti.field(ti.f64, 1 << 20).fill(1.0)
+
+
+@pytest.mark.parametrize("directions", [1, 3])
+def test_tangents_of_what_is_set_in_part(directions: int) -> None:
+    """Forward mode sets the tangents of the middle of a row: those of its ends are 0."""
+    steps = Steps()
+    v = np.random.default_rng(5).standard_normal((directions, N))
+    for _ in range(2):
+        with ti.ad.FwdMode(steps.u, steps.x, v if directions > 1 else v[0]) as mode:
+            steps.run()
+        found = mode.tangents(steps.u).reshape(directions, STEPS, N)
+        for number in range(directions):
+            rows = [v[number]]
+            for _ in range(1, STEPS):
+                last = rows[-1]
+                rows.append(np.zeros(N))
+                rows[-1][1:-1] = last[1:-1] + 0.5 * last[:-2] + 0.25 * last[2:]
+            np.testing.assert_allclose(found[number], rows, atol=1e-12)
