@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 from runtime.cuda_machine import StubbedExecutor
 from runtime.cuda_stub import Stub
