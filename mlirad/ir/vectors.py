@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.walk import defining_op
 
 
 def vector_of(lanes: int, element: ir.Type) -> ir.Type:
@@ -15,6 +16,14 @@ def vector_of(lanes: int, element: ir.Type) -> ir.Type:
 
 def spread(value: ir.Value, type_: ir.Type) -> ir.Value:
     """A vector of one number."""
+    op = defining_op(value)
+    if op is not None and op.name == "arith.constant":
+        return b.make(
+            "arith.constant",
+            type_,
+            [],
+            value=ir.DenseElementsAttr.get_splat(type_, op.attributes["value"]),
+        )
     return b.make("vector.broadcast", type_, [value])
 
 

@@ -10,6 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir.fast_math import fast_math
 from mlirad.ir.limits import Range, SomeOf
 from mlirad.ir.rounding import EXACT, is_marked, rounds
+from mlirad.ir.structured import YIELD
 from mlirad.ir.walk import constant_float, operations
 
 Flags = Annotated[
@@ -42,7 +43,7 @@ def insert_fast_math(
         for without in ((), ("afn",), ("afn", "arcp"), ("reassoc",))
     )
     for op in found:
-        if len(found) > long and op.name == "arith.mulf" and not is_marked(op):
+        if len(found) > long and _is_chained(op) and EXACT not in op.attributes:
             # a chain of adjoints: LLVM's combiner of machine code takes the square of its length
             op.attributes["fastmath"] = in_order
             continue
@@ -52,6 +53,14 @@ def insert_fast_math(
             op.attributes["fastmath"] = (
                 no_powi if op.name == "math.powf" else no_estimate if _needs_infinity(op) else fast
             )
+
+
+def _is_chained(op: ir.Operation) -> bool:
+    """Whether an op is a product of a derivative, or of any code a sum that no loop goes on with,
+    and that LLVM would make one op with a product."""
+    if op.name in ("arith.addf", "arith.subf"):
+        return not any(use.owner.operation.name == YIELD for use in op.results[0].uses)
+    return op.name == "arith.mulf" and not is_marked(op)
 
 
 def _needs_infinity(op: ir.Operation) -> bool:
