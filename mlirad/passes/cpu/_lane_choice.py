@@ -7,7 +7,15 @@ from mlirad.data_classes import data_class
 from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.structured import For, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
-from mlirad.passes.cpu._lane_cost import Lanes, Scalar, expected_trips, is_far, pages_at_once
+from mlirad.passes.cpu._lane_cost import (
+    Lanes,
+    Scalar,
+    expected_trips,
+    is_far,
+    is_long,
+    is_smooth,
+    pages_at_once,
+)
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
@@ -28,6 +36,7 @@ class Candidate:
     meetings: Meetings
     width: int
     is_large: bool = False  # too large to be there twice, once with masks
+    is_masked: bool = False  # and cheap with masks: there once, with them
 
 
 @data_class(frozen=True)
@@ -76,7 +85,8 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             reasons.append(reason)
             continue
         large = not always and _is_large(loop, strides)
-        candidate = Candidate(loop, strides, meetings, width, large)
+        masked = is_long(loop, strides) and is_smooth(loop, strides)
+        candidate = Candidate(loop, strides, meetings, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
         many = pages_at_once(loop, strides, width) > _PAGES
         beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE * many)

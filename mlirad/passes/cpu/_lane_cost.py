@@ -35,7 +35,7 @@ _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
-_LONG = 600  # ops of a body
+LONG = 600  # ops of a body
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -122,9 +122,9 @@ class Scalar:
             nest = inner[0]
         if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
             return False
-        if _is_long(nest):
-            return False
         strides = Strides(nest)
+        if is_long(nest, strides):
+            return False
         return _is_regular(nest, strides, self.fast) and not any(
             is_far(op, strides) for op in operations(nest)
         )
@@ -133,7 +133,7 @@ class Scalar:
         """What LLVM makes of an innermost loop; None where it leaves it as it is."""
         strides = Strides(op)
         trips = expected_trips(op)
-        if trips < self.width or _is_long(op) or not _is_regular(op, strides, self.fast):
+        if trips < self.width or is_long(op, strides) or not _is_regular(op, strides, self.fast):
             return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
@@ -142,12 +142,24 @@ class Scalar:
         return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
 
 
-def _is_long(loop: ir.Operation) -> bool:
+def is_long(loop: ir.Operation, strides: Strides) -> bool:
     """Whether LLVM's vectorizer, which takes time by the square of a body's length, would be what
-    compiling waits for. Calls are left to it: what remains of a loop would have them one by one,
-    of which another pass, that looks for neighbours, takes as long."""
+    compiling waits for. Calls are left to it where iterations at the end would have them one by
+    one: another pass of LLVM's, that looks for neighbours, takes as long for those."""
     ops = block_operations(For(loop).body)
-    return len(ops) > _LONG and not any(map(is_function, ops))
+    return len(ops) > LONG and (not any(map(is_function, ops)) or is_smooth(loop, strides))
+
+
+def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether all of a body is cheap with masks: no loops and branches, elements side by side."""
+    for op in block_operations(For(loop).body):
+        if op.regions or is_far(op, strides):
+            return False
+        if op.name == "memref.store" and address_step(
+            strides, op.operands[1], list(op.operands)[2:]
+        ) not in (0, 1):
+            return False
+    return True
 
 
 def _has_work(op: ir.Operation) -> bool:

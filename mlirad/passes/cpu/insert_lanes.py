@@ -89,19 +89,22 @@ class _Lanes:
                 if isinstance(operand.type, ir.MemRefType):
                     memory.prepare(operand, loop)
         with before(loop):
-            trips = bounds.trips()
-            rest = _rest(trips, self.width)
-            whole = b.sub(trips, rest)
-            last = b.add(bounds.lower, b.mul(whole, bounds.step))
             sums = [
                 values.splat(neutral_of(STEPS[s.name], r.type), r.type)
                 for s, r in zip(self.steps, loop.results)
             ]
-            sums = self._full(memory, last, sums, text)
-            if self.candidate.is_large:
-                self._go_on(last, sums)
-                return
-            sums = self._remainder(memory, rest, last, sums)
+            trips = bounds.trips()
+            rest = _rest(trips, self.width)
+            whole = b.sub(trips, rest)
+            last = b.add(bounds.lower, b.mul(whole, bounds.step))
+            if self.candidate.is_masked and constant_integer(rest) != 0:
+                sums = self._full(memory, bounds.upper, sums, text, trips)
+            else:
+                sums = self._full(memory, last, sums, text)
+                if self.candidate.is_large:
+                    self._go_on(last, sums)
+                    return
+                sums = self._remainder(memory, rest, last, sums)
             for result, total in zip(loop.results, self._combined(sums)):
                 result.replace_all_uses_with(total)
         loop.erase()
@@ -117,9 +120,14 @@ class _Lanes:
             self.loop.operands[3 + position] = total
 
     def _full(
-        self, memory: Memory, last: ir.Value, sums: list[ir.Value], text: str
+        self,
+        memory: Memory,
+        last: ir.Value,
+        sums: list[ir.Value],
+        text: str,
+        trips: ir.Value | None = None,
     ) -> list[ir.Value]:
-        """The iterations that fill vectors."""
+        """The iterations that fill vectors; with masks all of them, where it is said how many."""
         bounds = bounds_of(self.loop)[0]
         stride = b.mul(bounds.step, b.index(self.width))
         full = b.for_loop(bounds.lower, last, stride, sums)
@@ -127,7 +135,10 @@ class _Lanes:
         if text:
             remark(full.op, text)
         with ir.InsertionPoint(full.body):
-            b.yield_(self._iteration(memory, full.induction, list(full.carried), None))
+            mask = None
+            if trips is not None:
+                mask = memory.values.below(b.sub(trips, bounds.trip(full.induction)))
+            b.yield_(self._iteration(memory, full.induction, list(full.carried), mask))
         return list(full.results)
 
     def _remainder(
