@@ -78,7 +78,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     for loop in reversed([nest, *(op for op in operations(nest) if runs_in_any_order(op))]):
         if asked and loop not in asked:
             continue
-        strides = Strides(loop)
+        strides = scalar.strides(loop)
         meetings = Meetings(strides, fast)
         reason = reason_against(loop, strides, meetings, fast)
         if reason:
@@ -89,7 +89,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
         candidate = Candidate(loop, strides, meetings, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
         many = pages_at_once(loop, strides, width) > _PAGES
-        beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE * many)
+        beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE) if many else cost
         if cost < limit and beside < least:
             best, least, told = candidate, beside, cost
     if best is not None:

@@ -80,6 +80,13 @@ class Scalar:
         self.fast, self.width = fast, lane_width
         self.replaced: dict[ir.Operation, float] = {}
         self._left_to_llvm: dict[ir.Operation, float | None] = {}
+        self._strides: dict[ir.Operation, Strides] = {}
+
+    def strides(self, loop: ir.Operation) -> Strides:
+        """The strides along a loop."""
+        if loop not in self._strides:
+            self._strides[loop] = Strides(loop)
+        return self._strides[loop]
 
     def block(self, block: ir.Block) -> float:
         """All ops of a block."""
@@ -122,7 +129,7 @@ class Scalar:
             nest = inner[0]
         if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
             return False
-        strides = Strides(nest)
+        strides = self.strides(nest)
         if is_long(nest, strides):
             return False
         return _is_regular(nest, strides, self.fast) and not any(
@@ -131,7 +138,7 @@ class Scalar:
 
     def _vectorized(self, op: ir.Operation) -> float | None:
         """What LLVM makes of an innermost loop; None where it leaves it as it is."""
-        strides = Strides(op)
+        strides = self.strides(op)
         trips = expected_trips(op)
         if trips < self.width or is_long(op, strides) or not _is_regular(op, strides, self.fast):
             return None
