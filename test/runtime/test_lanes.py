@@ -7,6 +7,7 @@ import pytest
 from programs.machines import CASES, left_by
 
 import mlirad as ti
+from mlirad.passes.cpu import _lane_cost
 from mlirad.runtime.program import program
 
 WIDTHS = (4, 8, 16)
@@ -22,6 +23,15 @@ def test_lanes_change_no_bit(name: str, mode: str, width: int) -> None:
     assert expected.keys() == found.keys()
     for symbol, values in expected.items():
         np.testing.assert_array_equal(found[symbol], values, err_msg=symbol)
+
+
+@pytest.mark.parametrize(("name", "mode", "width"), PICKED[::5])
+def test_long_bodies_change_no_bit(
+    name: str, mode: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All are long: one loop with masks, where that is cheap."""
+    monkeypatch.setattr(_lane_cost, "LONG", 0)
+    test_lanes_change_no_bit(name, mode, width)
 
 
 @pytest.mark.parametrize("lanes", [0, 3, 32, "many"])

@@ -97,11 +97,12 @@ class _Lanes:
             rest = _rest(trips, self.width)
             whole = b.sub(trips, rest)
             last = b.add(bounds.lower, b.mul(whole, bounds.step))
-            if self.candidate.is_masked and constant_integer(rest) != 0:
+            is_even = constant_integer(rest) == 0
+            if self.candidate.is_masked and not is_even:
                 sums = self._full(memory, bounds.upper, sums, text, trips)
             else:
                 sums = self._full(memory, last, sums, text)
-                if self.candidate.is_large:
+                if self.candidate.is_large and not is_even:
                     self._go_on(last, sums)
                     return
                 sums = self._remainder(memory, rest, last, sums)

@@ -30,8 +30,8 @@ def insert_fast_math(
     """Give float operations fast-math flags, unless they are exact; NaN and infinity keep their
     meaning.
 
-    In code of more operations than `long`, products of derivatives stay in order, and zeros keep
-    their signs.
+    In code of more operations than `long`, products of derivatives and sums stay in order, and
+    zeros keep their signs.
     """
     everything, found = flags.split("+"), list(operations(root))
     if len(found) > long:
@@ -56,8 +56,8 @@ def insert_fast_math(
 
 
 def _is_chained(op: ir.Operation) -> bool:
-    """Whether an op is a product of a derivative, or of any code a sum that no loop goes on with,
-    and that LLVM would make one op with a product."""
+    """Whether an op is a product of a derivative, or a sum that no loop goes on with: with a
+    product it becomes one op, and long ones of those are as dear."""
     if op.name in ("arith.addf", "arith.subf"):
         return not any(use.owner.operation.name == YIELD for use in op.results[0].uses)
     return op.name == "arith.mulf" and not is_marked(op)
