@@ -49,7 +49,7 @@ def test_long_bodies_are_vectors_of_ours(count: int, last: str, is_ours: bool) -
 def test_long_bodies_that_are_dear_with_masks(last: str, is_ours: bool) -> None:
     """What remains of the loop is scalar; of functions, LLVM is to make vectors of all."""
     found = _written(
-        _products(700, last), "builtin.module(insert-lanes{width=16})", "30 * %i", "130"
+        _products(700, last), "builtin.module(insert-lanes{width=16})", "2 * %i", "2001"
     )
     assert ("vector<16xf32>" in found) == is_ours
     assert ("disable = true" in found) == is_ours
