@@ -269,6 +269,9 @@ class _RealMemory:
     def waiting(self, symbol: str) -> Waiting:
         return self.memory.waiting(symbol)
 
+    def clear(self, symbol: str, box: Box) -> None:
+        self.memory.clear(symbol, box)
+
     def check_bits(self, symbol: str) -> Located:
         return _Real(self.memory.check_bits(symbol))
 

@@ -20,12 +20,20 @@ from mlirad.runtime.memory.values import part
 from mlirad.runtime.memory.waiting import Clearing, KeptValues
 
 _clear, _put_back = HostWaiting.clear, HostWaiting.put_back
+_clear_box = HostWaiting.clear_later
 
 
 def _clear_later(self: HostWaiting, clearing: Clearing) -> bool:
     waits = _clear(self, clearing)
     if waits:
         self._memory[...] = np.nan
+    return waits
+
+
+def _clear_box_later(self: HostWaiting, box: Box, clearing: Clearing) -> bool:
+    waits = _clear_box(self, box, clearing)
+    if waits:
+        part(self._memory, box)[...] = np.nan
     return waits
 
 
@@ -41,6 +49,7 @@ def _put_back_later(
 def wait_always(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on, until the test ends."""
     monkeypatch.setattr(HostWaiting, "clear", _clear_later)
+    monkeypatch.setattr(HostWaiting, "clear_later", _clear_box_later)
     monkeypatch.setattr(HostWaiting, "put_back", _put_back_later)
     for module in (insert_first_updates, mark_set_boxes, host_waiting, waiting):
         monkeypatch.setattr(module, "LEAST", 1)

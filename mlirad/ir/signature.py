@@ -70,10 +70,12 @@ class CheckBits:
 
 @data_class(frozen=True)
 class Anew:
-    """The address of a byte: 1 where the memory of a field counts as cleared before the launch,
-    whatever it holds, and the launch sets all of it (see `insert-first-updates`)."""
+    """The address of a byte: 1 where a box of a field counts as cleared before the launch, whatever
+    memory holds, and the launch sets all of it (see `insert-first-updates`). `number` is that of
+    the box, among those of the field."""
 
     symbol: str
+    number: int
 
 
 @data_class(frozen=True)
@@ -197,9 +199,9 @@ def marked_as_checks(symbol: str) -> Attributes:
     return {_CHECKS: ir.FlatSymbolRefAttr.get(symbol)}
 
 
-def marked_as_anew(symbol: str) -> Attributes:
-    """What marks the `snode.place` of whether a field's memory counts as cleared."""
-    return {_ANEW: ir.FlatSymbolRefAttr.get(symbol)}
+def marked_as_anew(symbol: str, number: int) -> Attributes:
+    """What marks the `snode.place` of whether a field's box of some number counts as cleared."""
+    return {_ANEW: ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(symbol), _integer(number)])}
 
 
 def marked_as_result(number: int) -> Attributes:
@@ -260,7 +262,8 @@ def _label(given: Mapping[str, ir.Attribute]) -> Label:
     if _CHECKS in given:
         return CheckBits(ir.FlatSymbolRefAttr(given[_CHECKS]).value)
     if _ANEW in given:
-        return Anew(ir.FlatSymbolRefAttr(given[_ANEW]).value)
+        symbol, box = ir.ArrayAttr(given[_ANEW])
+        return Anew(ir.FlatSymbolRefAttr(symbol).value, ir.IntegerAttr(box).value)
     if _RESULT in given:
         return Result(ir.IntegerAttr(given[_RESULT]).value)
     if _SCRATCH in given:

@@ -10,6 +10,7 @@ from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
 from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.executor.executor import Code, Located
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
@@ -175,6 +176,12 @@ class Codes:
     def waiting(self, symbol: str) -> Waiting:
         """What waits of a field."""
         return self.program.fields[symbol].elements.waiting
+
+    def clear(self, symbol: str, box: Box) -> None:
+        """Set a box of a field to 0: later, where it can wait."""
+        elements = self.program.fields[symbol].elements
+        if not elements.waiting.clear_later(box, self.program.clearing):
+            elements.fill(0, box)
 
     def check_bits(self, symbol: str) -> Located:
         """A byte for each element of a field, of the calling thread."""

@@ -202,16 +202,33 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
 def read_rows(module: ir.Module) -> dict[str, list[Rows]]:
     """The rows noted by `mark-touched-rows`, by field."""
     return {
-        name: [_rows(axes) for axes in boxes]
+        name: [_rows(axis) for axis in _joined([axis for (axis,) in boxes])]
         for name, boxes in _boxes(module, "field.rows").items()
     }
 
 
 def read_sets(module: ir.Module) -> dict[str, list[Boxed]]:
     """The boxes noted by `mark-set-boxes`, by field."""
+    return _merged_boxes(module, "field.sets")
+
+
+def read_left(module: ir.Module) -> dict[str, list[Boxed]]:
+    """The boxes noted by `remove-last-clears`, by field."""
+    return _merged_boxes(module, "field.left")
+
+
+def read_begun(module: ir.Module) -> dict[str, list[Boxed]]:
+    """The boxes noted by `insert-first-updates`, by field and number."""
+    return {
+        name: [_box(axes) for axes in boxes]
+        for name, boxes in _boxes(module, "field.begun").items()
+    }
+
+
+def _merged_boxes(module: ir.Module, attribute: str) -> dict[str, list[Boxed]]:
     return {
         name: [one.box for one in _merged([Footprint(name, "", axes) for axes in boxes])]
-        for name, boxes in _boxes(module, "field.sets").items()
+        for name, boxes in _boxes(module, attribute).items()
     }
 
 
@@ -227,8 +244,22 @@ def _boxes(module: ir.Module, name: str) -> dict[str, list[Axes]]:
     }
 
 
-def _rows(axes: Axes) -> Rows:
-    (axis,) = axes
+def _joined(axes: list[Axis]) -> list[Axis]:
+    """Ranges of rows; those that follow one another, by constants, as one."""
+    found: list[Axis] = []
+    for axis in sorted(axes, key=lambda one: 0 if one.low is None else one.low.constant):
+        before = found[-1] if found else axis
+        low, end, first, last = before.low, before.high, axis.low, axis.high
+        assert low is not None and end is not None and first is not None and last is not None
+        alike = low.terms == end.terms == first.terms == last.terms
+        if alike and first.constant <= end.constant + 1:
+            found[-1:] = [Axis(low, max(end, last, key=lambda one: one.constant))]
+        else:
+            found.append(axis)
+    return found
+
+
+def _rows(axis: Axis) -> Rows:
     low, high = _at(axis.low), _at(axis.high)
 
     def rows(arguments: Sequence[Any]) -> tuple[int, int]:

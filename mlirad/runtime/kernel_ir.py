@@ -24,7 +24,7 @@ from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, Lowered
-from mlirad.runtime.footprints import read_rows, read_sets
+from mlirad.runtime.footprints import read_begun, read_left, read_rows, read_sets
 from mlirad.runtime.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
@@ -141,6 +141,8 @@ class KernelIR:
             code,
             read_rows(notes),
             read_sets(notes),
+            read_begun(notes),
+            read_left(notes),
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:

@@ -10,6 +10,7 @@ import mlirad as ti
 from mlirad.bindings import ir
 from mlirad.dialect import context
 from mlirad.ir.signature import signature_of
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.cuda.constants import CUresult
 from mlirad.runtime.cuda.driver import CudaDriver
@@ -81,6 +82,9 @@ class _Nothing:
     clearing = Clearing()
 
     def waiting(self, symbol: str) -> Waiting:
+        raise AssertionError(symbol)
+
+    def clear(self, symbol: str, box: Box) -> None:
         raise AssertionError(symbol)
 
     def check_bits(self, symbol: str) -> Located:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from mlirad.analysis.footprint import Axes, Bound, box_attribute
-from mlirad.analysis.linear import Linear
+from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
-from mlirad.ir.walk import array_root, operations
+from mlirad.ir.walk import array_root, enclosing, operations
 
 
 class Access(NamedTuple):
@@ -38,6 +38,36 @@ def _is_only_accessed(array: ir.Value) -> bool:
     return all(is_access(use.owner) or DimOp.holds(use.owner) for use in array.uses)
 
 
+def are_apart(left: Access, right: Access) -> bool:
+    """Whether accesses to one array have a place along an axis that differs by a number in every
+    launch."""
+    return any(
+        one.terms == other.terms and one.constant != other.constant and _is_of_launch(one.names)
+        for one, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
+    )
+
+
+def is_outside_before(first: Access, second: Access) -> bool:
+    """Whether all that an access does is done before what is around the other begins."""
+    one, other = _outermost(first.op), _outermost(second.op)
+    return one != other and one.is_before_in_block(other)
+
+
+def _is_of_launch(names: Iterable[ir.Value]) -> bool:
+    """Whether values are arguments of the function, the same for all iterations."""
+    return all(
+        isinstance(name, ir.BlockArgument) and name.owner.owner.operation.name == "func.func"
+        for name in names
+    )
+
+
+def _outermost(op: ir.Operation) -> ir.Operation:
+    """The operation of the function's own block that one lies in."""
+    while enclosing(op).name != "func.func":
+        op = enclosing(op)
+    return op
+
+
 def of_launch(bound: Bound | None, numbers: Mapping[int, int]) -> Bound | None:
     """A bound of the positions of parameters, as one of the numbers of arguments."""
     if bound is None or any(position not in numbers for position, _ in bound.terms):
@@ -47,9 +77,20 @@ def of_launch(bound: Bound | None, numbers: Mapping[int, int]) -> Bound | None:
 
 
 def note_boxes(module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]) -> None:
-    """Note boxes of fields in an attribute of a module, for `read_boxes`."""
+    """Note boxes of fields in an attribute of a module, for the runtime."""
+    ordered = {
+        name: sorted(set(some), key=lambda axes: str(box_attribute(axes)))
+        for name, some in boxes.items()
+    }
+    note_in_order(module, attribute, ordered)
+
+
+def note_in_order(
+    module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]
+) -> None:
+    """The same, of boxes that are known by their numbers."""
     notes = {
-        name: ir.ArrayAttr.get(sorted((box_attribute(axes) for axes in set(some)), key=str))
+        name: ir.ArrayAttr.get([box_attribute(axes) for axes in some])
         for name, some in boxes.items()
         if some
     }

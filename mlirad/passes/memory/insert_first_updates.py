@@ -1,67 +1,104 @@
-"""Let the launch that adds to all of a derivative's elements first begin at 0, so that nobody has
-to clear them.
+"""Let the launch that adds to derivatives first begin at 0, so that nobody has to clear them.
 
 An array of derivatives that is not small, that a kernel only adds to, and each of whose elements is
-added to once, in loops that run through all of its axes, gets a number of the launch: 1 where its
-memory waits to be cleared, which then counts as 0.
+added to once; or the elements with one first index, of an array of which those are many and of
+which all accesses have first indices that differ. Such a box gets a number of the launch: 1 where
+its memory waits to be cleared, which then counts as 0. `field.begun` has the boxes of each field,
+as `mark-footprints` writes them, of the numbers of the launch's arguments.
 """
 
+from collections.abc import Mapping
 from math import prod
 
-from mlirad.analysis.linear import linear_form
+from mlirad.analysis.footprint import Axes, Axis, Bound
+from mlirad.analysis.linear import number
+from mlirad.analysis.swept_boxes import fixed_row, swept_box
 from mlirad.bindings import ir
 from mlirad.dialect import field, snode
-from mlirad.dialect.field import array_of, array_type, is_atomic, split_access
+from mlirad.dialect.field import array_of, array_type, is_atomic
 from mlirad.ir import build as b
-from mlirad.ir.box import bounds_of_index, indices_around
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.signature import marked_as_anew
-from mlirad.ir.waiting import LEAST, bytes_of, derivatives
-from mlirad.ir.walk import (
-    accesses,
-    at_start,
-    before,
-    constant_integer,
-    functions,
-    has_uses,
-)
+from mlirad.ir.signature import argument_numbers, marked_as_anew
+from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows
+from mlirad.ir.walk import at_start, before, functions, has_uses
+from mlirad.passes.memory._waiting_fields import Access, accesses_by_field, note_in_order
 
 REQUIRES = KERNELS
 _ANEW = "$anew."
 
-Access = tuple[ir.Operation, list[ir.Value]]
-
 
 def insert_first_updates(module: ir.Operation) -> None:
-    """Begin sums at 0 where memory that waits to be cleared is added to as a whole."""
+    """Begin sums at 0 where memory that waits to be cleared is added to, each element once."""
     kernels = functions(module)
     if len(kernels) != 1:
         return
-    candidates, groups = derivatives(module), dict[str, list[Access]]()
-    for op, root, indices in accesses(kernels[0]):
-        if isinstance(root, str) and root in candidates:
-            groups.setdefault(root, []).append((op, indices))
-    for root, group in groups.items():
-        size = bytes_of(split_access(group[0][0])[0].type)
-        if size >= LEAST and _reaches_all_once(group):
-            _begin(module, kernels[0], root, group)
+    names, numbers = derivatives(module), argument_numbers(kernels[0])
+    begun: dict[str, list[Axes]] = {}
+    for root, accesses in accesses_by_field(kernels[0]).items():
+        if root in names and bytes_of(accesses[0].array.type) >= LEAST:
+            for group, box in _boxes_begun(accesses, numbers):
+                own = begun.setdefault(root, [])
+                _begin(module, kernels[0], root, len(own), group)
+                own.append(box)
+    note_in_order(module, "field.begun", begun)
 
 
-def _reaches_all_once(group: list[Access]) -> bool:
-    """Whether accesses are updates that together reach each element of an array once."""
-    extents = array_of(split_access(group[0][0])[0].type)[1]
-    seen = set[tuple[int | None, ...]]()
-    for op, indices in group:
-        if not _is_plain_sum(op):
-            return False
-        fixed = tuple([constant_integer(index) for index in indices])
-        if fixed in seen or not _runs_through(op, indices, fixed, extents):
-            return False
-        seen.add(fixed)
-    fixed_axes = {tuple([place is None for place in fixed]) for fixed in seen}
-    places = [extent for extent, is_free in zip(extents, min(fixed_axes)) if not is_free]
-    return len(fixed_axes) == 1 and len(seen) == prod(places)
+def _boxes_begun(
+    accesses: list[Access], numbers: Mapping[int, int]
+) -> list[tuple[list[Access], Axes]]:
+    """The boxes of an array that are added to only, each element once, and by which updates."""
+    array = accesses[0].array.type
+    rows = _rows(accesses, numbers) if has_large_rows(array, is_derivative=True) else None
+    if rows is not None:
+        found = [(group, _box_reached_once(group, numbers)) for group in rows.values()]
+        return [(group, box) for group, box in found if box is not None]
+    whole = tuple(Axis(number(0), number(extent - 1)) for extent in array_of(array)[1])
+    return [(accesses, whole)] if _box_reached_once(accesses, numbers) == whole else []
+
+
+def _rows(accesses: list[Access], numbers: Mapping[int, int]) -> dict[Bound, list[Access]] | None:
+    """The accesses by their first indices; None where these may be equal though they look
+    different, or are not those of a launch."""
+    groups: dict[Bound, list[Access]] = {}
+    for access in accesses:
+        row = fixed_row(access.indices, numbers)
+        if row is None:
+            return None
+        groups.setdefault(row, []).append(access)
+    return groups if len({row.terms for row in groups}) == 1 else None
+
+
+def _box_reached_once(group: list[Access], numbers: Mapping[int, int]) -> Axes | None:
+    """The box of which updates together reach each element once; None where they do not."""
+    boxes: list[Axes] = []
+    for access in group:
+        box = swept_box(access.op, access.indices, numbers) if _is_plain_sum(access.op) else None
+        if box is None:
+            return None
+        boxes.append(box)
+    return _together(boxes)
+
+
+def _together(boxes: list[Axes]) -> Axes | None:
+    """The box that boxes fill which differ in places along axes; None where they meet, or do not
+    fill one."""
+    axes: list[Axis] = []
+    for ends in zip(*boxes):
+        lows = {axis.low for axis in ends}
+        places = sorted(low.constant for low in lows if low is not None)
+        is_one = len(set(ends)) == 1
+        if not is_one and any(axis.low != axis.high or _moves(axis) for axis in ends):
+            return None
+        if not is_one and places != list(range(places[0], places[-1] + 1)):
+            return None
+        axes.append(ends[0] if is_one else Axis(number(places[0]), number(places[-1])))
+    count = prod(len({box[k] for box in boxes}) for k in range(len(axes)))
+    return tuple(axes) if len(set(boxes)) == len(boxes) == count else None
+
+
+def _moves(axis: Axis) -> bool:
+    return axis.low is None or bool(axis.low.terms)
 
 
 def _is_plain_sum(op: ir.Operation) -> bool:
@@ -70,53 +107,21 @@ def _is_plain_sum(op: ir.Operation) -> bool:
     return field.AtomicOp(op).kind.value == "add"
 
 
-def _runs_through(
-    op: ir.Operation,
-    indices: list[ir.Value],
-    fixed: tuple[int | None, ...],
-    extents: tuple[int, ...],
-) -> bool:
-    """Whether the loops around an access, and nothing else, decide that it runs: once for each
-    place along the axes that are not fixed."""
-    around = indices_around(op)
-    if around is None:
-        return False
-    left = list(around)
-    for index, place, extent in zip(indices, fixed, extents):
-        if place is not None:
-            if not 0 <= place < extent:
-                return False
-            continue
-        form = linear_form(index)
-        if form.constant or len(form.terms) != 1:
-            return False
-        ((leaf, factor),) = form.terms
-        if factor != 1 or leaf not in left or not _is_whole(leaf, extent):
-            return False
-        left.remove(leaf)
-    return not left
-
-
-def _is_whole(index: ir.Value, extent: int) -> bool:
-    """Whether an index of a loop takes all values of an axis."""
-    bounds = bounds_of_index(index)
-    if bounds is None:
-        return False
-    return [constant_integer(one) for one in bounds] == [0, extent, 1]
-
-
-def _begin(module: ir.Operation, kernel: ir.Operation, root: str, group: list[Access]) -> None:
-    """Add to 0 where the memory waits."""
-    i8, name = b.integer_type(8), _ANEW + root
+def _begin(
+    module: ir.Operation, kernel: ir.Operation, root: str, box: int, group: list[Access]
+) -> None:
+    """Add to 0 where the memory of a box waits."""
+    i8, name = b.integer_type(8), f"{_ANEW}{root}.{box}"
     with at_start(kernel.regions[0].blocks[0], kernel.location):
         waits = field.load(field.get(name, array_type(i8, [])), [])
         is_anew = b.compare(b.NE, waits, b.number(0, i8))
-    for op, indices in group:
-        value, array = op.operands[0], split_access(op)[0]
-        with before(op):
+    for access in group:
+        value = access.op.operands[0]
+        with before(access.op):
             zero = b.number(0.0, value.type)
-            old = b.make("arith.select", value.type, [is_anew, zero, field.load(array, indices)])
-            field.store(b.combine("add", old, value), array, indices)
-        op.erase()
+            there = field.load(access.array, access.indices)
+            old = b.make("arith.select", value.type, [is_anew, zero, there])
+            field.store(b.combine("add", old, value), access.array, access.indices)
+        access.op.erase()
     with ir.InsertionPoint.at_block_begin(module.regions[0].blocks[0]), module.location:
-        snode.root(name, [snode.place(name, i8, marks=marked_as_anew(root))])
+        snode.root(name, [snode.place(name, i8, marks=marked_as_anew(root, box))])

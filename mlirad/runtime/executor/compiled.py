@@ -57,11 +57,12 @@ class CompiledKernel(Code):
         )
         self._result_count = len(lowered.results)
         first = self._frame()
-        anew = [symbol for _, symbol in first.anew]
+        anew = {symbol for _, symbol, _ in first.anew}
         waiting = {symbol: memory.waiting(symbol) for symbol in self._memory}
         self._sets = [(waiting[one], lowered.sets[one]) for one in waiting if one in lowered.sets]
         self._rows = [(waiting[one], lowered.rows[one]) for one in waiting if one in lowered.rows]
-        self._anew = [waiting[symbol] for symbol in anew]
+        self._anew = [(waiting[one], lowered.begun[one][number]) for _, one, number in first.anew]
+        self._left = [(one, box) for one, boxes in lowered.left.items() for box in boxes]
         self._used = [
             w for one, w in waiting.items() if one not in anew and one not in lowered.rows
         ]
@@ -89,6 +90,8 @@ class CompiledKernel(Code):
             self.function(frame.packed)
         else:
             self._run(self.function, frame, arrays)
+        for symbol, box in self._left:
+            self._launch_memory.clear(symbol, box(values))
         found = self._end(frame) if self._ended else ()
         self._idle.append(frame)
         return found
@@ -107,8 +110,8 @@ class CompiledKernel(Code):
             for waiting in self._used:
                 waiting.use()
             self._used_since = version
-        for (word, _), waiting in zip(frame.anew, self._anew):
-            word[0] = waiting.begin_anew()
+        for (word, _, _), (waiting, box) in zip(frame.anew, self._anew):
+            word[0] = waiting.begin_anew(box(values))
         waits = False
         for waiting, rows in self._rows:
             if waiting.is_any:

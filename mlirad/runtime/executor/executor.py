@@ -19,6 +19,7 @@ from mlirad.ir.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.footprints import Boxed, Rows
 from mlirad.runtime.memory.memory import Memory
@@ -71,6 +72,9 @@ class LaunchMemory(Protocol):
     def field(self, symbol: str) -> Located:
         """That of a field, which stays where it is as long as the code is launched."""
 
+    def clear(self, symbol: str, box: Box) -> None:
+        """Set a box of a field to 0, when it is used or now."""
+
     def check_bits(self, symbol: str) -> Located:
         """A byte for each element of a field, of the calling thread."""
 
@@ -100,6 +104,9 @@ class Lowered:
     # of fields of which a launch does not touch all
     rows: Mapping[str, Sequence[Rows]] = MappingProxyType({})
     sets: Mapping[str, Sequence[Boxed]] = MappingProxyType({})  # boxes that it sets as a whole
+    # boxes whose sums it begins itself, where they wait, and which it leaves to be cleared
+    begun: Mapping[str, Sequence[Boxed]] = MappingProxyType({})
+    left: Mapping[str, Sequence[Boxed]] = MappingProxyType({})
 
     @cached_property
     def module(self) -> ir.Module:

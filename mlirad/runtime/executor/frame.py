@@ -84,7 +84,8 @@ class Frame:
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
-        self.anew: list[tuple[Any, str]] = []  # a word, and the field of which it says so
+        # a word, and the field, and the number of its box, of which it says so
+        self.anew: list[tuple[Any, str, int]] = []
         self.results: Any = None
         self.record: Any = None
         self.arrays: list[PassedSlot] = []
@@ -104,9 +105,9 @@ class Frame:
                     slot.value = find(symbol).address
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
-                case Anew(symbol=symbol):
+                case Anew(symbol=symbol, number=number):
                     word = room.words(1)
-                    self.anew.append((word, symbol))
+                    self.anew.append((word, symbol, number))
                     slot.value = ctypes.addressof(word)
                 case Results():
                     slot.value = ctypes.addressof(self.results)

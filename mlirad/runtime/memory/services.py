@@ -15,6 +15,7 @@ from mlirad.ir.signature import signature_of
 from mlirad.pipeline.mode import PRIMAL
 from mlirad.pipeline.runner import run_pipeline
 from mlirad.pipeline.stages.stage import behind, join
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
 from mlirad.runtime.executor.executor import Code, Executor, Located, Lowered, PassedArray
 from mlirad.runtime.memory.service_ir import Operation, Service, build
@@ -105,6 +106,9 @@ class _Nothing:
         return Waiting()
 
     def field(self, symbol: str) -> Located:
+        raise TaichiRuntimeError(f"there is no field '{symbol}'")
+
+    def clear(self, symbol: str, box: Box) -> None:
         raise TaichiRuntimeError(f"there is no field '{symbol}'")
 
     def check_bits(self, symbol: str) -> Located:

@@ -13,6 +13,7 @@ from mlirad.runtime.boxes import Box, KnownBox, lies_in
 from mlirad.runtime.memory.values import Values
 
 Copy = TypeVar("Copy")
+_FEW = 16  # rows that are looked at one by one
 
 
 class KeptValues(Protocol):
@@ -62,9 +63,13 @@ class Waiting:
     def begin(self, box: Box) -> None:
         """All elements of a box are about to be set: it need not wait any more."""
 
-    def begin_anew(self) -> bool:
-        """All elements are about to be set, to what is added to 0 where they wait to be cleared;
-        whether they did."""
+    def begin_anew(self, box: Box) -> bool:
+        """All elements of a box are about to be set, to what is added to 0 where they wait to be
+        cleared; whether they all did."""
+        return False
+
+    def clear_later(self, box: Box, clearing: Clearing) -> bool:
+        """Let the elements of a box wait to be cleared, whatever they hold; whether they do."""
         return False
 
     def put_back(self, copies: Sequence[tuple[Box, KeptValues]], clearing: Clearing) -> None:
@@ -79,26 +84,81 @@ class Waiting:
 
 
 class WaitingRows:
-    """Which rows wait, of elements of which others do not."""
+    """Which rows wait, of elements of which others do not: as a whole, or a box of each."""
 
-    def __init__(self, count: int) -> None:
-        self._waits = bytearray(b"\1") * count
+    _MOST_PARTS = 64
 
-    def take(self, first: int, last: int) -> Iterator[tuple[int, int]]:
-        """Those of a range that wait and no longer will: the first of each run of them, and how
-        many it has."""
-        waits, end = self._waits, min(last + 1, len(self._waits))
-        start = waits.find(1, max(first, 0), end)
-        while start >= 0:
-            behind = waits.find(0, start, end)
-            count = (end if behind < 0 else behind) - start
-            yield start, count
-            waits[start : start + count] = bytes(count)
-            start = waits.find(1, start + count, end)
+    def __init__(self, count: int, *, do_wait: bool) -> None:
+        # of each row, the number of what waits of it, from 1 on; 0: nothing
+        self._waits, self._left = bytearray([do_wait]) * count, count * do_wait
+        self._parts: list[KnownBox | None] = [None]
+
+    def take(self, first: int, last: int) -> Sequence[tuple[int, int, KnownBox | None]]:
+        """Those of a range that wait and no longer will: the first of each run of them, how many it
+        has, and the box that waits of each, along the other axes; None where all of it does."""
+        start, end = max(first, 0), min(last + 1, len(self._waits))
+        is_any = self._left and (end - start > _FEW or any(self._waits[start:end]))
+        return list(self._runs(start, end)) if is_any else ()
+
+    def take_just(self, first: int, last: int, box: KnownBox | None) -> bool:
+        """Let a row, of which just a box waits, no longer wait; whether it did."""
+        kind = self._waits[first]
+        if first != last or not kind or self._parts[kind - 1] != box:
+            return False
+        self._waits[first] = 0
+        self._left -= 1
+        return True
+
+    def _runs(self, start: int, end: int) -> Iterator[tuple[int, int, KnownBox | None]]:
+        while start < end:
+            kind, behind = self._waits[start], self._end_of_run(start, end)
+            if kind:
+                self._waits[start:behind] = bytes(behind - start)
+                self._left -= behind - start
+                yield start, behind - start, self._parts[kind - 1]
+            start = behind
+
+    def _end_of_run(self, start: int, end: int) -> int:
+        """The first row behind one of which something else waits."""
+        waits, kind = self._waits, self._waits[start]
+        others = (number for number in range(len(self._parts) + 1) if number != kind)
+        ends = [waits.find(other, start, end) for other in others]
+        return min((one for one in ends if one >= 0), default=end)
+
+    def hold(self, first: int, last: int, box: KnownBox | None) -> bool:
+        """Whether of all rows of a range at least a box waits."""
+        kinds = set(self._waits[first : last + 1])
+        return all(kind and _has(self._parts[kind - 1], box) for kind in kinds)
+
+    def add(self, first: int, last: int, box: KnownBox | None) -> bool:
+        """Let at least a box of the rows of a range wait; whether they do: not, where something
+        else waits of some."""
+        number = self._number(box)
+        for row in range(first, last + 1):
+            kind = self._waits[row]
+            if number and (not kind or _has(box, self._parts[kind - 1])):
+                self._waits[row] = number
+                self._left += not kind
+            elif not kind or not _has(self._parts[kind - 1], box):
+                return False
+        return True
+
+    def _number(self, box: KnownBox | None) -> int:
+        """That of a box of a row; 0 where there are too many."""
+        if box not in self._parts:
+            if len(self._parts) == self._MOST_PARTS:
+                return 0
+            self._parts.append(box)
+        return self._parts.index(box) + 1
 
     def __bool__(self) -> bool:
         """Whether one waits."""
-        return 1 in self._waits
+        return self._left > 0
+
+
+def _has(outer: KnownBox | None, inner: KnownBox | None) -> bool:
+    """Whether what waits of a row has all of something else."""
+    return outer is None or (inner is not None and lies_in(inner, outer))
 
 
 class WaitingCopies(Generic[Copy]):

@@ -1,8 +1,8 @@
 // RUN: mlirad-opt %s --split-input-file --insert-first-updates | filecheck %s
 // RUN: mlirad-opt %s --split-input-file --insert-first-updates --insert-first-updates | filecheck %s
 
-// CHECK: field.anew = @x.grad
-// CHECK-SAME: sym_name = "$anew.x.grad"
+// CHECK: field.anew = [@x.grad, 0]
+// CHECK-SAME: sym_name = "$anew.x.grad.0"
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
@@ -212,6 +212,79 @@ func.func @none_of_these(%v: f32) {
   }
   scf.parallel (%i) = (%c0) to (%n) step (%c1) {
     %0 = "field.atomic"(%v, %y, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [65536]>, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+// A row of a launch, while others are read and added to more than once; its middle, where the
+// condition holds.
+
+// CHECK: field.begun = {x.grad = {{\[\[\[}}array<i64: -2, 5, 1>, array<i64: -2, 5, 1>], [array<i64: 1>, array<i64: 65534>]]]}
+// CHECK: field.anew = [@x.grad, 0]
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @row
+// CHECK: arith.select
+// CHECK: field.store
+// CHECK-COUNT-2: field.atomic
+// CHECK-NOT: arith.select
+func.func @row(%t: i32 {field.argument = 5}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %n = arith.constant 65536 : index
+  %last = arith.constant 65535 : index
+  %t1 = arith.subi %t, %one : i32
+  %t2 = arith.subi %t, %two : i32
+  %r0 = arith.index_cast %t : i32 to index
+  %r1 = arith.index_cast %t1 : i32 to index
+  %r2 = arith.index_cast %t2 : i32 to index
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %0 = "field.load"(%g, %r0, %i) : (!field.array<f32, [8, 65536]>, index, index) -> f32
+    %low = arith.cmpi sge, %i, %c1 : index
+    %high = arith.cmpi slt, %i, %last : index
+    %both = arith.andi %low, %high : i1
+    scf.if %both {
+      %1 = "field.atomic"(%0, %g, %r2, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    }
+    %2 = "field.atomic"(%0, %g, %r1, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    %3 = "field.atomic"(%0, %g, %r1, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+// Rows that may be the same one.
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @perhaps_one
+// CHECK-NOT: arith.select
+func.func @perhaps_one(%s: index {field.argument = 0}, %t: index {field.argument = 1}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 65536 : index
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %0 = "field.atomic"(%v, %g, %s, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    %1 = "field.atomic"(%v, %g, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
     scf.reduce
   }
   return
