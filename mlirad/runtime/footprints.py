@@ -71,6 +71,19 @@ class Footprints:
 
 
 @data_class(frozen=True)
+class Touched:
+    """What a launch does to memory of which some waits, by field."""
+
+    rows: Mapping[str, Sequence[Rows]]  # that it touches, of fields of which these are not all
+    sets: Mapping[str, Sequence[Boxed]]  # boxes that it sets as a whole
+    begun: Mapping[str, Sequence[Boxed]]  # boxes whose sums it begins itself, where they wait
+    left: Mapping[str, Sequence[Boxed]]  # boxes that it leaves to be cleared
+
+
+NOTHING_TOUCHED = Touched({}, {}, {}, {})
+
+
+@data_class(frozen=True)
 class Accesses:
     """All that a kernel does to fields and array arguments."""
 
@@ -199,30 +212,19 @@ def _by_access(module: ir.Module, name: str, kinds: Sequence[str]) -> list[list[
     return list(found.values())
 
 
-def read_rows(module: ir.Module) -> dict[str, list[Rows]]:
-    """The rows noted by `mark-touched-rows`, by field."""
-    return {
+def read_touched(module: ir.Module) -> Touched:
+    """The rows and boxes noted by `mark-touched-rows`, `mark-set-boxes`, `insert-first-updates` and
+    `remove-last-clears`."""
+    rows = {
         name: [_rows(axis) for axis in _joined([axis for (axis,) in boxes])]
         for name, boxes in _boxes(module, "field.rows").items()
     }
-
-
-def read_sets(module: ir.Module) -> dict[str, list[Boxed]]:
-    """The boxes noted by `mark-set-boxes`, by field."""
-    return _merged_boxes(module, "field.sets")
-
-
-def read_left(module: ir.Module) -> dict[str, list[Boxed]]:
-    """The boxes noted by `remove-last-clears`, by field."""
-    return _merged_boxes(module, "field.left")
-
-
-def read_begun(module: ir.Module) -> dict[str, list[Boxed]]:
-    """The boxes noted by `insert-first-updates`, by field and number."""
-    return {
+    begun = {
         name: [_box(axes) for axes in boxes]
         for name, boxes in _boxes(module, "field.begun").items()
     }
+    sets, left = (_merged_boxes(module, name) for name in ("field.sets", "field.left"))
+    return Touched(rows, sets, begun, left)
 
 
 def _merged_boxes(module: ir.Module, attribute: str) -> dict[str, list[Boxed]]:

@@ -24,7 +24,7 @@ from mlirad.pipeline.stages.derivation import MARKED, NORMALISE
 from mlirad.pipeline.stages.gpu import cuda_stages
 from mlirad.pipeline.stages.stage import Stage, behind, join, up_to
 from mlirad.runtime.executor.executor import KeptCode, Lowered
-from mlirad.runtime.footprints import read_begun, read_left, read_rows, read_sets
+from mlirad.runtime.footprints import read_touched
 from mlirad.runtime.kept_notes import KeptNotes
 from mlirad.runtime.poles import mark_infinite
 from mlirad.runtime.program import Program
@@ -139,10 +139,7 @@ class KernelIR:
             _messages(notes, MESSAGES),
             TaichiRuntimeError if mode.is_check else TaichiAssertionError,
             code,
-            read_rows(notes),
-            read_sets(notes),
-            read_begun(notes),
-            read_left(notes),
+            read_touched(notes),
         )
 
     def _before_last(self, mode: Mode, stages: Sequence[Stage]) -> ir.Module:

@@ -230,3 +230,46 @@ def test_products_with_hessians() -> None:
         start.from_numpy(values)
     differences = (gradients[0] - gradients[1]) / 2e-6
     np.testing.assert_allclose(product, differences, rtol=1e-6, atol=1e-8)
+
+
+def test_a_kernel_that_only_clears() -> None:
+    wave = Wave(0)
+    u = wave.u
+
+    @ti.kernel
+    def clear(t: ti.i32):
+        for i, j in ti.ndrange(N, N):
+            u.grad[t, i, j] = 0.0
+
+    u.grad.fill(1.0)
+    clear(2)
+    clear(2)
+    found = u.grad.to_numpy()
+    assert (found[2] == 0).all() and found.sum() == (STEPS - 1) * N * N
+
+
+def test_boxes_of_all_kinds() -> None:
+    """What of each row waits is another box, in turn."""
+    u = ti.field(ti.f64, (STEPS, N), needs_grad=True)
+
+    @ti.kernel
+    def clear(t: ti.i32, first: ti.i32, last: ti.i32):
+        for i in range(first, last):
+            u.grad[t, i] = 0.0
+
+    expected = np.ones((STEPS, N))
+    u.grad.fill(1.0)
+    random = np.random.default_rng(9)
+    for _ in range(300):
+        first, last = random.integers(0, N, 2)
+        t = int(random.integers(STEPS))
+        clear(t, first, last)
+        expected[t, first:last] = 0
+        if random.integers(8) == 0:
+            row, column = (int(one) for one in (random.integers(STEPS), random.integers(N)))
+            u.grad[row, column] = expected[row, column] = random.uniform()
+        if random.integers(16) == 0:
+            np.testing.assert_array_equal(u.grad.to_numpy(), expected)
+            expected[...] = random.uniform()
+            u.grad.fill(expected[0, 0])
+    np.testing.assert_array_equal(u.grad.to_numpy(), expected)

@@ -57,14 +57,19 @@ class CompiledKernel(Code):
         )
         self._result_count = len(lowered.results)
         first = self._frame()
-        anew = {symbol for _, symbol, _ in first.anew}
+        anew, touched = {symbol for _, symbol, _ in first.anew}, lowered.touched
         waiting = {symbol: memory.waiting(symbol) for symbol in self._memory}
-        self._sets = [(waiting[one], lowered.sets[one]) for one in waiting if one in lowered.sets]
-        self._rows = [(waiting[one], lowered.rows[one]) for one in waiting if one in lowered.rows]
-        self._anew = [(waiting[one], lowered.begun[one][number]) for _, one, number in first.anew]
-        self._left = [(one, box) for one, boxes in lowered.left.items() for box in boxes]
+        self._sets = [
+            (one, touched.sets[name]) for name, one in waiting.items() if name in touched.sets
+        ]
+        self._rows = [
+            (one, touched.rows[name]) for name, one in waiting.items() if name in touched.rows
+        ]
+        self._anew = [(waiting[one], touched.begun[one][number]) for _, one, number in first.anew]
+        self._left = [(name, box) for name, boxes in touched.left.items() for box in boxes]
+        self._memory |= {name: memory.field(name) for name in touched.left}
         self._used = [
-            w for one, w in waiting.items() if one not in anew and one not in lowered.rows
+            one for name, one in waiting.items() if name not in anew and name not in touched.rows
         ]
         if first.checks or first.anew:
             self._ready_since = -1

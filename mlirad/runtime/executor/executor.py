@@ -7,9 +7,8 @@ own (`runtime/memory/memory.py`), and is named in `runtime/executor/choice.py`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from mlirad.bindings import ir
@@ -21,7 +20,7 @@ from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box
 from mlirad.runtime.config import Config
-from mlirad.runtime.footprints import Boxed, Rows
+from mlirad.runtime.footprints import NOTHING_TOUCHED, Touched
 from mlirad.runtime.memory.memory import Memory
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.memory.waiting import Clearing, Waiting
@@ -101,12 +100,7 @@ class Lowered:
     messages: Sequence[Message] = ()  # of assertions and checks
     failure: type[TaichiRuntimeError] = TaichiAssertionError  # what one that fails raises
     code: KeptCode = NOT_KEPT
-    # of fields of which a launch does not touch all
-    rows: Mapping[str, Sequence[Rows]] = MappingProxyType({})
-    sets: Mapping[str, Sequence[Boxed]] = MappingProxyType({})  # boxes that it sets as a whole
-    # boxes whose sums it begins itself, where they wait, and which it leaves to be cleared
-    begun: Mapping[str, Sequence[Boxed]] = MappingProxyType({})
-    left: Mapping[str, Sequence[Boxed]] = MappingProxyType({})
+    touched: Touched = NOTHING_TOUCHED
 
     @cached_property
     def module(self) -> ir.Module:

@@ -84,8 +84,7 @@ class Frame:
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
-        # a word, and the field, and the number of its box, of which it says so
-        self.anew: list[tuple[Any, str, int]] = []
+        self.anew: list[tuple[Any, str, int]] = []  # a word, and of which box of a field it says so
         self.results: Any = None
         self.record: Any = None
         self.arrays: list[PassedSlot] = []

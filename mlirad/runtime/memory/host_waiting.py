@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from mlirad.ir.waiting import LEAST
-from mlirad.runtime.boxes import Box, KnownBox, lies_in, within_shape
+from mlirad.runtime.boxes import Box, KnownBox, within_shape
+from mlirad.runtime.memory.host_rows import HostRows, Rows, is_whole
 from mlirad.runtime.memory.short_axes import assign
 from mlirad.runtime.memory.values import Values, part
 from mlirad.runtime.memory.waiting import (
@@ -19,8 +20,6 @@ from mlirad.runtime.memory.waiting import (
     WaitingCopies,
     WaitingRows,
 )
-
-_MOST_ROWS = 1 << 16  # of which some may wait, and others not
 
 
 class HostRoom:
@@ -35,22 +34,10 @@ class HostRoom:
 class HostWaiting(Waiting):
     """What waits of an array, in a room with others or by itself."""
 
-    __slots__ = (
-        "_address",
-        "_clearing",
-        "_copies",
-        "_is_packed",
-        "_memory",
-        "_parts",
-        "_room",
-        "_rows",
-        "is_lent",
-    )
+    __slots__ = ("_clearing", "_copies", "_memory", "_room", "_row", "_rows", "is_lent")
 
     def __init__(self, memory: Values, room: HostRoom | None) -> None:
-        self._memory, self._room, self._is_packed = memory, room, memory.flags.c_contiguous
-        self._address: int = memory.__array_interface__["data"][0]
-        self._parts: dict[Box, KnownBox | None] = {}  # what boxes of launches have of a row
+        self._memory, self._room, self._row = memory, room, HostRows(memory)
         self.is_lent = False  # to somebody who looks at any time
         self._clearing: Clearing | None = None  # None: nothing waits
         self._rows: WaitingRows | None = None  # where some do not wait to be cleared
@@ -90,7 +77,7 @@ class HostWaiting(Waiting):
                 if self._copies is not None:
                     self._put_back(self._copies, rows)
                 elif self._clearing is not None:
-                    self._clear(rows if self._is_packed else None)
+                    self._clear(rows)
         return self._clearing is not None
 
     def begin(self, box: Box) -> None:
@@ -115,7 +102,7 @@ class HostWaiting(Waiting):
         clearing = self._clearing
         if clearing is None:
             return False
-        rows = self._rows_of(box)
+        rows = self._row.of(box)
         with clearing.lock:
             if self._rows is not None and rows is not None and self._rows.take_just(*rows):
                 if not self._rows:
@@ -129,44 +116,26 @@ class HostWaiting(Waiting):
 
     def clear_later(self, box: Box, clearing: Clearing) -> bool:
         """Let the elements of a box wait to be cleared; whether they do."""
-        rows = self._rows_of(box)
-        if self.is_lent or rows is None or not self._may_part:
+        rows = self._row.of(box)
+        if self.is_lent or rows is None or not self._row.may_part:
             return False
         if self._is_as_a_whole():
             return True
         with clearing.lock:
             if self._copies is not None:
                 return False
-            if self._clearing is None:
-                self._rows = WaitingRows(len(self._memory), do_wait=False)
-                self._clearing = clearing
+            waiting = self._rows or self._row.waiting(do_wait=False)
+            does_wait = waiting.add(*rows)
+            if waiting and self._clearing is None:
+                self._rows, self._clearing = waiting, clearing
                 clearing.version += 1
-            assert self._rows is not None
-            return self._rows.add(*rows)
+            return does_wait
 
-    def _rows_of(self, box: Box) -> tuple[int, int, KnownBox | None] | None:
-        """The rows of a box, the first and the last, and what it has of each; None where it has no
-        element, or is a box of other elements."""
-        others, (first, last) = box[1:], (box[0] if box else (None, None))
-        if others not in self._parts:
-            self._parts[others] = _part_of_row(others, self._memory.shape[1:])
-        part_of_row = self._parts[others]
-        if part_of_row == () or first is None or last is None or not 0 <= first <= last:
-            return None
-        return first, min(last, len(self._memory) - 1), part_of_row
-
-    @property
-    def _may_part(self) -> bool:
-        """Whether some rows may wait, and others not."""
-        shape = self._memory.shape
-        return self._is_packed and bool(shape) and shape[0] <= _MOST_ROWS
-
-    def _hold(self, rows: tuple[int, int, KnownBox | None]) -> bool:
+    def _hold(self, rows: Rows) -> bool:
         """Whether a box of some rows waits to be cleared, and what lies around it can."""
         if self._rows is not None:
             return self._rows.hold(*rows)
-        is_all = rows == (0, len(self._memory) - 1, None)
-        return self._clearing is not None and (is_all or self._may_part)
+        return self._clearing is not None and (self._row.is_all(rows) or self._row.may_part)
 
     def put_back(self, copies: Sequence[tuple[Box, KeptValues]], clearing: Clearing) -> None:
         """Hold again what copies of boxes hold: where nothing is in two of them, when it is
@@ -213,21 +182,28 @@ class HostWaiting(Waiting):
 
     def _clear(self, rows: Iterable[tuple[int, int]] | None) -> None:
         """Set what waits to 0, or of that some rows."""
-        if rows is None and self._rows is None:
+        if self._rows is None and (rows is None or not self._row.may_part):
             self._clear_together()
             return
-        size = len(self._memory)
-        waiting = self._rows = self._rows or WaitingRows(size, do_wait=True)
-        for first, last in [(0, size)] if rows is None else rows:
-            for start, count, part_of_row in waiting.take(first, last):
-                self._clear_rows(start, count, part_of_row)
+        waiting = self._part()
+        self._row.clear(waiting, rows)
         if not waiting:
             self.stop()
+
+    def _part(self) -> WaitingRows:
+        """Which rows wait: all, until now, where that was not asked."""
+        if self._rows is None:
+            self._rows = self._row.waiting(do_wait=True)
+        return self._rows
 
     def _clear_together(self) -> None:
         """Set all elements to 0; with all that lie between them, where these wait too."""
         room, members = self._room, [self]
-        if room is None or self._is_packed or not all(m._is_as_a_whole() for m in room.members):
+        if (
+            room is None
+            or self._memory.flags.c_contiguous
+            or not all(m._is_as_a_whole() for m in room.members)
+        ):
             set_all(self._memory, 0)
         else:
             ctypes.memset(room.address, 0, room.size)
@@ -235,53 +211,15 @@ class HostWaiting(Waiting):
         for member in members:
             member.stop()
 
-    def _clear_rows(self, first: int, count: int, box: KnownBox | None) -> None:
-        """Set some rows to 0, or a box of each."""
-        if box is None:
-            size = self._memory.strides[0]
-            ctypes.memset(self._address + first * size, 0, count * size)
-        else:
-            part(self._memory, ((first, first + count - 1), *box))[...] = 0
-
     def _clear_around(self, box: KnownBox) -> None:
         """Set to 0 what waits in the rows of a box, but for the box itself."""
-        shape = self._memory.shape
-        if _is_all(box, shape):
+        if is_whole(box, self._memory.shape):
             self.stop()
-        elif self._may_part:
-            waiting = self._rows = self._rows or WaitingRows(shape[0], do_wait=True)
-            for first, count, part_of_row in waiting.take(*box[0]):
-                rows = self._memory[first : first + count]
-                if part_of_row is None:
-                    _clear_outside(rows, box)
-                elif not lies_in(part_of_row, box[1:]):
-                    self._clear_rows(first, count, part_of_row)
+        elif self._row.may_part:
+            waiting = self._part()
+            self._row.clear_around(waiting, box)
             if not waiting:
                 self.stop()
-
-
-def _is_all(box: KnownBox, shape: tuple[int, ...]) -> bool:
-    """Whether a box has all elements."""
-    return all(ends == (0, extent - 1) for ends, extent in zip(box, shape))
-
-
-def _part_of_row(box: Box, shape: tuple[int, ...]) -> KnownBox | None:
-    """A box of the elements of a row: None for all of them, nothing for none."""
-    known = within_shape(box, shape)
-    if len(box) != len(shape) or any(low > high for low, high in known):
-        return ()
-    return None if _is_all(known, shape) else known
-
-
-def _clear_outside(rows: Values, box: KnownBox) -> None:
-    """Set rows to 0, but for a box of them."""
-    before: tuple[slice, ...] = (slice(None),)
-    for (low, high), extent in zip(box[1:], rows.shape[1:]):
-        if low > 0:
-            rows[(*before, slice(low))] = 0
-        if high < extent - 1:
-            rows[(*before, slice(high + 1, None))] = 0
-        rows, before = rows[(*before, slice(low, high + 1))], (*before, slice(None))
 
 
 def set_all(memory: Values, value: object) -> None:
