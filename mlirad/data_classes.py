@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
+from typing import Any, TypeVar, dataclass_transform, overload
+
+from mlirad.named_tuples import NamedTuple
 
 T = TypeVar("T")
 _NONE = object()  # where nothing is given

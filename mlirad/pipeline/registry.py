@@ -19,7 +19,9 @@ PassFunction = Callable[..., None]
 @cache
 def _modules() -> dict[str, str]:
     """The module of every pass of ours, by the name of the pass, in alphabetical order."""
-    return {stem.replace("_", "-"): f"mlirad.passes.{group}.{stem}" for stem, group in sorted(_files())}
+    return {
+        stem.replace("_", "-"): f"mlirad.passes.{group}.{stem}" for stem, group in sorted(_files())
+    }
 
 
 def _files() -> Iterator[tuple[str, str]]:

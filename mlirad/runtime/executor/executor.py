@@ -10,13 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
+from mlirad.named_tuples import NamedTuple
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.config import Config
