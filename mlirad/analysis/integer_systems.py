@@ -11,19 +11,19 @@ Programming, 1986, 12.2).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from math import gcd
 from typing import Generic, TypeVar
 
 from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.data_classes import data_class, field
 
 Name = TypeVar("Name", bound=Hashable)
 Matrix = list[list[int]]
 Intervals = Mapping[Name, tuple[int, int]]  # the least and the greatest value of some names
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Fraction(Generic[Name]):
     """A sum divided by a positive number, rounded as the bound or the value demands."""
 
@@ -31,7 +31,7 @@ class Fraction(Generic[Name]):
     divisor: int = 1
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Quotient(Generic[Name]):
     """A name for a sum divided by a number, which has to leave no rest."""
 
@@ -39,7 +39,7 @@ class Quotient(Generic[Name]):
     value: Fraction[Name]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Range(Generic[Name]):
     """A free index: at least all of some fractions rounded up, at most all of others rounded
     down."""
@@ -49,7 +49,7 @@ class Range(Generic[Name]):
     most: tuple[Fraction[Name], ...]
 
 
-@dataclass
+@data_class
 class Solution(Generic[Name]):
     """All points: for each choice of the free indices one, where the conditions hold."""
 
@@ -60,7 +60,7 @@ class Solution(Generic[Name]):
     point: dict[Name, Linear[Name]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Bound(Generic[Name]):
     """`factors · free + rest >= 0`."""
 
@@ -68,7 +68,7 @@ class Bound(Generic[Name]):
     rest: Linear[Name]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Equation(Generic[Name]):
     """A sum of indices and parameters that is to be equal to a sum of parameters."""
 
