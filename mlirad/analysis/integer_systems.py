@@ -10,17 +10,16 @@ Programming, 1986, 12.2).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import product
 from math import gcd
 from typing import Generic, TypeVar
 
-from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.analysis.linear import Intervals, Linear, extent_of, number, unknown
 from mlirad.data_classes import data_class, field
 
 Name = TypeVar("Name", bound=Hashable)
 Matrix = list[list[int]]
-Intervals = Mapping[Name, tuple[int, int]]  # the least and the greatest value of some names
 
 
 @data_class(frozen=True)
@@ -203,17 +202,6 @@ def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int
 def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
     for row in rows:
         row[column] -= factor * row[other]
-
-
-def extent_of(total: Linear[Name], known: Intervals[Name]) -> tuple[int, int] | None:
-    """The least and the greatest value of a sum; None where those of its names are not known."""
-    low = high = total.constant
-    for name, factor in total.terms:
-        if name not in known:
-            return None
-        ends = sorted(factor * end for end in known[name])
-        low, high = low + ends[0], high + ends[1]
-    return low, high
 
 
 def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.linear import Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from mlirad.analysis.bound_ends import SHORT, end_form, ends_of
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear, number
+from mlirad.analysis.linear import Linear, extent_of, number
 from mlirad.analysis.places import Places
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
