@@ -1,7 +1,8 @@
 """Tuples with names, as `typing.NamedTuple` declares them, but ready at once.
 
 `typing` compiles the annotation of every field, and a constructor, when a class is declared, which
-takes four times as long as the class itself. Here the constructor is compiled for the first object.
+takes four times as long as the class itself. Here the constructor is compiled when many objects
+have been made, or one by names.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 else:
     from collections import _tuplegetter as element
 
+    _MANY = 30  # objects, from which on it pays to compile
+
     class _Declaration(type):
         """Makes classes of what `NamedTuple` is a base of; classes on top of these are usual."""
 
@@ -23,7 +26,7 @@ else:
                 body["_field_defaults"] = {one: body[one] for one in names if one in body}
                 body["_fields"] = body["__match_args__"] = names
                 body["__slots__"] = ()
-                body["__new__"] = _first_new
+                body["__new__"], body["_few"] = _early, []
                 body |= {one: element(number, None) for number, one in enumerate(names)}
             return super().__new__(cls, name, bases, body)
 
@@ -49,12 +52,15 @@ else:
             shown = ", ".join(f"{name}={value!r}" for name, value in self._asdict().items())
             return f"{type(self).__name__}({shown})"
 
-    def _first_new(cls: type, /, *values: Any, **named: Any) -> NamedTuple:
+    def _early(cls: type, /, *values: Any, **named: Any) -> NamedTuple:
         owner = next(one for one in cls.__mro__ if "_fields" in one.__dict__)
-        owner.__new__ = _new(owner)
+        owner._few.append(None)
+        if not named and len(values) == len(owner._fields) and len(owner._few) < _MANY:
+            return tuple.__new__(cls, values)
+        owner.__new__ = _compiled(owner)
         return owner.__new__(cls, *values, **named)
 
-    def _new(owner: type) -> Any:
+    def _compiled(owner: type) -> Any:
         """The constructor of a class."""
         names, defaults = owner._fields, owner._field_defaults
         parameters = [f"{one}=_defaults[{one!r}]" if one in defaults else one for one in names]

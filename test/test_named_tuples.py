@@ -52,6 +52,13 @@ def test_elements_are_given_by_place_and_by_name() -> None:
                 make(**wrong)  # type: ignore[arg-type]
 
 
+def test_the_first_objects_are_like_later_ones() -> None:
+    """Which are made by another function."""
+    for number in range(100):
+        one = Box(number) if number < 50 else Box(content=number)
+        assert one == (number,) and type(one) is Box
+
+
 def test_they_are_tuples() -> None:
     """That are unpacked, compared, hashed and matched, and cannot be changed."""
     x, y = Point(1)

@@ -42,10 +42,23 @@ def tile_contractions(
 
 
 def _may_be_one(loop: ir.Operation) -> bool:
-    """Whether a loop gives nothing, and adds to elements."""
-    return not len(loop.results) and any(map(_adds, operations(loop)))
+    """Whether a loop gives nothing, and adds a product of elements to one."""
+    return not len(loop.results) and any(map(_adds_product, operations(loop)))
 
 
-def _adds(op: ir.Operation) -> bool:
+def _adds_product(op: ir.Operation) -> bool:
     step = defining_op(op.operands[0]) if op.name == "memref.store" else None
-    return step is not None and step.name in ("arith.addf", "arith.subf")
+    if step is None or step.name not in ("arith.addf", "arith.subf"):
+        return False
+    terms = [defining_op(operand) for operand in step.operands]
+    return any(
+        product is not None
+        and product.name == "arith.mulf"
+        and all(map(_is_read, product.operands))
+        for product in terms
+    )
+
+
+def _is_read(value: ir.Value) -> bool:
+    op = defining_op(value)
+    return op is not None and op.name == "memref.load"
