@@ -26,12 +26,13 @@ def split_window_loops(module: ir.Operation) -> None:
 
 
 def _split(function: ir.Operation) -> None:
-    from mlirad.passes.loops._bounding_loops import move_bounding_out  # all three for few programs
-    from mlirad.passes.loops._remainders import split_remainders
+    from mlirad.passes.loops._bounding_loops import move_bounding_out  # both for few programs
     from mlirad.passes.loops._windows import write_out_windows
 
     for loop in reversed([op for op in operations(function) if is_for(op)]):
         if not len(loop.results) and any(map(_adds_products, operations(loop))):
+            from mlirad.passes.loops._remainders import split_remainders
+
             split_remainders(loop)
     write_out_windows(function)
     for op in block_operations(entry_of(function)):
