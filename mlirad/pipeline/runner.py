@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import PassManager, ir
@@ -143,9 +144,13 @@ class _Compiler:
         for step in steps:
             _check_anchors(step)
         text = ",".join(map(str, steps))
-        manager = _manager(f"{anchor}({text})")
-        manager.enable_verifier(self.verify)
-        return self._watched(text, manager.run)
+        manager = _manager(f"{anchor}({text})", ir.Context.current)
+
+        def work(op: ir.Operation) -> None:
+            manager.enable_verifier(self.verify)
+            manager.run(op)
+
+        return self._watched(text, work)
 
     def _nested(self, step: Step) -> Action:
         _check_anchors(step)
@@ -231,11 +236,14 @@ def _spelled(step: Step) -> str:
         return str(
             Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items()))
         )
-    return " ".join(str(_manager(f"any({step})")).removeprefix("any(").removesuffix(")").split())
+    found = _manager(f"any({step})", ir.Context.current)
+    return " ".join(str(found).removeprefix("any(").removesuffix(")").split())
 
 
-def _manager(text: str) -> PassManager:
-    """Upstream's pass manager of a text."""
+@lru_cache(64)
+def _manager(text: str, _: ir.Context) -> PassManager:
+    """Upstream's pass manager of a text, in the current context. One that has run has its patterns,
+    which take longer to collect than to apply to a small module."""
     try:
         return PassManager.parse(text)
     except ValueError as error:
