@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlirad.ad.budget.budget import Budget
-from mlirad.ad.budget.counted import CountedVersions
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
@@ -28,6 +26,9 @@ from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
+if TYPE_CHECKING:
+    from mlirad.ad.budget.budget import Budget
+
 
 class Ledger:
     """What was recorded since a tape was entered."""
@@ -37,17 +38,22 @@ class Ledger:
     ) -> None:
         self.program, self.rules, self.order = program, rules, order
         self.entries: list[Entry] = []
-        self.budget = None
-        if memory is not None:
-            self.budget = Budget(program, memory, order)
+        self.budget = None if memory is None else self._budget(memory)
         self.versions = self._versions()
         self.arrays = Arrays(program)
         self.carriers = Carriers(program)
         self.claims = Claims(program)
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
+    def _budget(self, memory: int | float) -> Budget:
+        from mlirad.ad.budget.budget import Budget  # few tapes have one
+
+        return Budget(self.program, memory, self.order)
+
     def _versions(self) -> Versions:
         if self.budget is not None:
+            from mlirad.ad.budget.counted import CountedVersions
+
             return CountedVersions(
                 self.program, self.rules, self.budget.count, self.order.tangents_beside
             )
@@ -56,7 +62,7 @@ class Ledger:
     def forget(self) -> None:
         """Let go of everything."""
         if self.budget is not None:
-            self.budget = Budget(self.program, self.budget.memory, self.order)
+            self.budget = self._budget(self.budget.memory)
         self.entries, self.versions = [], self._versions()
         self.arrays = Arrays(self.program)
 
