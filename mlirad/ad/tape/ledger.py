@@ -30,6 +30,18 @@ if TYPE_CHECKING:
     from mlirad.ad.budget.budget import Budget
 
 
+def _budget(program: Program, memory: int | float, order: Order) -> Budget:
+    from mlirad.ad.budget.budget import Budget  # few tapes have one
+
+    return Budget(program, memory, order)
+
+
+def _counted(budget: Budget, program: Program, rules: str, order: Order) -> Versions:
+    from mlirad.ad.budget.counted import CountedVersions  # few tapes have a budget
+
+    return CountedVersions(program, rules, budget.count, order.tangents_beside)
+
+
 class Ledger:
     """What was recorded since a tape was entered."""
 
@@ -38,31 +50,22 @@ class Ledger:
     ) -> None:
         self.program, self.rules, self.order = program, rules, order
         self.entries: list[Entry] = []
-        self.budget = None if memory is None else self._budget(memory)
+        self.budget = None if memory is None else _budget(program, memory, order)
         self.versions = self._versions()
         self.arrays = Arrays(program)
         self.carriers = Carriers(program)
         self.claims = Claims(program)
         self.hidden: dict[str, str] = {}  # fields that were given a gradient, and why: a place
 
-    def _budget(self, memory: int | float) -> Budget:
-        from mlirad.ad.budget.budget import Budget  # few tapes have one
-
-        return Budget(self.program, memory, self.order)
-
     def _versions(self) -> Versions:
         if self.budget is not None:
-            from mlirad.ad.budget.counted import CountedVersions
-
-            return CountedVersions(
-                self.program, self.rules, self.budget.count, self.order.tangents_beside
-            )
+            return _counted(self.budget, self.program, self.rules, self.order)
         return Versions(self.program, self.rules, self.order.beside)
 
     def forget(self) -> None:
         """Let go of everything."""
         if self.budget is not None:
-            self.budget = self._budget(self.budget.memory)
+            self.budget = _budget(self.program, self.budget.memory, self.order)
         self.entries, self.versions = [], self._versions()
         self.arrays = Arrays(self.program)
 
