@@ -26,8 +26,7 @@ def split_window_loops(module: ir.Operation) -> None:
 
 
 def _split(function: ir.Operation) -> None:
-    from mlirad.passes.loops._bounding_loops import move_bounding_out  # both for few programs
-    from mlirad.passes.loops._windows import write_out_windows
+    from mlirad.passes.loops._windows import write_out_windows  # all three for few programs
 
     for loop in reversed([op for op in operations(function) if is_for(op)]):
         if not len(loop.results) and any(map(_adds_products, operations(loop))):
@@ -36,7 +35,9 @@ def _split(function: ir.Operation) -> None:
             split_remainders(loop)
     write_out_windows(function)
     for op in block_operations(entry_of(function)):
-        if is_for(op):
+        if is_for(op) and not len(op.results):
+            from mlirad.passes.loops._bounding_loops import move_bounding_out
+
             move_bounding_out(op)
 
 
