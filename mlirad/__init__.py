@@ -1,6 +1,5 @@
 """mlirad: plain loops over fields, and their derivatives, compiled through MLIR."""
 
-from importlib import import_module as _import_module
 from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -140,11 +139,7 @@ __all__ = sorted(
 def __getattr__(name: str) -> _Any:
     if name in _MISSING:
         raise AttributeError(f"ti.{name}: mlirad has no {_MISSING[name]} (docs/compatibility.md)")
-    if name not in _LATER:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    module = _import_module(f"{__name__}.{_LATER[name]}")
-    found = globals()[name] = module if name == _LATER[name] else getattr(module, name)
-    return found
+    return _loading.later(__name__, _LATER, name)
 
 
 def __dir__() -> list[str]:

@@ -2,17 +2,21 @@
 
 `dataclasses` writes and compiles six functions for a class when it is declared, which for a hundred
 classes is a quarter of the time that loading mlirad takes. Here comparing, hashing and showing are
-done by functions that all classes share, and a class's `__init__` is compiled for its first object.
+done by functions that all classes share, and a class's `__init__` is compiled when many objects
+have been made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
+from typing import Any, TypeVar, dataclass_transform, overload
+
+from mlirad.named_tuples import NamedTuple
 
 T = TypeVar("T")
 _NONE = object()  # where nothing is given
+_MANY = 30  # objects of a class, from which on it pays to compile its `__init__`
 
 
 class _Field(NamedTuple):
@@ -49,7 +53,7 @@ def data_class(cls: Any = None, *, frozen: bool = False, eq: bool = True) -> Any
     def declare(cls: type[T]) -> type[T]:
         fields = _fields(cls)
         names = [name for name, one in fields.items() if one.compare]
-        methods = {"__init__": _first_init(cls, frozen), "__repr__": _shown(names)}
+        methods = {"__init__": _early_init(cls, frozen), "__repr__": _shown(names)}
         if frozen:
             methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
         if eq:
@@ -89,13 +93,39 @@ def _fields(cls: type) -> dict[str, _Field]:
     return found
 
 
-def _first_init(cls: type, frozen: bool) -> Callable[..., None]:
+def _early_init(cls: type, frozen: bool) -> Callable[..., None]:
+    """What sets the fields of the first objects; one that is compiled takes its place when there
+    are many, or when it is not called as it has to be."""
+    made = 0
+
     def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:
-        made = _init(cls, frozen)
-        cls.__init__ = made  # type: ignore[misc]
-        made(self, *arguments, **keywords)
+        nonlocal made
+        made += 1
+        if made > _MANY or not _set(self, cls, arguments, keywords):
+            compiled = _init(cls, frozen)
+            cls.__init__ = compiled  # type: ignore[misc]
+            compiled(self, *arguments, **keywords)
+        elif hasattr(cls, "__post_init__"):
+            self.__post_init__()
 
     return __init__
+
+
+def _set(self: object, cls: type, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> bool:
+    """Set the fields of a class; False where one is missing, too much, or given twice."""
+    fields: dict[str, _Field] = cls.__data_fields__  # type: ignore[attr-defined]
+    taken = [name for name, one in fields.items() if one.init]
+    given = dict(zip(taken, arguments)) | keywords
+    if len(given) < len(arguments) + len(keywords) or given.keys() - taken:
+        return False
+    for name in taken:
+        one = fields[name]
+        if name not in given:
+            given[name] = one.default if one.make is None else one.make()
+            if given[name] is _NONE:
+                return False
+        object.__setattr__(self, name, given[name])
+    return True
 
 
 def _init(cls: type, frozen: bool) -> Callable[..., None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from mlirad.data_classes import data_class
 
@@ -122,6 +121,8 @@ def of_accesses(
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A question that names the most similar of some names, or nothing."""
+    from difflib import get_close_matches  # which nothing else wants
+
     close = get_close_matches(name, known, n=1, cutoff=0.7)
     return f": did you mean '{close[0]}'?" if close else ""
 

@@ -5,10 +5,13 @@ fifth of the time.
 """
 
 import gc
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from os.path import dirname
 from time import time_ns
+from typing import Any
 
 BEGAN, FOLDER = time_ns(), dirname(__file__)
 _SELDOM = 100_000  # objects more between two looks at the youngest
@@ -27,6 +30,18 @@ def importing() -> Iterator[None]:
             gc.freeze()  # all objects are old now
             gc.unfreeze()
         gc.set_threshold(*before)
+
+
+def later(package: str, places: Mapping[str, str], name: str) -> Any:
+    """A name of a package that is loaded when it is first asked for: a module of the package, or
+    what one has. Raises AttributeError for one that is in none of its `places`."""
+    if name not in places:
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
+    with importing():
+        module = import_module(f"{package}.{places[name]}")
+    found = module if name == places[name] else getattr(module, name)
+    setattr(sys.modules[package], name, found)
+    return found
 
 
 ALL = importing()  # of the package's own imports

@@ -51,6 +51,26 @@ def test_fields_are_set_by_place_and_by_name() -> None:
                 make(**wrong)  # type: ignore[arg-type]
 
 
+def test_the_first_objects_are_like_later_ones() -> None:
+    """Which are made by other functions."""
+
+    @data_class(frozen=True)
+    class Late(Point):
+        """One that counts."""
+
+        parts: list[int] = field(default_factory=list)
+
+    for number in range(100):
+        one = Late(number, parts=[number]) if number % 3 else Late(number)
+        assert one == Late(x=number, y=2, parts=[number] * (number % 3 > 0))
+        for wrong in ((), (1, 2, [], 4)):
+            if number % 50 == 10:
+                with pytest.raises(TypeError, match=r"Late.__init__\(\)"):
+                    Late(*wrong)
+                with pytest.raises(TypeError, match="multiple values"):
+                    Late(1, x=2)
+
+
 def test_what_is_frozen_is_compared_hashed_and_kept() -> None:
     """Equality is that of the fields of objects of one class."""
     assert Point(1) == Point(1, 2) != Point(2)

@@ -24,7 +24,7 @@ import mlirad as ti
 from mlirad import te
 from mlirad.passes.loops import _chunk, split_parallel_loops
 from mlirad.passes.memory import lower_grad_to_memref
-from mlirad.passes.rounding import _sums, split_sums
+from mlirad.passes.rounding import _sums, _sums_in_lanes
 from mlirad.pipeline.registry import pass_names
 
 ROOT = Path(__file__).parents[1]
@@ -256,7 +256,7 @@ NUMBERS = (
     ("architecture", r"holds functions to ([\d,]+) lines", test_structure.LONGEST_FUNCTION),
     ("architecture", r"classes to ([\d,]+) lines", test_structure.LONGEST_CLASS),
     ("gradients", r"more than ([\d,]+) trips that a decision", _sums._SHORT_LANES),
-    ("gradients", r"added up in ([\d,]+) lanes", split_sums._WIDTH),
+    ("gradients", r"added up in ([\d,]+) lanes", _sums_in_lanes._WIDTH),
     ("gradients", r"over a loop of more than ([\d,]+) trips, or", _sums._SHORT),
 )
 

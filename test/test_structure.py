@@ -17,13 +17,17 @@ PACKAGE = ROOT / "mlirad"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PASSES = sorted(p for p in (PACKAGE / "passes").glob("*/*.py") if not p.stem.startswith("_"))
 
-LEAVES = {"bindings", "types", "errors", "checks", "loading", "data_classes", "signatures"}
+LEAVES = {
+    *("bindings", "types", "errors", "checks", "loading", "signatures"),
+    *("data_classes", "named_tuples"),
+}
 MAY_IMPORT = {
     "bindings": set(),
     "loading": set(),
     "signatures": set(),
     "types": {"data_classes"},
-    "data_classes": set(),
+    "named_tuples": set(),
+    "data_classes": {"named_tuples"},
     "errors": {"data_classes"},
     "checks": {"errors"},
     "dialect": LEAVES,

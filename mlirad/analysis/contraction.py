@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from mlirad.analysis.elements import Element, are_apart, element_of
 from mlirad.analysis.limits import Limits, LimitsOf, copied, narrow
 from mlirad.analysis.places import Places
@@ -20,6 +18,7 @@ from mlirad.ir.walk import (
     defining_op,
     is_defined_in,
 )
+from mlirad.named_tuples import NamedTuple
 
 _STEPS = {"arith.addf": False, "arith.subf": True}
 

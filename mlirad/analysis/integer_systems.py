@@ -10,20 +10,19 @@ Programming, 1986, 12.2).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Sequence
 from itertools import product
 from math import gcd
 from typing import Generic, TypeVar
 
-from mlirad.analysis.linear import Linear, number, unknown
+from mlirad.analysis.linear import Intervals, Linear, extent_of, number, unknown
+from mlirad.data_classes import data_class, field
 
 Name = TypeVar("Name", bound=Hashable)
 Matrix = list[list[int]]
-Intervals = Mapping[Name, tuple[int, int]]  # the least and the greatest value of some names
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Fraction(Generic[Name]):
     """A sum divided by a positive number, rounded as the bound or the value demands."""
 
@@ -31,7 +30,7 @@ class Fraction(Generic[Name]):
     divisor: int = 1
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Quotient(Generic[Name]):
     """A name for a sum divided by a number, which has to leave no rest."""
 
@@ -39,7 +38,7 @@ class Quotient(Generic[Name]):
     value: Fraction[Name]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Range(Generic[Name]):
     """A free index: at least all of some fractions rounded up, at most all of others rounded
     down."""
@@ -49,7 +48,7 @@ class Range(Generic[Name]):
     most: tuple[Fraction[Name], ...]
 
 
-@dataclass
+@data_class
 class Solution(Generic[Name]):
     """All points: for each choice of the free indices one, where the conditions hold."""
 
@@ -60,7 +59,7 @@ class Solution(Generic[Name]):
     point: dict[Name, Linear[Name]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Bound(Generic[Name]):
     """`factors · free + rest >= 0`."""
 
@@ -68,7 +67,7 @@ class Bound(Generic[Name]):
     rest: Linear[Name]
 
 
-@dataclass(frozen=True)
+@data_class(frozen=True)
 class Equation(Generic[Name]):
     """A sum of indices and parameters that is to be equal to a sum of parameters."""
 
@@ -203,17 +202,6 @@ def hermite(matrix: Matrix, columns: int) -> tuple[Matrix, Matrix, dict[int, int
 def _subtract(rows: Matrix, column: int, other: int, factor: int) -> None:
     for row in rows:
         row[column] -= factor * row[other]
-
-
-def extent_of(total: Linear[Name], known: Intervals[Name]) -> tuple[int, int] | None:
-    """The least and the greatest value of a sum; None where those of its names are not known."""
-    low = high = total.constant
-    for name, factor in total.terms:
-        if name not in known:
-            return None
-        ends = sorted(factor * end for end in known[name])
-        low, high = low + ends[0], high + ends[1]
-    return low, high
 
 
 def hulls(solution: Solution[Name], known: Intervals[Name]) -> dict[Name, tuple[int, int]] | None:

@@ -7,14 +7,16 @@ arguments. Sums are tuples, because an analysis makes and compares very many of 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from mlirad.bindings import ir
 from mlirad.ir.walk import constant_integer
+from mlirad.named_tuples import NamedTuple
 
 Name = TypeVar("Name", bound=Hashable)
 Other = TypeVar("Other", bound=Hashable)
 Asked = TypeVar("Asked", contravariant=True)
+Intervals = Mapping[Name, tuple[int, int]]  # the least and the greatest value of some names
 
 
 class Linear(NamedTuple, Generic[Name]):
@@ -81,6 +83,17 @@ class Values(Protocol[Asked]):
 def evaluated(total: Linear[Name], values: Values[Name]) -> int:
     """The number that a sum is for the values of its names."""
     return total.constant + sum(factor * values[name] for name, factor in total.terms)
+
+
+def extent_of(total: Linear[Name], known: Intervals[Name]) -> tuple[int, int] | None:
+    """The least and the greatest value of a sum; None where those of its names are not known."""
+    low = high = total.constant
+    for name, factor in total.terms:
+        if name not in known:
+            return None
+        ends = sorted(factor * end for end in known[name])
+        low, high = low + ends[0], high + ends[1]
+    return low, high
 
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.trunci")

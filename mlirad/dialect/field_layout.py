@@ -9,7 +9,7 @@ is in other fields, the `activities` of a layout.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from math import prod
@@ -25,6 +25,7 @@ from mlirad.dialect.layout_rules import (
     is_sparse,
 )
 from mlirad.dialect.snode import activity_of, roots, trees_around
+from mlirad.named_tuples import NamedTuple
 
 
 class Kind(Enum):
@@ -205,50 +206,62 @@ class FieldLayout:
         return (*(level.stride for level in self.by_axis), *inner)
 
 
-@data_class(frozen=True)
-class _Block:
-    """What a block is to the memory below it: its own size, and its levels."""
-
-    size: int
-    levels: tuple[Level, ...]
-
-
-def _root(op: ir.Operation, cell: int) -> _Block:
-    return _Block(cell, ())
-
-
 def kind_of(op: ir.Operation) -> Kind:
     """The kind of a block that has an index."""
     return Kind(op.name.removeprefix("snode."))
 
 
-def _cells(op: ir.Operation, cell: int) -> _Block:
+class _Measure(NamedTuple):
+    """Bytes of one cell of a block, or of a place, and of all of them; what its address is a
+    multiple of."""
+
+    cell: int
+    size: int
+    alignment: int
+
+
+Measures = dict[ir.Operation, _Measure]
+
+
+def _measure(op: ir.Operation, found: Measures) -> _Measure:
+    """Measure an op and what is below it: the children of a cell in order, each aligned."""
+    if op.name == "snode.place":
+        alignment = ELEMENT_SIZES[str(ir.TypeAttr(op.attributes["element"]).value)]
+        cell = alignment * prod(integers(op.attributes["component_shape"]))
+        return found.setdefault(op, _Measure(cell, cell, alignment))
+    cell, alignment = 0, 1
+    for child in children_of(op):
+        one = _measure(child, found)
+        cell = _round_up(cell, one.alignment) + one.size
+        alignment = max(alignment, one.alignment)
+    cell = max(1, _round_up(cell, alignment))
+    count = 1 if op.name == "snode.root" else prod(integers(op.attributes["extents"]))
+    return found.setdefault(op, _Measure(cell, cell * count, alignment))
+
+
+def _levels(op: ir.Operation, cell: int) -> tuple[Level, ...]:
+    """What a block is to the fields below it."""
+    if op.name == "snode.root":
+        return ()
     axes, extents = integers(op.attributes["axes"]), integers(op.attributes["extents"])
     kind = kind_of(op)
-    levels = tuple(
+    return tuple(
         Level(kind, axis, extents[i], cell * prod(extents[i + 1 :])) for i, axis in enumerate(axes)
     )
-    return _Block(cell * prod(extents), levels)
-
-
-def _block(op: ir.Operation) -> _Block:
-    return (_root if op.name == "snode.root" else _cells)(op, cell_size(op))
 
 
 def _lay_out(
-    op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], found: list[FieldLayout]
-) -> int:
-    """Record the fields under `op`, whose first cell starts at byte `base`; the size of `op` in
-    bytes."""
+    op: ir.Operation, root: str, base: int, levels: tuple[Level, ...], measures: Measures
+) -> Iterator[FieldLayout]:
+    """The fields under `op`, whose first cell starts at byte `base`."""
     if op.name == "snode.place":
-        found.append(_placed(op, root, base, levels))
-        return _size(op)
-    block = _block(op)
-    offset = base
+        yield _placed(op, root, base, levels)
+        return
+    levels += _levels(op, measures[op].cell)
     for child in children_of(op):
-        offset = _round_up(offset, _alignment(child))
-        offset += _lay_out(child, root, offset, levels + block.levels, found)
-    return block.size
+        base = _round_up(base, measures[child].alignment)
+        yield from _lay_out(child, root, base, levels, measures)
+        base += measures[child].size
 
 
 def _placed(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]) -> FieldLayout:
@@ -269,39 +282,23 @@ def _placed(op: ir.Operation, root: str, base: int, levels: tuple[Level, ...]) -
     )
 
 
-def _size(op: ir.Operation) -> int:
-    if op.name == "snode.place":
-        size = ELEMENT_SIZES[str(ir.TypeAttr(op.attributes["element"]).value)]
-        return size * prod(integers(op.attributes["component_shape"]))
-    return _block(op).size
-
-
-def cell_size(op: ir.Operation) -> int:
-    """Bytes of one cell of a block: its children in order, each aligned."""
-    size = 0
-    for child in children_of(op):
-        size = _round_up(size, _alignment(child)) + _size(child)
-    return max(1, _round_up(size, _alignment(op)))
-
-
-def _alignment(op: ir.Operation) -> int:
-    if op.name == "snode.place":
-        return ELEMENT_SIZES[str(ir.TypeAttr(op.attributes["element"]).value)]
-    return max((_alignment(child) for child in children_of(op)), default=1)
-
-
 def _round_up(value: int, to: int) -> int:
     return -(-value // to) * to
 
 
 def layouts(module: ir.Operation) -> dict[str, FieldLayout]:
     """The layout of every field that a module declares, by name."""
+    measures: Measures = {}
     found: list[FieldLayout] = []
     for op in roots(module):
-        _lay_out(op, ir.StringAttr(op.attributes["sym_name"]).value, 0, (), found)
+        _measure(op, measures)
+        found += _lay_out(op, ir.StringAttr(op.attributes["sym_name"]).value, 0, (), measures)
     return {layout.name: layout for layout in found}
 
 
 def root_sizes(module: ir.Operation) -> dict[str, int]:
     """Bytes of every tree of a module, by name."""
-    return {ir.StringAttr(op.attributes["sym_name"]).value: _size(op) for op in roots(module)}
+    return {
+        ir.StringAttr(op.attributes["sym_name"]).value: _measure(op, {}).size
+        for op in roots(module)
+    }

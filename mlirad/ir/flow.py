@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from mlirad.data_classes import data_class
 from mlirad.ir.structured import FOR, IF, PARALLEL, WHILE
+from mlirad.named_tuples import NamedTuple
 
 Edge = tuple[int, list[int]]
 

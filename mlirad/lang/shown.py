@@ -5,7 +5,6 @@ Looking is not a read that a tape would note, and copies no more than what is sh
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from io import BytesIO
 
@@ -73,6 +72,8 @@ def _picture(shape: tuple[int, ...], element_shape: tuple[int, ...], elements: E
 
     buffer = BytesIO()
     Image.fromarray(np.ascontiguousarray(np.swapaxes(pixels, 0, 1)[::-1])).save(buffer, "PNG")
+    from base64 import b64encode  # which nothing else wants
+
     text = b64encode(buffer.getvalue()).decode()
     return heading(said) + f'<img alt="elements" src="data:image/png;base64,{text}"/>'
 

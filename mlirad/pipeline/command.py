@@ -8,7 +8,7 @@ from typing import Any
 
 from mlirad.pipeline.named import PIPELINES
 from mlirad.pipeline.options import PipelineError, options_of, parse_options, spelled
-from mlirad.pipeline.registry import find_pass, pass_names, summary
+from mlirad.pipeline.registry import find_pass, is_pass, pass_names, summary
 from mlirad.pipeline.runner import is_upstream
 from mlirad.pipeline.settings import FLAGS, Flag, Settings
 from mlirad.pipeline.stages.stage import Stage
@@ -144,7 +144,7 @@ def _step(name: str, options: str, argument: str) -> str:
 
 def _check_pass(name: str, what: str) -> None:
     """Refuse a name that no pass has, with the nearest one that something has."""
-    if name in pass_names() or (name and not set(name) & set('(){},=" ') and is_upstream(name)):
+    if is_pass(name) or (name and not set(name) & set('(){},=" ') and is_upstream(name)):
         return
     known = [
         *pass_names(),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
-from pathlib import Path
+from types import FunctionType
 
 import mlirad.passes
 from mlirad.ir.requirements import Requirement
@@ -19,12 +19,24 @@ PassFunction = Callable[..., None]
 @cache
 def _modules() -> dict[str, str]:
     """The module of every pass of ours, by the name of the pass, in alphabetical order."""
-    files = sorted(Path(mlirad.passes.__file__).parent.glob("*/*.py"), key=lambda path: path.stem)
     return {
-        path.stem.replace("_", "-"): f"mlirad.passes.{path.parent.name}.{path.stem}"
-        for path in files
-        if not path.stem.startswith("_")
+        stem.replace("_", "-"): f"mlirad.passes.{group}.{stem}" for stem, group in sorted(_files())
     }
+
+
+def _files() -> Iterator[tuple[str, str]]:
+    """The files of passes, each with its group."""
+    for folder in mlirad.passes.__path__:
+        for group in os.scandir(folder):
+            if group.is_dir() and not group.name.startswith("_"):
+                for name in os.listdir(group):
+                    if name.endswith(".py") and not name.startswith("_"):
+                        yield name.removesuffix(".py"), group.name
+
+
+def is_pass(name: str) -> bool:
+    """Whether a pass of ours has this name, as it is written in a pipeline."""
+    return name in _modules()
 
 
 def pass_names() -> tuple[str, ...]:
@@ -48,12 +60,12 @@ def requirements_of(name: str) -> tuple[Requirement, ...]:
     return found
 
 
-@cache
 def runs_on_modules_only(function: PassFunction) -> bool:
     """Whether a pass needs the whole module: what it takes is named so."""
-    return next(iter(inspect.signature(function).parameters)) == "module"
+    assert isinstance(function, FunctionType)
+    return function.__code__.co_varnames[0] == "module"
 
 
 def summary(function: Callable[..., object]) -> str:
     """One sentence on what a pass or a pipeline does."""
-    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+    return " ".join((function.__doc__ or "").partition("\n\n")[0].split())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 
 from mlirad.bindings import PassManager, ir
@@ -122,11 +123,12 @@ class _Compiler:
     def _ours(self, anchor: str, step: Step) -> Action:
         function = find_pass(step.name)
         options: dict[str, Any] = parse_options(function, step.name, step.options)
-        if runs_on_modules_only(function) and anchor not in (MODULE, ANY):
+        needs_module = runs_on_modules_only(function)
+        if needs_module and anchor not in (MODULE, ANY):
             raise PipelineError(f"'{step.name}' runs on '{MODULE}', not on '{anchor}'")
 
         def work(op: ir.Operation) -> None:
-            if runs_on_modules_only(function) and op.name != MODULE:
+            if needs_module and op.name != MODULE:
                 raise MLIRError(
                     f"'{step.name}' runs on '{MODULE}', not on '{op.name}'",
                     source_location(op.location),
@@ -143,9 +145,13 @@ class _Compiler:
         for step in steps:
             _check_anchors(step)
         text = ",".join(map(str, steps))
-        manager = _manager(f"{anchor}({text})")
-        manager.enable_verifier(self.verify)
-        return self._watched(text, manager.run)
+        manager = _manager(f"{anchor}({text})", ir.Context.current)
+
+        def work(op: ir.Operation) -> None:
+            manager.enable_verifier(self.verify)
+            manager.run(op)
+
+        return self._watched(text, work)
 
     def _nested(self, step: Step) -> Action:
         _check_anchors(step)
@@ -168,12 +174,15 @@ class _Compiler:
         return run
 
     def _watched(self, name: str, work: Action) -> Action:
+        located = _located(work)
+        if not self.watchers:
+            return located
+
         def run(op: ir.Operation) -> None:
             self._tell("before", name, op)
             outcome = "failed"
             try:
-                with _located_errors():
-                    work(op)
+                located(op)
                 outcome = "after"
             finally:
                 self._tell(outcome, name, op)
@@ -231,11 +240,14 @@ def _spelled(step: Step) -> str:
         return str(
             Step(step.name, " ".join(f"{name}={spelled(value)}" for name, value in values.items()))
         )
-    return " ".join(str(_manager(f"any({step})")).removeprefix("any(").removesuffix(")").split())
+    found = _manager(f"any({step})", ir.Context.current)
+    return " ".join(str(found).removeprefix("any(").removesuffix(")").split())
 
 
-def _manager(text: str) -> PassManager:
-    """Upstream's pass manager of a text."""
+@lru_cache(64)
+def _manager(text: str, _: ir.Context) -> PassManager:
+    """Upstream's pass manager of a text, in the current context. One that has run has its patterns,
+    which take longer to collect than to apply to a small module."""
     try:
         return PassManager.parse(text)
     except ValueError as error:
@@ -253,13 +265,16 @@ def _reason(report: str) -> str:
     return reason if wrong is None else f"'{wrong}': {reason}"
 
 
-@contextmanager
-def _located_errors() -> Iterator[None]:
+def _located(work: Action) -> Action:
     """Turn upstream's error into ours, with the place of its first diagnostic."""
-    try:
-        yield
-    except ir.MLIRError as error:
-        found = error.error_diagnostics
-        if not found:
-            raise MLIRError(str(error)) from None
-        raise MLIRError(found[0].message, source_location(found[0].location)) from None
+
+    def run(op: ir.Operation) -> None:
+        try:
+            work(op)
+        except ir.MLIRError as error:
+            found = error.error_diagnostics
+            if not found:
+                raise MLIRError(str(error)) from None
+            raise MLIRError(found[0].message, source_location(found[0].location)) from None
+
+    return run

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from mlirad.data_classes import data_class
 from mlirad.pipeline.options import PipelineError
-from mlirad.pipeline.registry import pass_names
+from mlirad.pipeline.registry import is_pass
 
 
 @data_class(frozen=True)
@@ -21,7 +21,7 @@ class Step:
 
     @property
     def is_ours(self) -> bool:
-        return not self.is_anchor and self.name in pass_names()
+        return not self.is_anchor and is_pass(self.name)
 
     @property
     def holds_ours(self) -> bool:
@@ -64,8 +64,8 @@ class _Parser:
     def step(self) -> Step:
         self.skip_space()
         start = self.position
-        while self.peek() and self.peek() not in "(){},":
-            self.position += 1
+        ends = [end for mark in "(){}," if (end := self.text.find(mark, start)) >= 0]
+        self.position = min(ends, default=len(self.text))
         name = self.text[start : self.position].strip()
         if not name:
             raise self.error("expected a pass name")
@@ -97,9 +97,10 @@ class _Parser:
 
     def options(self) -> str:
         depth, start = 0, self.position + 1
-        while self.peek():
-            depth += {"{": 1, "}": -1}.get(self.peek(), 0)
-            self.position += 1
+        while (end := self.text.find("}", self.position)) >= 0:
+            depth += self.text.count("{", self.position, end) - 1
+            self.position = end + 1
             if depth == 0:
-                return self.text[start : self.position - 1]
+                return self.text[start:end]
+        self.position = len(self.text)
         raise self.error("expected '}'")

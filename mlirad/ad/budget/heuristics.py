@@ -9,7 +9,8 @@ which r are run again for each at most, the gaps of a binomial schedule grow wit
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from mlirad.named_tuples import NamedTuple
 
 
 class Candidate(NamedTuple):

@@ -4,9 +4,8 @@ what it touches."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlirad.ad.budget.budget import Budget
 from mlirad.ad.tape.entries import memory_of, touched_box
 from mlirad.ad.tape.versions import Key, Version, Versions
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
@@ -15,6 +14,9 @@ from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.boxes import Box, Covered, Region
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
+
+if TYPE_CHECKING:
+    from mlirad.ad.budget.budget import Budget
 
 
 class Call:

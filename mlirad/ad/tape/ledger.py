@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mlirad.ad.budget.budget import Budget
-from mlirad.ad.budget.counted import CountedVersions
 from mlirad.ad.tape.arrays import Arrays
 from mlirad.ad.tape.call import Call
 from mlirad.ad.tape.carriers import Carriers
@@ -28,6 +26,21 @@ from mlirad.runtime.explanation import Explanation
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
+if TYPE_CHECKING:
+    from mlirad.ad.budget.budget import Budget
+
+
+def _budget(program: Program, memory: int | float, order: Order) -> Budget:
+    from mlirad.ad.budget.budget import Budget  # few tapes have one
+
+    return Budget(program, memory, order)
+
+
+def _counted(budget: Budget, program: Program, rules: str, order: Order) -> Versions:
+    from mlirad.ad.budget.counted import CountedVersions  # few tapes have a budget
+
+    return CountedVersions(program, rules, budget.count, order.tangents_beside)
+
 
 class Ledger:
     """What was recorded since a tape was entered."""
@@ -37,9 +50,7 @@ class Ledger:
     ) -> None:
         self.program, self.rules, self.order = program, rules, order
         self.entries: list[Entry] = []
-        self.budget = None
-        if memory is not None:
-            self.budget = Budget(program, memory, order)
+        self.budget = None if memory is None else _budget(program, memory, order)
         self.versions = self._versions()
         self.arrays = Arrays(program)
         self.carriers = Carriers(program)
@@ -48,15 +59,13 @@ class Ledger:
 
     def _versions(self) -> Versions:
         if self.budget is not None:
-            return CountedVersions(
-                self.program, self.rules, self.budget.count, self.order.tangents_beside
-            )
+            return _counted(self.budget, self.program, self.rules, self.order)
         return Versions(self.program, self.rules, self.order.beside)
 
     def forget(self) -> None:
         """Let go of everything."""
         if self.budget is not None:
-            self.budget = Budget(self.program, self.budget.memory, self.order)
+            self.budget = _budget(self.program, self.budget.memory, self.order)
         self.entries, self.versions = [], self._versions()
         self.arrays = Arrays(self.program)
 

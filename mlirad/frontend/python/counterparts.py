@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -100,7 +99,8 @@ def _draws(callee: Callable[..., object]) -> bool:
     theirs = sys.modules.get("numpy.random")  # which NumPy loads when it is asked for
     if theirs is not None and isinstance(owner, theirs.RandomState | theirs.Generator):
         return True
-    return isinstance(owner, random.Random)
+    random = sys.modules.get("random")
+    return random is not None and isinstance(owner, random.Random)
 
 
 def _module(callee: Callable[..., object]) -> str:

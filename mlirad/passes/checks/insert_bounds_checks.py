@@ -6,6 +6,8 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_of, is_load, is_write, split_access
 from mlirad.dialect.field_layout import layouts
+from mlirad.dialect.layout_rules import is_sparse
+from mlirad.dialect.snode import tree_operations
 from mlirad.ir import build as b
 from mlirad.ir.walk import (
     accesses,
@@ -21,9 +23,9 @@ from mlirad.ir.walk import (
 def insert_bounds_checks(module: ir.Operation, *, sparse_writes: bool = False) -> None:
     """Assert that indices lie inside their arrays, where that is not known. `sparse-writes`: only
     those of writes to fields in sparse layouts."""
-    sparse = {name for name, layout in layouts(module).items() if layout.activities}
-    if sparse_writes and not sparse:
+    if sparse_writes and not any(map(is_sparse, tree_operations(module))):
         return
+    sparse = {name for name, layout in layouts(module).items() if layout.activities}
     for function in functions(module):
         name = ir.StringAttr(function.attributes["sym_name"]).value
         for op, root, indices in list(accesses(function)):

@@ -6,12 +6,10 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir import build as b
 from mlirad.ir.vectors import extract
-from mlirad.passes.cpu._lane_strides import Strides
+from mlirad.passes.cpu._lane_steps import DYNAMIC
 from mlirad.passes.cpu._lane_values import Values
 
-DYNAMIC = ir.ShapedType.get_dynamic_size()
 _FEW = 1 << 31  # elements that offsets of 32 bits reach
-_PAGE = 1024  # elements of a page of memory
 
 
 @data_class(frozen=True)
@@ -105,29 +103,6 @@ class Addresses:
         if isinstance(step, int):
             return b.mul(vector, self.values.splat(step, type_))
         return b.mul(vector, self.values.broadcast(step))
-
-
-def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> int | None:
-    """By how many elements lanes are apart in memory; None where that is not known."""
-    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
-    total = 0
-    for index, step in zip(indices, steps):
-        stride = strides.of(index)
-        if stride is None or (stride and step == DYNAMIC):
-            return None
-        total += stride * step if stride else 0
-    return total
-
-
-def spread_over(
-    strides: Strides, memref: ir.Value, indices: list[ir.Value]
-) -> tuple[ir.Value, ...] | None:
-    """What tells the pages apart in which lanes lie, each in one of its own, if they differ by 1 in
-    an index: the array and indices that are the same in all lanes; None where they lie together."""
-    steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
-    far = [i for i, step in zip(indices, steps) if step == DYNAMIC or abs(step) >= _PAGE]
-    same = [index for index in far if strides.is_uniform(index)]
-    return (memref, *same) if len(same) < len(far) else None
 
 
 def _product(index: ir.Value, step: ir.Value | int) -> ir.Value:

@@ -10,7 +10,7 @@ from mlirad.ir import build as b
 from mlirad.ir.structured import If
 from mlirad.ir.vectors import flipped
 from mlirad.ir.walk import block_operations
-from mlirad.passes.cpu._lane_addresses import address_step
+from mlirad.passes.cpu._lane_steps import address_step
 from mlirad.passes.cpu._lane_values import Mask, Values, any_lane
 
 _FEW = 12  # ops that are not worth a test whether any lane wants them

@@ -24,7 +24,7 @@ from mlirad.ir.structured import (
     runs_in_any_order,
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
-from mlirad.passes.cpu._lane_addresses import address_step, spread_over
+from mlirad.passes.cpu._lane_steps import address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
 

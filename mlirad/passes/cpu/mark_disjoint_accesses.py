@@ -13,11 +13,11 @@ function is given t, each slab becomes a scope.
 from __future__ import annotations
 
 from math import gcd
-from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.walk import operations
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.cpu._slabs import Slab, Slabs, called_again, slab_sizes
 
 MOST_CLASSES = 16

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear, number
 from mlirad.analysis.meetings import Meetings
@@ -12,6 +11,7 @@ from mlirad.dialect.field import dim
 from mlirad.ir import build as b
 from mlirad.ir.box import bounds_of_index
 from mlirad.ir.walk import constant_integer
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu._anew import evaluated, unchanged
 from mlirad.passes.gpu._solved_updates import Solution, Update
 

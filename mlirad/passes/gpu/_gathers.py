@@ -7,14 +7,13 @@ nothing else in the loop sees them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from mlirad.analysis.meetings import Meetings, Residue
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.dialect.field import is_load
 from mlirad.ir.structured import For, Parallel, is_for, is_while
 from mlirad.ir.walk import Array, accesses, enclosing, is_inside, operations
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu._kept_values import KeptValues
 from mlirad.passes.gpu._operation_costs import ATOMIC, LOAD, cost_of
 from mlirad.passes.gpu._shares import Shares, shares

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
@@ -11,6 +10,7 @@ from mlirad.ir.blocks import WARP
 from mlirad.ir.box import box_digits, product
 from mlirad.ir.structured import For
 from mlirad.ir.walk import at_end, block_operations, constant_integer
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu._block_shape import MOST_BLOCKS, Shape
 
 _ULT = 6  # arith::CmpIPredicate

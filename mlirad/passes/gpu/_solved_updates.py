@@ -4,7 +4,6 @@ fixed, or gives one of the indices of the loops around the update."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from mlirad.analysis.linear import Linear
 from mlirad.analysis.meetings import Meetings
@@ -22,6 +21,7 @@ from mlirad.ir.walk import (
     is_defined_in,
     operations,
 )
+from mlirad.named_tuples import NamedTuple
 
 
 class Solution(NamedTuple):

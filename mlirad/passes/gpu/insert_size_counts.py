@@ -17,7 +17,6 @@ changes it is copied with all that undoes it, but for loops and branches that ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.dialect import field, grad
@@ -39,6 +38,7 @@ from mlirad.ir.walk import (
     has_uses,
     operations,
 )
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.gpu._host_values import HostValues
 from mlirad.passes.gpu._size_copy import SizeCopy
 from mlirad.passes.gpu._size_memory import Way

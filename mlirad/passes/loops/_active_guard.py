@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
@@ -18,6 +17,7 @@ from mlirad.ir.walk import (
     defining_op,
     operations,
 )
+from mlirad.named_tuples import NamedTuple
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from mlirad.analysis.contraction import Index, Term
 from mlirad.analysis.places import Offset, Places, Point
@@ -13,6 +12,7 @@ from mlirad.analysis.tile_plan import Plan
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir import vectors as v
+from mlirad.named_tuples import NamedTuple
 from mlirad.passes.loops._across import Across
 from mlirad.passes.loops._row_panel import RowPanel
 from mlirad.passes.loops._tile_code import Part, carried, each, nest, parts

@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
 
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.linear import Linear, extent_of, linear_form
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, defining_op, operations
+from mlirad.named_tuples import NamedTuple
 
 Sum = Linear[ir.Value]
 Known = dict[ir.Value, tuple[int, int]]  # the least value of an index, and the greatest

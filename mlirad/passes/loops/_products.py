@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
 
 from mlirad.analysis.elements import Element, element_of, memory_of
 from mlirad.analysis.limits import LimitsOf, copied, narrow
@@ -23,6 +22,7 @@ from mlirad.ir.walk import (
     is_zero,
     operations,
 )
+from mlirad.named_tuples import NamedTuple
 
 LOAD, STORE = "memref.load", "memref.store"
 _QUIET = ("arith.", "math.", "scf.for", "scf.if", "scf.yield", LOAD, STORE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from mlirad.analysis.contraction import Index
 from mlirad.analysis.places import Point
@@ -11,6 +10,7 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import Bounds
 from mlirad.ir.walk import at_end, constant_integer
+from mlirad.named_tuples import NamedTuple
 
 Body = Callable[[ir.Value], None]
 

@@ -6,14 +6,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from mlirad.analysis.bound_ends import SHORT, end_form, ends_of
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear, number
-from mlirad.analysis.places import Places
+from mlirad.analysis.linear import Linear, extent_of, number
 from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import For, is_for
-from mlirad.ir.unrolling import unroll
 from mlirad.ir.walk import before, constant_integer, enclosing, operations
 
 _OPERATIONS = 1000  # of what a loop that is written out becomes
@@ -46,6 +43,9 @@ def _window(loop: ir.Operation) -> tuple[Sum, int] | None:
 
 
 def _write_out(loop: ir.Operation, first: Sum, trips: int) -> None:
+    from mlirad.analysis.places import Places  # both where there are windows
+    from mlirad.ir.unrolling import unroll
+
     ends, known = ends_of(loop), dict(_known_around(loop))
     indices, conditions = [], []
     with before(loop):

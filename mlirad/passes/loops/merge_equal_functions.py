@@ -18,7 +18,8 @@ def merge_equal_functions(module: ir.Operation) -> None:
     """Let calls of private functions that are written alike go to the first of them."""
     first: dict[str, ir.Attribute] = {}
     merged: dict[ir.Attribute, ir.Attribute] = {}
-    for function in [one for one in functions(module) if is_private(one)]:
+    private = [one for one in functions(module) if is_private(one)]
+    for function in private if len(private) > 1 else ():
         name = _symbol(function)
         kept = first.setdefault(_text(function), name)
         if kept != name:

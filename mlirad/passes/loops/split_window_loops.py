@@ -14,9 +14,6 @@ from mlirad.bindings import ir
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations, defining_op, entry_of, functions, operations
-from mlirad.passes.loops._bounding_loops import move_bounding_out
-from mlirad.passes.loops._remainders import split_remainders
-from mlirad.passes.loops._windows import write_out_windows
 
 REQUIRES = KERNELS
 
@@ -24,15 +21,24 @@ REQUIRES = KERNELS
 def split_window_loops(module: ir.Operation) -> None:
     """Split loops around sums of products by remainders, and write out those over windows."""
     for function in functions(module):
-        if not any(_adds_products(op) for op in operations(function)):
-            continue
-        for loop in reversed([op for op in operations(function) if is_for(op)]):
-            if not len(loop.results) and any(map(_adds_products, operations(loop))):
-                split_remainders(loop)
-        write_out_windows(function)
-        for op in block_operations(entry_of(function)):
-            if is_for(op):
-                move_bounding_out(op)
+        if any(_adds_products(op) for op in operations(function)):
+            _split(function)
+
+
+def _split(function: ir.Operation) -> None:
+    from mlirad.passes.loops._windows import write_out_windows  # all three for few programs
+
+    for loop in reversed([op for op in operations(function) if is_for(op)]):
+        if not len(loop.results) and any(map(_adds_products, operations(loop))):
+            from mlirad.passes.loops._remainders import split_remainders
+
+            split_remainders(loop)
+    write_out_windows(function)
+    for op in block_operations(entry_of(function)):
+        if is_for(op) and not len(op.results):
+            from mlirad.passes.loops._bounding_loops import move_bounding_out
+
+            move_bounding_out(op)
 
 
 def _adds_products(op: ir.Operation) -> bool:

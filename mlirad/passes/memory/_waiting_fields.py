@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
 
 from mlirad.analysis.footprint import Axes, Bound, box_attribute
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.ir.walk import array_root, enclosing, operations
+from mlirad.named_tuples import NamedTuple
 
 
 class Access(NamedTuple):

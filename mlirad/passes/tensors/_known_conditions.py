@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear
+from mlirad.analysis.linear import Linear, extent_of
 from mlirad.bindings import ir
 from mlirad.dialect import te
 from mlirad.ir import build as b

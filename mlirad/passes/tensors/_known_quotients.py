@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from mlirad.analysis.integer_systems import extent_of
-from mlirad.analysis.linear import Linear, linear_form, number
+from mlirad.analysis.linear import Linear, extent_of, linear_form, number
 from mlirad.analysis.te_accesses import Form
 from mlirad.bindings import ir
 from mlirad.ir.walk import before, constant_integer

@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.errors import TaichiAssertionError, TaichiRuntimeError
 from mlirad.ir.message import Message
 from mlirad.ir.signature import FieldAddress, Signature
+from mlirad.named_tuples import NamedTuple
 from mlirad.pipeline.mode import Mode
 from mlirad.pipeline.stages.stage import Stage
 from mlirad.runtime.boxes import Box

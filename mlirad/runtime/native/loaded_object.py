@@ -10,8 +10,9 @@ import struct
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.native.object_file import (
     Relocation,
     Section,

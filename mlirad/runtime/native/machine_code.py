@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from mlirad.named_tuples import NamedTuple
 from mlirad.runtime.executor.executor import Lowered
 from mlirad.runtime.native.compiler_pages import give_back_compiler_pages
 from mlirad.runtime.native.loaded_object import LoadedObject, can_load_objects
 from mlirad.runtime.native.object_file import UnreadableObjectError
 
 _PACKED = "_mlir__mlir_ciface_{}"  # what the engine adds: the C interface, its arguments packed
-_LARGEST_OBJECT = 64 << 20
+_LARGEST_OBJECT, _SMALL_OBJECT = 64 << 20, 64 << 10
+_waiting: list[Any] = []  # the engine that was wanted last
 
 
 class MachineCode(NamedTuple):
@@ -34,18 +36,22 @@ def _compiled(lowered: Lowered, opt_level: int, libraries: Sequence[str]) -> Mac
     """What LLVM makes of it.
 
     Its object file is loaded where it can be: the engine would keep a copy of all that LLVM needs
-    for a module, 0.8 MB a kernel.
+    for a module, 0.8 MB a kernel. When an engine goes, it looks for what is to be done at the end,
+    and compiles a module of its own for that: a small one waits until the next one is wanted.
     """
     from mlirad.bindings import ExecutionEngine  # takes a while to load
 
     module = lowered.module
     give_back_compiler_pages()
+    _waiting.clear()
     engine = ExecutionEngine(module, opt_level=opt_level, shared_libs=[*libraries])
     function = engine.lookup(lowered.name)
     code = _object_of(engine) if can_load_objects() and _may_write_files() else None
     if code is not None and lowered.code.keep is not None:
         lowered.code.keep(code)
     loaded = _loaded(code, lowered.name, libraries)
+    if code is not None and len(code) < _SMALL_OBJECT:
+        _waiting.append(engine)
     give_back_compiler_pages()
     return loaded or MachineCode(function, engine)
 

@@ -4,7 +4,8 @@ supplement): their sections, symbols and relocations."""
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+
+from mlirad.named_tuples import NamedTuple
 
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")

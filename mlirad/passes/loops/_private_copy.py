@@ -1,0 +1,127 @@
+"""A copy a thread of an array that a parallel loop only adds to."""
+
+from __future__ import annotations
+
+from math import prod
+
+from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.trips import spans
+from mlirad.bindings import ir
+from mlirad.dialect import field
+from mlirad.dialect.field import array_of, array_type, element_type, split_access
+from mlirad.ir import build as b
+from mlirad.ir.reductions import PLAIN_MARK
+from mlirad.ir.structured import is_for
+from mlirad.ir.walk import (
+    before,
+    enclosing,
+    following,
+    is_defined_in,
+    owner_operation,
+)
+
+LARGEST = 1 << 24  # bytes of all copies of one array
+LARGEST_OF_MANY, _MANY = 1 << 28, 64  # where each element is updated so often and more
+
+
+def copy_array(loop: ir.Operation, group: list[ir.Operation], threads: int) -> None:
+    """Let the updates of an array be of a copy, where that is cheaper than atomics."""
+    array = split_access(group[0])[0]
+    extents = array_of(array.type)[1]
+    forms = [[linear_form(i) for i in split_access(op)[1]] for op in group]
+    moving = [
+        axis for axis in range(len(extents)) if not _is_fixed(loop, [form[axis] for form in forms])
+    ]
+    size = prod(extents[axis] for axis in moving)
+    updates = _updates(loop, group)
+    most = max(LARGEST, min(LARGEST_OF_MANY, LARGEST * updates // (_MANY * max(1, size))))
+    if not moving or size * threads * 8 > most or updates < 2 * size:
+        return
+    type_ = element_type(array.type)
+    fixed = {
+        axis: split_access(group[0])[1][axis] for axis in range(len(extents)) if axis not in moving
+    }
+    with before(loop):
+        copies = field.alloca(array_type(type_, [threads, *(extents[a] for a in moving)]))
+        array, fixed = (
+            _outside(array, loop),
+            {axis: _outside(value, loop) for axis, value in fixed.items()},
+        )
+    for op in group:
+        with before(op):
+            chunk = field.chunk()
+            indices = split_access(op)[1]
+            at = [chunk, *(indices[a] for a in moving)]
+            field.atomic(op.operands[0], copies, at, marks={PLAIN_MARK: ir.UnitAttr.get()})
+        op.erase()
+    _add_up(loop, array, copies, fixed, moving, [extents[a] for a in moving], threads)
+
+
+def _outside(value: ir.Value, loop: ir.Operation) -> ir.Value:
+    """A value before the loop: itself, or the index arithmetic it is made of, again."""
+    if not is_defined_in(value, loop):
+        return value
+    op = owner_operation(value)
+    copy = op.clone()
+    for position, operand in enumerate(op.operands):
+        copy.operands[position] = _outside_before(operand, loop, copy)
+    return copy.results[0]
+
+
+def _outside_before(value: ir.Value, loop: ir.Operation, anchor: ir.Operation) -> ir.Value:
+    with ir.InsertionPoint(anchor):
+        return _outside(value, loop)
+
+
+def _is_fixed(loop: ir.Operation, forms: list[Linear[ir.Value]]) -> bool:
+    """Whether all accesses have one index along an axis, which the loop does not change."""
+    return len(set(forms)) == 1 and all(not is_defined_in(leaf, loop) for leaf in forms[0].names)
+
+
+def _updates(loop: ir.Operation, group: list[ir.Operation]) -> int:
+    """How many updates the loop makes, as far as trip counts are known."""
+    trips = prod(span.expected_trips for span in spans(loop))
+    total = 0
+    for op in group:
+        count, parent = trips, enclosing(op)
+        while parent != loop:
+            if is_for(parent):
+                count *= spans(parent)[0].expected_trips
+            parent = enclosing(parent)
+        total += count
+    return total
+
+
+def _add_up(
+    loop: ir.Operation,
+    array: ir.Value,
+    copies: ir.Value,
+    fixed: dict[int, ir.Value],
+    moving: list[int],
+    extents: list[int],
+    threads: int,
+) -> None:
+    """A parallel loop behind the loop that adds the copies to the array, in the order of the
+    threads."""
+    with ir.InsertionPoint(following(loop)), loop.location:
+        zero, one = b.index(0), b.index(1)
+        rank = len(moving)
+        axis = {"field.axis": ir.IntegerAttr.get(b.integer_type(64), 0)}
+        ends = [b.index(extent) for extent in extents]
+        total = b.parallel_loop([zero] * rank, ends, [one] * rank, axis)
+        with ir.InsertionPoint(total.body):
+            place = dict(zip(moving, total.indices))
+            value = _sum(
+                [field.load(copies, [b.index(k), *place.values()]) for k in range(threads)]
+            )
+            indices = [place[a] if a in place else fixed[a] for a in range(rank + len(fixed))]
+            field.atomic(value, array, indices, marks={PLAIN_MARK: ir.UnitAttr.get()})
+            b.end_parallel()
+
+
+def _sum(parts: list[ir.Value]) -> ir.Value:
+    total = parts[0]
+    for part in parts[1:]:
+        name = "arith.addf" if b.is_float(part.type) else "arith.addi"
+        total = b.make(name, part.type, [total, part])
+    return total

@@ -1,0 +1,67 @@
+"""What a program loads before its first result, and what it leaves to programs that want it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+PROGRAM = """
+import sys
+import mlirad as ti
+
+def loaded():
+    return {name for name in sys.modules if name.startswith("mlirad.")}
+
+ti.init(arch=ti.cpu)
+x = ti.field(ti.f32, 1000, needs_grad=True)
+loss = ti.field(ti.f32, (), needs_grad=True)
+
+@ti.kernel
+def small():
+    for i in x:
+        loss[None] += ti.sin(x[i]) * x[i]
+
+print(*loaded())
+small()
+print(*loaded())
+with ti.ad.Tape(loss):
+    small()
+print(*loaded())
+"""
+NEVER = {  # for other programs
+    "mlirad.ad.budget.budget",
+    "mlirad.ad.checkpoint.checkpointing",
+    "mlirad.ad.forward.forward_mode",
+    "mlirad.analysis.contraction",
+    "mlirad.analysis.integer_systems",
+    "mlirad.passes.cpu._loop_in_lanes",
+    "mlirad.passes.loops._active_lists",
+    "mlirad.passes.loops._gathered_pair",
+    "mlirad.passes.loops._private_copy",
+    "mlirad.passes.loops._scattered_rows",
+    "mlirad.passes.loops._split_products",
+    "mlirad.passes.loops._tiles",
+    "mlirad.passes.memory._activity_ops",
+    "mlirad.passes.memory._prints",
+    "mlirad.passes.rounding._sums_in_lanes",
+}
+
+
+def test_a_small_program_loads_what_it_wants(tmp_path: Path) -> None:
+    """Passes are loaded when a kernel is compiled; what they do to few programs, for these."""
+    file = tmp_path / "small.py"
+    file.write_text(PROGRAM)
+    done = subprocess.run(
+        [sys.executable, str(file)],
+        env={**os.environ, "MLIRAD_OFFLINE_CACHE": "0"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, called, taped = (set(line.split()) for line in done.stdout.splitlines())
+    assert not {name for name in first if name.startswith("mlirad.passes.")}
+    assert "mlirad.passes.cpu.insert_lanes" in called - first
+    assert "mlirad.sweeps.reverse" in taped - called
+    assert not taped & NEVER
