@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.rare import is_rare
 from mlirad.ir.structured import is_branch, is_for, is_while
 from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
+from mlirad.passes.cpu._lane_calls import rare_branch
 from mlirad.passes.cpu._lane_loops import counted, repeated
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_sums import LaneSums
@@ -43,7 +45,9 @@ class Body:
     def _op(self, op: ir.Operation, mask: Mask) -> None:
         if op in self.skipped:
             return
-        if is_branch(op):
+        if is_rare(op) and any(self.values.strides.of(r) is None for r in op.results):
+            rare_branch(self.values, op, mask)
+        elif is_branch(op):
             branch(self, op, mask)
         elif is_for(op):
             counted(self, op, mask)

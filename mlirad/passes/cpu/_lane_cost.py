@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
+from mlirad.ir.rare import is_rare
 from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import (
     CONDITION,
@@ -160,7 +161,7 @@ def is_long(loop: ir.Operation, strides: Strides) -> bool:
 def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
     """Whether all of a body is cheap with masks: no loops and branches, elements side by side."""
     for op in block_operations(For(loop).body):
-        if op.regions or is_far(op, strides):
+        if (op.regions and not is_rare(op)) or is_far(op, strides):
             return False
         if op.name == "memref.store" and address_step(
             strides, op.operands[1], list(op.operands)[2:]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.rare import is_rare
 from mlirad.ir.rounding import LANES
 from mlirad.ir.structured import STRUCTURED, is_for, runs_in_any_order
-from mlirad.ir.walk import constant_integer, defining_op, is_inside, operations
+from mlirad.ir.walk import constant_integer, defining_op, enclosing, is_inside, operations
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, reductions_of
 
@@ -46,6 +47,11 @@ def _against(op: ir.Operation, strides: Strides, may_reorder: bool) -> str:
         return "" if buffer in strides.private else "it allocates memory"
     if op.name in _MEMORY:
         return _against_access(op, strides, may_reorder)
+    if is_rare(enclosing(op)):
+        arrays = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+        if any(v in strides.private for v in arrays):
+            return "it passes a buffer of its own to a function"
+        return _against_types([*op.results, *(v for v in op.operands if v not in arrays)])
     if op.name.startswith(("arith.", "math.")):
         return _against_types([*op.results, *op.operands])
     return f"it holds '{op.name}'"

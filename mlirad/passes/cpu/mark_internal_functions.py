@@ -10,8 +10,10 @@ is inlined nowhere.
 from __future__ import annotations
 
 from mlirad.bindings import ir
+from mlirad.ir.rare import RARE
 from mlirad.ir.walk import operations
 
+_COLD = '["cold", "optnone"]'  # LLVM then expects that branches do not go there
 _INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name of a kernel
 
 
@@ -23,7 +25,11 @@ def mark_internal_functions(module: ir.Operation) -> None:
             continue
         if _is_interface(function):
             function.attributes["no_inline"] = ir.UnitAttr.get()
-        elif _is_called_within(function):
+            continue
+        if RARE in function.attributes:
+            function.attributes["no_inline"] = ir.UnitAttr.get()
+            function.attributes["passthrough"] = ir.Attribute.parse(_COLD)
+        if _is_called_within(function):
             function.attributes["linkage"] = ir.Attribute.parse("#llvm.linkage<internal>")
 
 

@@ -17,7 +17,10 @@ _LOWER = (
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
 _GUARDS = ",split-guarded-loops,canonicalize,cse"
-_IN_LANES = ",insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
+_IN_LANES = (
+    ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
+    "insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
+)
 _WORKERS = ",lower-parallel-to-workers{{threads={threads}}},canonicalize,cse"
 _TARGET = (
     "{fast}lower-small-exponentials,mark-scalar-loops,lower-floor-divisions,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,"
@@ -31,7 +34,8 @@ _TILES = (
     "split-contractions,tile-contractions{{width={width} fused={fused}}}"
 )
 _FACTORS = "loop-invariant-code-motion,hoist-factors,"
-_LANES, _FUSE, _FAST = "split-sums,lower-constant-powers,", "merge-products,", "insert-fast-math,"
+_LANES, _FUSE = "split-sums,lower-constant-powers,", "merge-products,"
+_FAST = "insert-fast-math,merge-root-quotients,"
 _ROOTS = "insert-root-estimates,"
 _USUAL = 32  # bytes of a vector that LLVM uses wherever there are so many
 _WIDTH = ",mark-vector-width{{width={width}}}"

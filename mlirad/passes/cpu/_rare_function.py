@@ -1,0 +1,70 @@
+"""Functions of what a few ops compute: for where this is needed hardly ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.ir import build as b
+from mlirad.ir.rare import CALL, RARE
+from mlirad.ir.walk import at_end, clone, defining_op, operations
+
+
+@data_class(frozen=True)
+class RareFunction:
+    """A function by its name, and what it is called with."""
+
+    name: str
+    arguments: Sequence[ir.Value]
+    results: Sequence[ir.Type]
+
+    def call(self) -> ir.Operation:
+        """A call of it."""
+        callee = ir.FlatSymbolRefAttr.get(self.name)
+        return ir.Operation.create(CALL, self.results, self.arguments, {"callee": callee})
+
+
+class RareFunctions:
+    """The functions of this kind that stand behind a function; those that are written alike are
+    one."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.function, self.names = function, dict[str, str]()
+        self.size = sum(1 for _ in operations(function))  # as it was
+
+    def of(self, ops: Sequence[ir.Operation], values: Sequence[ir.Value]) -> RareFunction:
+        """A function that gives values as some ops compute them."""
+        inside = {result for op in ops for result in op.results}
+        used = dict.fromkeys(v for op in ops for v in op.operands if v not in inside)
+        constants = [op for op in map(defining_op, used) if op is not None and _is_constant(op)]
+        own = {result for op in constants for result in op.results}
+        arguments = [v for v in used if v not in own]
+        types = [v.type for v in values]
+        base = ir.StringAttr(self.function.attributes["sym_name"]).value
+        name = f"{base}.guarded{len(self.names)}"
+        attributes: dict[str, ir.Attribute] = {
+            "sym_name": ir.StringAttr.get(name),
+            "sym_visibility": ir.StringAttr.get("private"),
+            "function_type": ir.TypeAttr.get(
+                ir.FunctionType.get([v.type for v in arguments], types)
+            ),
+            RARE: ir.UnitAttr.get(),
+        }
+        with ir.InsertionPoint(self.function), self.function.location:
+            made = ir.Operation.create("func.func", [], [], attributes, regions=1)
+            entry = b.block(made, 0, [v.type for v in arguments])
+        mapping: dict[ir.Value, ir.Value] = dict(zip(arguments, entry.arguments))
+        with at_end(entry, self.function.location):
+            for op in (*constants, *ops):
+                clone(op, mapping)
+            b.effect("func.return", [mapping[v] for v in values])
+        text = made.get_asm(use_local_scope=True).partition("(")[2]
+        kept = self.names.setdefault(text, name)
+        if kept != name:
+            made.erase()
+        return RareFunction(kept, arguments, types)
+
+
+def _is_constant(op: ir.Operation) -> bool:
+    return op.name == "arith.constant"

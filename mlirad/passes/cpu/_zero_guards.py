@@ -1,0 +1,109 @@
+"""Guards of derivatives: choices of 0 where an adjoint or a tangent is 0, whatever it would be
+multiplied by, and what they may be left out for."""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.data_classes import data_class
+from mlirad.ir import build as b
+from mlirad.ir.rounding import DECISION
+from mlirad.ir.walk import constant_float, defining_op, is_zero
+
+_SELECT, _COMPARE = "arith.select", "arith.cmpf"
+_FIRST = ("arith.divf", "arith.negf", "arith.extf", "arith.truncf")
+_SUMS = ("arith.addf", "arith.subf")
+# of a NaN they make a NaN
+_STRICT = frozenset(
+    {
+        *_FIRST,
+        *_SUMS,
+        "arith.mulf",
+        "arith.remf",
+        "math.absf",
+        "math.ceil",
+        "math.cos",
+        "math.exp",
+        "math.floor",
+        "math.fma",
+        "math.log",
+        "math.rsqrt",
+        "math.sin",
+        "math.sqrt",
+        "math.tanh",
+    }
+)
+
+
+@data_class(frozen=True)
+class Guard:
+    """A choice, and what it comes to where it does not choose 0. Without it either the same number
+    comes out or a NaN, unless `witness` is a NaN."""
+
+    op: ir.Operation
+    value: ir.Value
+    witness: ir.Value | None = None
+
+
+def guard_of(op: ir.Operation) -> Guard | None:
+    """The guard that an op is."""
+    if op.name != _SELECT or not is_zero(op.operands[1]):
+        return None
+    value = op.operands[2]
+    test = defining_op(op.operands[0])
+    if test is None:
+        return None
+    if test.name == "arith.andi":
+        parts = [defining_op(part) for part in test.operands]
+        found = [part for part in parts if part is not None and _is_nan_test(part)]
+        if not found:
+            return None
+        witness = found[0].operands[0]
+        return Guard(op, value, None if witness == value else witness)
+    tangent = _compared_with_zero(test)
+    if tangent is None or not _is_multiple(value, tangent):
+        return None
+    return Guard(op, value)
+
+
+def is_strict(op: ir.Operation) -> bool:
+    """Whether an op gives a NaN where an operand is one."""
+    return op.name in _STRICT
+
+
+def _is_nan_test(op: ir.Operation) -> bool:
+    return (
+        op.name == _COMPARE
+        and ir.IntegerAttr(op.attributes["predicate"]).value == b.UNO
+        and op.operands[0] == op.operands[1]
+    )
+
+
+def _compared_with_zero(op: ir.Operation) -> ir.Value | None:
+    """What a comparison of a derivative's finds to be 0."""
+    if (
+        op.name != _COMPARE
+        or DECISION in op.attributes
+        or ir.IntegerAttr(op.attributes["predicate"]).value != b.OEQ
+    ):
+        return None
+    left, right = op.operands
+    return left if constant_float(right) == 0.0 else None
+
+
+def _is_multiple(value: ir.Value, of: ir.Value) -> bool:
+    """Whether a value is 0 or NaN where another is 0, by its form."""
+    if value == of:
+        return True
+    op = defining_op(value)
+    if op is None:
+        return False
+    operands = list(op.operands)
+    if op.name == "arith.mulf":
+        return any(_is_multiple(operand, of) for operand in operands)
+    if op.name in _FIRST:
+        return _is_multiple(operands[0], of)
+    if op.name in _SUMS:
+        return all(_is_multiple(operand, of) for operand in operands)
+    if op.name == _SELECT:
+        return all(is_zero(operand) or _is_multiple(operand, of) for operand in operands[1:])
+    return False

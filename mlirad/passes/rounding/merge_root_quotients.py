@@ -1,0 +1,42 @@
+"""Divide once by a square root that may be 0, and multiply by that.
+
+LLVM would take the reciprocal of a divisor that several quotients share, were it not kept from
+estimating it: that of 0 is a NaN (`insert-fast-math`). To divide 1 by a root is exact, and cannot
+overflow: a root is 0 or far from it. What is 0 divided by 0 stays a NaN, and others stay infinite.
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.fast_math import allows
+from mlirad.ir.walk import before, defining_op, operations
+
+_QUOTIENT, _ROOT = "arith.divf", "math.sqrt"
+
+
+def merge_root_quotients(root: ir.Operation) -> None:
+    """Make quotients by one square root products, where derivatives may be rounded so and have no
+    estimates."""
+    found: dict[tuple[ir.Value, ir.Block], list[ir.Operation]] = {}
+    for op in operations(root):
+        if op.name == _QUOTIENT and allows(op, "reassoc") and not allows(op, "arcp"):
+            divisor = defining_op(op.operands[1])
+            if divisor is not None and divisor.name == _ROOT:
+                found.setdefault((op.operands[1], op.block), []).append(op)
+    for quotients in found.values():
+        if len(quotients) > 1:
+            _share(quotients)
+
+
+def _share(quotients: list[ir.Operation]) -> None:
+    first = quotients[0]
+    type_ = first.results[0].type
+    with before(first):
+        reciprocal = b.make(_QUOTIENT, type_, [b.number(1.0, type_), first.operands[1]])
+    for quotient in quotients:
+        flags = quotient.attributes["fastmath"]
+        with before(quotient):
+            value = b.make("arith.mulf", type_, [quotient.operands[0], reciprocal], fastmath=flags)
+        quotient.results[0].replace_all_uses_with(value)
+        quotient.erase()
