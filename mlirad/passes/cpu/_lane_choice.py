@@ -85,7 +85,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             reasons.append(reason)
             continue
         large = not always and _is_large(loop, strides)
-        masked = is_long(loop, strides) and is_smooth(loop, strides)
+        masked = is_long(loop) and is_smooth(loop, strides)
         candidate = Candidate(loop, strides, meetings, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
         many = pages_at_once(loop, strides, width) > _PAGES
