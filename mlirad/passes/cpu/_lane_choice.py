@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.rare import is_rare
-from mlirad.ir.structured import For, runs_in_any_order
+from mlirad.ir.structured import For, is_branch, runs_in_any_order
 from mlirad.ir.walk import enclosing, operations
 from mlirad.passes.cpu._lane_cost import (
     Lanes,
@@ -86,9 +86,7 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             reasons.append(reason)
             continue
         large = not always and _is_large(loop, strides)
-        masked = (is_long(loop, strides) or any(map(is_rare, operations(loop)))) and is_smooth(
-            loop, strides
-        )
+        masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
         candidate = Candidate(loop, strides, meetings, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
         many = pages_at_once(loop, strides, width) > _PAGES
@@ -102,6 +100,12 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
         return Choice(nest, best, f"{width} iterations{of} run as lanes: {times}")
     why = reasons[0] if reasons else "the cost model sees no gain"
     return Choice(nest, None, f"no iterations run as lanes: {why}")
+
+
+def _branches_rarely(loop: ir.Operation) -> bool:
+    """Whether there are branches in a loop, all of which hardly ever run."""
+    branches = [op for op in operations(loop) if is_branch(op)]
+    return bool(branches) and all(map(is_rare, branches))
 
 
 def _cost_of_nest(
@@ -123,11 +127,6 @@ def _is_large(loop: ir.Operation, strides: Strides) -> bool:
     ops = list(operations(loop))
     far = [op for op in ops if is_far(op, strides)]
     return len(ops) > LARGE or len(far) > LARGE_FAR
-
-
-def _is_there_once(loop: ir.Operation, strides: Strides) -> bool:
-    """Whether the iterations at the end should have no code of their own: it would be large."""
-    return is_long(loop, strides) or any(map(is_rare, operations(loop)))
 
 
 def _has_wide_floats(nest: ir.Operation) -> bool:

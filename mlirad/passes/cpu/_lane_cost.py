@@ -8,10 +8,10 @@ what the loop carries are sums that may be taken in another order, maxima or min
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
-from mlirad.ir.rare import is_rare
 from mlirad.ir.rounding import is_bound
 from mlirad.ir.structured import (
     CONDITION,
@@ -36,7 +36,7 @@ _AROUND = 4  # ops of a loop that do not count beside one in it
 _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
-LONG = 600  # ops of a body
+LONG = 600  # ops in a body
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -131,7 +131,7 @@ class Scalar:
         if expected_trips(nest) < self.width or any(is_while(op) for op in operations(nest)):
             return False
         strides = self.strides(nest)
-        if is_long(nest, strides):
+        if is_long(nest):
             return False
         return _is_regular(nest, strides, self.fast) and not any(
             is_far(op, strides) for op in operations(nest)
@@ -141,7 +141,7 @@ class Scalar:
         """What LLVM makes of an innermost loop; None where it leaves it as it is."""
         strides = self.strides(op)
         trips = expected_trips(op)
-        if trips < self.width or is_long(op, strides) or not _is_regular(op, strides, self.fast):
+        if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
             return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
@@ -150,18 +150,16 @@ class Scalar:
         return vectors * (each + 0.5) + rest + 6.0 + 8.0 * len(op.results)
 
 
-def is_long(loop: ir.Operation, strides: Strides) -> bool:
+def is_long(loop: ir.Operation) -> bool:
     """Whether LLVM's vectorizer, which takes time by the square of a body's length, would be what
-    compiling waits for. Calls are left to it where iterations at the end would have them one by
-    one: another pass of LLVM's, that looks for neighbours, takes as long for those."""
-    ops = block_operations(For(loop).body)
-    return len(ops) > LONG and (not any(map(is_function, ops)) or is_smooth(loop, strides))
+    compiling waits for."""
+    return next(islice(operations(loop), LONG, None), None) is not None
 
 
 def is_smooth(loop: ir.Operation, strides: Strides) -> bool:
-    """Whether all of a body is cheap with masks: no loops and branches, elements side by side."""
-    for op in block_operations(For(loop).body):
-        if (op.regions and not is_rare(op)) or is_far(op, strides):
+    """Whether all of a body is cheap with masks: no loops, elements side by side."""
+    for op in operations(loop):
+        if (op.regions and not is_branch(op)) or is_far(op, strides):
             return False
         if op.name == "memref.store" and address_step(
             strides, op.operands[1], list(op.operands)[2:]

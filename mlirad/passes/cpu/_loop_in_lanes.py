@@ -12,7 +12,7 @@ from mlirad.ir.vectors import halved
 from mlirad.ir.walk import attributes_of, before, block_operations, constant_integer, operations
 from mlirad.passes.cpu._lane_body import Body, neutral_of
 from mlirad.passes.cpu._lane_choice import Candidate
-from mlirad.passes.cpu._lane_cost import is_function
+from mlirad.passes.cpu._lane_cost import is_function, is_long
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_sums import LaneSums
 from mlirad.passes.cpu._lane_update import STEPS
@@ -64,7 +64,7 @@ class LoopInLanes:
 
     def _go_on(self, first: ir.Value, sums: list[ir.Value]) -> None:
         """Let the loop itself do the others, one by one: too few for vectors of LLVM's."""
-        if not any(map(is_function, operations(self.loop))):
+        if is_long(self.loop) or not any(map(is_function, operations(self.loop))):
             keep_scalar(self.loop)
         totals = self._combined(sums)
         del self.loop.attributes[ANY_ORDER]

@@ -14,7 +14,7 @@ _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
     "mark-footprints,mark-flows"
 )
-_REVERSE = "differentiate-reverse{option},canonicalize,cse"
+_REVERSE = "differentiate-reverse{option},canonicalize{{top-down=false}},cse"
 _COLLISIONS = (
     "{verdicts}insert-collision-checks{{tangents={tangents}}},canonicalize,cse,"
     "hoist-loads,canonicalize,cse"

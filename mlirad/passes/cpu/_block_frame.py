@@ -1,0 +1,133 @@
+"""Memory for values that pieces of a block hand to later ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.descriptor import pointer_type
+
+_LARGEST_ALIGNMENT = 64
+
+
+def stored_type(type_: ir.Type) -> ir.Type | None:
+    """What a value of a type is in memory, in LLVM's terms; None where it cannot be there."""
+    if isinstance(type_, ir.VectorType):
+        element = None if type_.scalable else stored_type(type_.element_type)
+        return None if element is None else ir.VectorType.get([prod(type_.shape)], element)
+    if isinstance(type_, ir.IndexType):
+        return b.integer_type(64)
+    if isinstance(type_, ir.IntegerType):
+        return b.integer_type(8) if type_.width == 1 else type_
+    return type_ if b.is_float(type_) or type_ == pointer_type() else None
+
+
+def _bytes(type_: ir.Type) -> int:
+    """The size of a type in memory, a power of 2."""
+    if isinstance(type_, ir.VectorType):
+        size = type_.shape[0] * _bytes(type_.element_type)
+        return 1 << (size - 1).bit_length()
+    if isinstance(type_, ir.IntegerType | ir.FloatType):
+        return type_.width // 8
+    return 8
+
+
+class Frame:
+    """Places, each for one value at a time."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._places: dict[ir.Value, int] = {}
+        self._free: dict[int, list[int]] = {}
+
+    def take(self, value: ir.Value) -> None:
+        """Find a place for a value."""
+        size = _size_of(value)
+        free = self._free.get(size)
+        if free:
+            self._places[value] = free.pop()
+            return
+        self.size += -self.size % min(size, _LARGEST_ALIGNMENT)
+        self._places[value] = self.size
+        self.size += size
+
+    def give_back(self, values: Iterable[ir.Value]) -> None:
+        """Let others have the places of values."""
+        for value in values:
+            self._free.setdefault(_size_of(value), []).append(self._places[value])
+
+    def has(self, value: ir.Value) -> bool:
+        """Whether a value has a place."""
+        return value in self._places
+
+    def memory(self) -> ir.Value:
+        """All of it, on the stack."""
+        i64 = b.integer_type(64)
+        return b.make(
+            "llvm.alloca",
+            pointer_type(),
+            [b.number(self.size, i64)],
+            elem_type=ir.TypeAttr.get(b.integer_type(8)),
+            alignment=ir.IntegerAttr.get(i64, _LARGEST_ALIGNMENT),
+        )
+
+    def write(self, value: ir.Value, memory: ir.Value) -> None:
+        """Put a value into its place."""
+        b.effect("llvm.store", [_stored(value), self._place(value, memory)], **_aligned(value))
+
+    def read(self, value: ir.Value, memory: ir.Value) -> ir.Value:
+        """A value from its place."""
+        stored = stored_type(value.type)
+        assert stored is not None
+        found = b.make("llvm.load", stored, [self._place(value, memory)], **_aligned(value))
+        return _read(found, value.type)
+
+    def _place(self, value: ir.Value, memory: ir.Value) -> ir.Value:
+        return b.make(
+            "llvm.getelementptr",
+            pointer_type(),
+            [memory],
+            elem_type=ir.TypeAttr.get(b.integer_type(8)),
+            rawConstantIndices=ir.DenseI32ArrayAttr.get([self._places[value]]),
+        )
+
+
+def _size_of(value: ir.Value) -> int:
+    stored = stored_type(value.type)
+    assert stored is not None
+    return _bytes(stored)
+
+
+def _aligned(value: ir.Value) -> dict[str, ir.Attribute]:
+    alignment = min(_size_of(value), _LARGEST_ALIGNMENT)
+    return {"alignment": ir.IntegerAttr.get(b.integer_type(64), alignment)}
+
+
+def _stored(value: ir.Value) -> ir.Value:
+    """A value as it is in memory."""
+    stored = stored_type(value.type)
+    assert stored is not None
+    if isinstance(value.type, ir.VectorType) and value.type.rank != 1:
+        row = ir.VectorType.get([prod(value.type.shape)], value.type.element_type)
+        value = b.make("vector.shape_cast", row, [value])
+    if value.type == stored:
+        return value
+    is_index = isinstance(_element(value.type), ir.IndexType)
+    return b.make("arith.index_cast" if is_index else "arith.extui", stored, [value])
+
+
+def _read(value: ir.Value, type_: ir.Type) -> ir.Value:
+    """What has been in memory as a value of a type."""
+    row = type_
+    if isinstance(type_, ir.VectorType):
+        row = ir.VectorType.get([prod(type_.shape)], type_.element_type)
+    if value.type != row:
+        is_index = isinstance(_element(type_), ir.IndexType)
+        value = b.make("arith.index_cast" if is_index else "arith.trunci", row, [value])
+    return value if row == type_ else b.make("vector.shape_cast", type_, [value])
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_

@@ -1,0 +1,83 @@
+// RUN: mlirad-opt %s --split-long-blocks=length=8 | filecheck %s
+// RUN: mlirad-opt %s --split-long-blocks=length=100 | filecheck %s --check-prefix=WHOLE
+
+// Two values are alive in the middle, of which one is a truth value: they go through memory of the
+// function. What it was given goes to both as an argument, constants are made again.
+// CHECK-LABEL: func.func private @chain.part0(
+// CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr {llvm.noalias}, %[[V:.*]]: f32) attributes {llvm.no_inline} {
+// CHECK: arith.constant 2.0
+// CHECK: %[[TEST:.*]] = arith.cmpf
+// CHECK: %[[BYTE:.*]] = arith.extui %[[TEST]] : i1 to i8
+// CHECK: %[[PLACE:.*]] = llvm.getelementptr %[[FRAME]][4]
+// CHECK: llvm.store %[[BYTE]], %[[PLACE]]
+// CHECK: return
+// CHECK-LABEL: func.func private @chain.part1(
+// CHECK: llvm.load
+// CHECK: arith.trunci
+// CHECK: arith.select
+// CHECK: return
+// CHECK-LABEL: func.func @chain(%arg0: f32) -> f32
+// CHECK: %[[MEMORY:.*]] = llvm.alloca
+// CHECK: call @chain.part0(%[[MEMORY]], %arg0)
+// CHECK-NEXT: call @chain.part1(%[[MEMORY]], %arg0)
+// CHECK-NEXT: llvm.getelementptr %[[MEMORY]]
+// CHECK-NEXT: %[[LAST:.*]] = llvm.load
+// CHECK-NEXT: return %[[LAST]]
+// WHOLE-LABEL: func.func @chain(
+// WHOLE-NOT: call
+func.func @chain(%v: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  %b = arith.cmpf ogt, %v, %two : f32
+  %0 = arith.mulf %v, %two : f32
+  %1 = arith.addf %0, %v : f32
+  %2 = arith.mulf %1, %1 : f32
+  %3 = arith.addf %2, %v : f32
+  %4 = arith.mulf %3, %3 : f32
+  %5 = arith.addf %4, %two : f32
+  %6 = arith.mulf %5, %5 : f32
+  %7 = arith.addf %6, %v : f32
+  %8 = arith.mulf %7, %7 : f32
+  %9 = arith.addf %8, %two : f32
+  %10 = arith.mulf %9, %9 : f32
+  %11 = arith.addf %10, %v : f32
+  %12 = arith.select %b, %11, %10 : f32
+  return %12 : f32
+}
+
+// The body of a loop: what it carries stays with the loop, and is read in front of its end. Memory
+// of the block stays in it.
+// CHECK-LABEL: func.func private @loop.part0(
+// CHECK-SAME: !llvm.ptr {llvm.noalias}, %{{.*}}: index, %{{.*}}: memref<4xvector<4xindex>>)
+// CHECK: arith.index_cast %{{.*}} : vector<4xindex> to vector<4xi64>
+// CHECK-LABEL: func.func @loop(
+// CHECK: scf.for {{.*}} iter_args(%[[CARRIED:.*]] = %{{.*}}) -> (vector<4xindex>)
+// CHECK: %[[OWN:.*]] = memref.alloca()
+// CHECK: call @loop.part0(%{{.*}}, %{{.*}}, %[[OWN]])
+// CHECK: call @loop.part1(
+// CHECK: %[[WORDS:.*]] = llvm.load
+// CHECK: %[[NEXT:.*]] = arith.index_cast %[[WORDS]] : vector<4xi64> to vector<4xindex>
+// CHECK: scf.yield %[[NEXT]]
+func.func @loop(%n: index, %z: vector<4xindex>) -> vector<4xindex> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%s = %z) -> vector<4xindex> {
+    %m = memref.alloca() : memref<4xvector<4xindex>>
+    %0 = vector.broadcast %i : index to vector<4xindex>
+    %1 = arith.addi %0, %0 : vector<4xindex>
+    memref.store %1, %m[%c0] : memref<4xvector<4xindex>>
+    %2 = arith.muli %1, %0 : vector<4xindex>
+    %3 = arith.addi %2, %0 : vector<4xindex>
+    %4 = arith.muli %3, %3 : vector<4xindex>
+    %5 = arith.addi %4, %3 : vector<4xindex>
+    %6 = arith.muli %5, %5 : vector<4xindex>
+    %7 = arith.addi %6, %6 : vector<4xindex>
+    %8 = arith.muli %7, %7 : vector<4xindex>
+    %9 = arith.addi %8, %7 : vector<4xindex>
+    %10 = memref.load %m[%c0] : memref<4xvector<4xindex>>
+    %11 = arith.addi %10, %9 : vector<4xindex>
+    %12 = arith.muli %11, %11 : vector<4xindex>
+    %13 = arith.addi %12, %s : vector<4xindex>
+    scf.yield %13 : vector<4xindex>
+  }
+  return %r : vector<4xindex>
+}
