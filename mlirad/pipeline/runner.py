@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any
@@ -21,6 +21,9 @@ Observer = Callable[[str, ir.Operation], None]
 Action = Callable[[ir.Operation], None]
 MODULE, ANY = "builtin.module", "any"
 VERIFY = "MLIRAD_VERIFY_EACH"  # in the environment, as for all tests: verify behind our passes
+# Of upstream's passes, those that run often and keep nothing of a module that they have seen:
+# `convert-math-to-funcs`, for one, keeps the functions that it made.
+_KEPT = frozenset({"canonicalize", "cse", "mem2reg"})
 
 
 @data_class(frozen=True)
@@ -145,7 +148,9 @@ class _Compiler:
         for step in steps:
             _check_anchors(step)
         text = ",".join(map(str, steps))
-        manager = _manager(f"{anchor}({text})", ir.Context.current)
+        are_kept = all(name in _KEPT for step in steps for name in _names(step))
+        make = _kept_manager if are_kept else _manager
+        manager = make(f"{anchor}({text})", ir.Context.current)
 
         def work(op: ir.Operation) -> None:
             manager.enable_verifier(self.verify)
@@ -244,10 +249,23 @@ def _spelled(step: Step) -> str:
     return " ".join(str(found).removeprefix("any(").removesuffix(")").split())
 
 
+def _names(step: Step) -> Iterator[str]:
+    """The passes of a step."""
+    if not step.is_anchor:
+        yield step.name
+    for inner in step.steps:
+        yield from _names(inner)
+
+
 @lru_cache(64)
-def _manager(text: str, _: ir.Context) -> PassManager:
-    """Upstream's pass manager of a text, in the current context. One that has run has its patterns,
+def _kept_manager(text: str, context: ir.Context) -> PassManager:
+    """The pass manager of a text that runs again and again. One that has run has its patterns,
     which take longer to collect than to apply to a small module."""
+    return _manager(text, context)
+
+
+def _manager(text: str, _: ir.Context) -> PassManager:
+    """Upstream's pass manager of a text, in the current context."""
     try:
         return PassManager.parse(text)
     except ValueError as error:

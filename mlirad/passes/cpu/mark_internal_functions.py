@@ -13,7 +13,7 @@ from mlirad.bindings import ir
 from mlirad.ir.rare import RARE
 from mlirad.ir.walk import operations
 
-_COLD = '["cold", "optnone"]'  # LLVM then expects that branches do not go there
+_COLD = '["cold"]'  # LLVM then expects that branches do not go there
 _INTERFACE = "_mlir_ciface_"  # what `convert-func-to-llvm` puts before the name of a kernel
 
 
