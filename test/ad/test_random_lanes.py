@@ -24,3 +24,9 @@ def test_random_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
     source = written(seed, exact=exact)
     print(source)  # which is shown where it fails
     check(source, tmp_path, exact=exact)
+
+
+@pytest.mark.parametrize("seed", [3000025, 3000057])
+def test_lanes_that_others_left(tmp_path: Path, seed: int) -> None:
+    """Reverses that were wrong where memory of lanes' own was stored to whole, and cut in pieces."""
+    check(written(seed), tmp_path, opt_level=3)
