@@ -28,5 +28,5 @@ def test_random_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 
 @pytest.mark.parametrize("seed", [3000025, 3000057])
 def test_lanes_that_others_left(tmp_path: Path, seed: int) -> None:
-    """Reverses that were wrong where memory of lanes' own was stored to whole, and cut in pieces."""
+    """Wrong where memory of lanes' own was stored to whole, in code that is cut in pieces."""
     check(written(seed), tmp_path, opt_level=3)
