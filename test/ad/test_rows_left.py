@@ -273,3 +273,28 @@ def test_boxes_of_all_kinds() -> None:
             expected[...] = random.uniform()
             u.grad.fill(expected[0, 0])
     np.testing.assert_array_equal(u.grad.to_numpy(), expected)
+
+
+def test_nested_blocks() -> None:
+    """Their memory has more axes than the field: no row of it is one of the field's."""
+    u, loss = ti.field(ti.f64), ti.field(ti.f64, (), needs_grad=True)
+    ti.root.dense(ti.i, 2).dense(ti.ij, (2, N)).place(u)
+    ti.root.lazy_grad()
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(N):
+            u[t, i] = 2.0 * u[t - 1, i] + 0.5 * u[t - 2, i]
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[3, i]
+
+    for _ in range(2):
+        with ti.ad.Tape(loss):
+            step(2)
+            step(3)
+            add_up()
+        expected = np.repeat([[1.0], [4.5], [0.0], [0.0]], N, axis=1)
+        np.testing.assert_array_equal(u.grad.to_numpy(), expected)

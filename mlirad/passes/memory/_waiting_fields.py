@@ -8,6 +8,8 @@ from mlirad.analysis.footprint import Axes, Bound, box_attribute
 from mlirad.analysis.linear import Linear, linear_form
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
+from mlirad.dialect.field_layout import path_to
+from mlirad.dialect.snode import places
 from mlirad.ir.walk import array_root, enclosing, operations
 from mlirad.named_tuples import NamedTuple
 
@@ -21,7 +23,8 @@ class Access(NamedTuple):
 
 
 def accesses_by_field(kernel: ir.Operation) -> dict[str, list[Access]]:
-    """All accesses to each field of which a kernel does nothing else but ask for its extents."""
+    """All accesses to each field of which a kernel does nothing else but ask for its extents, and
+    whose rows are those of its memory."""
     found, others = dict[str, list[Access]](), set[str]()
     for op in operations(kernel):
         if is_access(op):
@@ -31,7 +34,18 @@ def accesses_by_field(kernel: ir.Operation) -> dict[str, list[Access]]:
                 found.setdefault(root, []).append(Access(op, array, indices))
         elif GetOp.holds(op) and not _is_only_accessed(op.results[0]):
             others.add(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
+    others |= _nested(enclosing(kernel))
     return {name: group for name, group in found.items() if name not in others}
+
+
+def _nested(module: ir.Operation) -> set[str]:
+    """The fields of which several blocks share an axis: their memory has more axes than they."""
+    found = set[str]()
+    for place in places(module):
+        axes = [axis for block in path_to(place) for axis in block.axes]
+        if len(set(axes)) < len(axes):
+            found.add(ir.StringAttr(place.attributes["sym_name"]).value)
+    return found
 
 
 def _is_only_accessed(array: ir.Value) -> bool:
