@@ -73,13 +73,14 @@ def _of_launch(form: Form, numbers: Mapping[int, int]) -> Bound | None:
     """A sum of arguments of a launch, by their numbers."""
     arguments: dict[ir.Value, Bound] = {}
     for name in form.names:
-        if not _is_of_function(name) or ir.BlockArgument(name).arg_number not in numbers:
+        if not is_of_function(name) or ir.BlockArgument(name).arg_number not in numbers:
             return None
         arguments[name] = unknown(numbers[ir.BlockArgument(name).arg_number])
     return form.substituted(arguments)
 
 
-def _is_of_function(value: ir.Value) -> bool:
+def is_of_function(value: ir.Value) -> bool:
+    """Whether a value is an argument of the function, the same for all iterations."""
     if not isinstance(value, ir.BlockArgument):
         return False
     return value.owner.owner.operation.name == "func.func"

@@ -10,7 +10,7 @@ from operator import mul, sub
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.structured import is_for, is_parallel
-from mlirad.ir.walk import at_end, constant_integer, enclosing
+from mlirad.ir.walk import at_end, constant_integer
 from mlirad.named_tuples import NamedTuple
 
 
@@ -58,21 +58,6 @@ def bounds_of_index(value: ir.Value) -> Bounds | None:
     if is_parallel(loop) or (is_for(loop) and position == 0):
         return bounds_of(loop)[position]
     return None
-
-
-def indices_around(op: ir.Operation) -> list[ir.Value] | None:
-    """The indices of the loops around an operation; None where there is something else."""
-    found: list[ir.Value] = []
-    parent = enclosing(op)
-    while parent.name != "func.func":
-        if is_parallel(parent):
-            found += parent.regions[0].blocks[0].arguments
-        elif is_for(parent):
-            found.append(parent.regions[0].blocks[0].arguments[0])
-        else:
-            return None
-        parent = enclosing(parent)
-    return found
 
 
 def box_size(loop: ir.Operation) -> tuple[list[ir.Value], ir.Value]:

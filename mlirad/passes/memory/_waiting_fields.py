@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from mlirad.analysis.footprint import Axes, Bound, box_attribute
 from mlirad.analysis.linear import Linear, linear_form
+from mlirad.analysis.swept_boxes import is_of_function
 from mlirad.bindings import ir
 from mlirad.dialect.field import DimOp, GetOp, is_access, split_access
 from mlirad.dialect.field_layout import path_to
@@ -56,7 +57,9 @@ def are_apart(left: Access, right: Access) -> bool:
     """Whether accesses to one array have a place along an axis that differs by a number in every
     launch."""
     return any(
-        one.terms == other.terms and one.constant != other.constant and _is_of_launch(one.names)
+        one.terms == other.terms
+        and one.constant != other.constant
+        and all(map(is_of_function, one.names))
         for one, other in zip(map(linear_form, left.indices), map(linear_form, right.indices))
     )
 
@@ -65,14 +68,6 @@ def is_outside_before(first: Access, second: Access) -> bool:
     """Whether all that an access does is done before what is around the other begins."""
     one, other = _outermost(first.op), _outermost(second.op)
     return one != other and one.is_before_in_block(other)
-
-
-def _is_of_launch(names: Iterable[ir.Value]) -> bool:
-    """Whether values are arguments of the function, the same for all iterations."""
-    return all(
-        isinstance(name, ir.BlockArgument) and name.owner.owner.operation.name == "func.func"
-        for name in names
-    )
 
 
 def _outermost(op: ir.Operation) -> ir.Operation:
