@@ -1,14 +1,17 @@
 """`python -m programs.in_lanes FIRST COUNT`, in `test/`: random programs of several sizes with 4, 8
 and 16 iterations as lanes against the same without: every second without `fast_math`, to the bit; a
-quarter as LLVM compiles for users."""
+quarter as LLVM compiles for users. With `--one`, each with one of these numbers of lanes, in turn:
+half the time."""
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
 import time
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -42,7 +45,14 @@ def left(module: ModuleType) -> dict[str, Any]:
     return found | {f"{name}.grad": slope for name, slope in slopes.items()}
 
 
-def check(source: str, folder: Path, *, exact: bool = False, opt_level: int = 0) -> None:
+def check(
+    source: str,
+    folder: Path,
+    *,
+    exact: bool = False,
+    opt_level: int = 0,
+    widths: Sequence[int] = WIDTHS,
+) -> None:
     """Run a program without lanes, then with some numbers of them; what does not depend on that
     is derived once. Raises AssertionError where they differ by more than rounding; where it is
     exact, as no order of additions may change then, at all."""
@@ -51,7 +61,7 @@ def check(source: str, folder: Path, *, exact: bool = False, opt_level: int = 0)
     module = load(source, folder)
     expected = left(module)
     tolerance = 0.0 if exact else CLOSE
-    for lanes in WIDTHS:
+    for lanes in widths:
         program().config.lanes = lanes
         for codes in program().compiled:
             codes.forget_modes(lambda mode: True)
@@ -78,13 +88,18 @@ def written(seed: int, *, exact: bool = False) -> str:
 
 def main() -> int:
     """Check the programs, in a process of its own each hundred; 1 if any failed."""
-    first, count = (int(argument) for argument in sys.argv[1:3])
+    parser = argparse.ArgumentParser(prog="python -m programs.in_lanes", description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("count", type=int)
+    parser.add_argument("--one", action="store_true")
+    options = parser.parse_args()
+    first, count = options.first, options.count
     start, failures = time.perf_counter(), 0
     for begin in range(first, first + count, 100):
         numbers = range(begin, min(begin + 100, first + count))
         child = os.fork()
         if not child:
-            os._exit(_failures(numbers))
+            os._exit(_failures(numbers, one=options.one))
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         if status < 0:
             print(f"programs {numbers.start} to {numbers.stop - 1}: died of signal {-status}")
@@ -94,15 +109,17 @@ def main() -> int:
     return 1 if failures else 0
 
 
-def _failures(numbers: range) -> int:
+def _failures(numbers: range, *, one: bool) -> int:
     """How many of some programs fail; each is shown."""
     failures = 0
     with tempfile.TemporaryDirectory(prefix="mlirad-lanes-") as folder:
         for seed in numbers:
             exact = seed % 2 == 0
             source = written(seed, exact=exact)
+            level = 3 * (seed % 8 < 2)
+            widths = (WIDTHS[seed // 24 % len(WIDTHS)],) if one else WIDTHS
             try:
-                check(source, Path(folder), exact=exact, opt_level=3 * (seed % 8 < 2))
+                check(source, Path(folder), exact=exact, opt_level=level, widths=widths)
             except Exception:
                 failures += 1
                 print(f"program {seed}", source, traceback.format_exc(), sep="\n")
