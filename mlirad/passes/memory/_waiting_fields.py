@@ -100,10 +100,15 @@ def note_in_order(
     module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]
 ) -> None:
     """The same, of boxes that are known by their numbers."""
-    notes = {
-        name: ir.ArrayAttr.get([box_attribute(axes) for axes in some])
-        for name, some in boxes.items()
+    notes = [
+        ir.ArrayAttr.get(
+            [
+                ir.FlatSymbolRefAttr.get(name),
+                ir.ArrayAttr.get([box_attribute(axes) for axes in some]),
+            ]
+        )
+        for name, some in sorted(boxes.items())
         if some
-    }
+    ]
     if notes:
-        module.attributes[attribute] = ir.DictAttr.get(notes)
+        module.attributes[attribute] = ir.ArrayAttr.get(notes)

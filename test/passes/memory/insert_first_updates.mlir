@@ -222,7 +222,7 @@ func.func @none_of_these(%v: f32) {
 // A row of a launch, while others are read and added to more than once; its middle, where the
 // condition holds.
 
-// CHECK: field.begun = {x.grad = {{\[\[\[}}array<i64: -2, 5, 1>, array<i64: -2, 5, 1>], [array<i64: 1>, array<i64: 65534>]]]}
+// CHECK: field.begun = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: -2, 5, 1>, array<i64: -2, 5, 1>], [array<i64: 1>, array<i64: 65534>]]]]]
 // CHECK: field.anew = [@x.grad, 0]
 "snode.root"() ({
   "snode.dense"() ({

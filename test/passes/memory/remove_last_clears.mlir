@@ -3,7 +3,7 @@
 
 // A row of a launch, cleared in the iteration that reads it; another one is added to.
 
-// CHECK: module attributes {field.left = {x.grad = {{\[\[\[}}array<i64: 0, 2, 1>, array<i64: 0, 2, 1>], [array<i64: 0>, array<i64: 65535>]]]}}
+// CHECK: module attributes {field.left = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: 0, 2, 1>, array<i64: 0, 2, 1>], [array<i64: 0>, array<i64: 65535>]]]]]}
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
@@ -37,7 +37,7 @@ func.func @step(%t: index {field.argument = 2}) {
 
 // The middle of a row, in a loop behind the one that reads it, under a condition on its index.
 
-// CHECK: module attributes {field.left = {x.grad = {{\[\[\[}}array<i64: 3>, array<i64: 3>], [array<i64: 2>, array<i64: 65533>]]]}}
+// CHECK: module attributes {field.left = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: 3>, array<i64: 3>], [array<i64: 2>, array<i64: 65533>]]]]]}
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
