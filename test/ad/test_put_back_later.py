@@ -367,3 +367,29 @@ def test_nested_blocks() -> None:
     for _ in range(2):
         assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(2 * former[1].sum())
         np.testing.assert_array_equal(u.to_numpy(), former)
+
+
+def test_a_launch_that_writes_nothing() -> None:
+    """It begins at a row, and ends before it: what the next writes there is put back."""
+    u, x = ti.field(ti.f64, (STEPS, N), needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def rows(first: ti.i32, behind: ti.i32):
+        for t, i in ti.ndrange((first, behind), N):
+            u[t, i] = x[None] ** 2
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[3, i]
+
+    def run() -> None:
+        rows(2, 2)
+        rows(2, 5)
+        add_up()
+
+    u.from_numpy(FORMER)
+    for _ in range(2):
+        assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(2.0 * N)
+        np.testing.assert_array_equal(u.to_numpy(), FORMER)

@@ -145,7 +145,7 @@ class HostWaiting(Waiting):
         waiting |= {  # of several copies of one box the first
             within_shape(box, shape): kept.values
             for box, kept in reversed(copies)
-            if kept.values is not None
+            if kept.values is not None and kept.values.size
         }
         is_cleared_later = self._clearing is not None and self._copies is None
         if (
