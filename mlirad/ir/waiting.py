@@ -6,6 +6,7 @@ from math import prod
 
 from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, element_type
+from mlirad.dialect.field_layout import layouts
 from mlirad.dialect.snode import duals_of, places
 
 LEAST = 1 << 18
@@ -37,3 +38,11 @@ def has_large_rows(array: ir.Type, *, is_derivative: bool) -> bool:
         return False
     least = LEAST_ROW if is_derivative else LEAST_KEPT_ROW
     return size >= LEAST and size >= least * extents[0]
+
+
+def lies_in_order(module: ir.Operation, name: str) -> bool:
+    """Whether the elements of a field lie side by side in the order of their indices: of others, no
+    rows wait to be cleared while some do not."""
+    layout = layouts(module)[name]
+    sizes = [layout.size * prod(layout.element_shape[k:]) for k in range(len(layout.element_shape))]
+    return layout.element_strides == (*sizes[1:], layout.size)

@@ -239,10 +239,10 @@ def _boxes(module: ir.Module, name: str) -> dict[str, list[Axes]]:
     attributes = module.operation.attributes
     if name not in attributes:
         return {}
-    notes = ir.DictAttr(attributes[name])
+    notes = map(ir.ArrayAttr, ir.ArrayAttr(attributes[name]))
     return {
-        one.name: [read_box(box) for box in ir.ArrayAttr(one.attr)]
-        for one in (notes[number] for number in range(len(notes)))
+        ir.FlatSymbolRefAttr(note[0]).value: [read_box(box) for box in ir.ArrayAttr(note[1])]
+        for note in notes
     }
 
 

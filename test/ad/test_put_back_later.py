@@ -310,3 +310,86 @@ def test_tangents_of_what_is_set_in_part(directions: int) -> None:
                 rows.append(np.zeros(N))
                 rows[-1][1:-1] = last[1:-1] + 0.5 * last[:-2] + 0.25 * last[2:]
             np.testing.assert_allclose(found[number], rows, atol=1e-12)
+
+
+def test_more_boxes_than_are_remembered() -> None:
+    """Of a box that is kept twice, what was there first is put back."""
+    u, x = ti.field(ti.f64, (200, 4), needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(4):
+            u[t, i] = x[None] ** 2
+
+    @ti.kernel
+    def add_up():
+        for i in range(4):
+            loss[None] += u[0, i] ** 2
+
+    def run() -> None:
+        for t in range(400):
+            step(2 * t % 200)
+        add_up()
+
+    u.fill(7.0)
+    x[None] = 2.0
+    for _ in range(2):
+        assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(4 * 48.0)
+        assert (u.to_numpy() == 7.0).all()
+
+
+def test_nested_blocks() -> None:
+    """A copy is of all their elements, whatever box it was made for."""
+    u, x = ti.field(ti.f64), ti.field(ti.f64, (), needs_grad=True)
+    ti.root.dense(ti.i, 2).dense(ti.ij, (2, N)).place(u)
+    ti.root.lazy_grad()
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(N):
+            u[t, i] = x[None] * u[t - 1, i]
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[3, i]
+
+    def run() -> None:
+        step(2)
+        step(3)
+        add_up()
+
+    former = np.random.default_rng(1).standard_normal((4, N))
+    u.from_numpy(former)
+    x[None] = 3.0
+    for _ in range(2):
+        assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(2 * former[1].sum())
+        np.testing.assert_array_equal(u.to_numpy(), former)
+
+
+def test_a_launch_that_writes_nothing() -> None:
+    """It begins at a row, and ends before it: what the next writes there is put back."""
+    u, x = ti.field(ti.f64, (STEPS, N), needs_grad=True), ti.field(ti.f64, (), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def rows(first: ti.i32, behind: ti.i32):
+        for t, i in ti.ndrange((first, behind), N):
+            u[t, i] = x[None] ** 2
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[3, i]
+
+    def run() -> None:
+        rows(2, 2)
+        rows(2, 5)
+        add_up()
+
+    u.from_numpy(FORMER)
+    for _ in range(2):
+        assert ti.ad.hvp(run, loss, x, 1.0) == pytest.approx(2.0 * N)
+        np.testing.assert_array_equal(u.to_numpy(), FORMER)

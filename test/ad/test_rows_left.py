@@ -298,3 +298,36 @@ def test_nested_blocks() -> None:
             add_up()
         expected = np.repeat([[1.0], [4.5], [0.0], [0.0]], N, axis=1)
         np.testing.assert_array_equal(u.grad.to_numpy(), expected)
+
+
+@pytest.mark.parametrize("kind", ["pointer", "bitmasked"])
+def test_sparse_blocks(kind: str) -> None:
+    """Nothing of them waits: they are looked at by what is active."""
+    u, loss = ti.field(ti.f64), ti.field(ti.f64, (), needs_grad=True)
+    getattr(ti.root, kind)(ti.ij, (STEPS, N)).place(u)
+    ti.root.lazy_grad()
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(N):
+            u[t, i] = 2.0 * u[t - 1, i]
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[STEPS - 1, i]
+
+    for i in range(N):
+        u[0, i] = 1.0
+    for value in (3.0, 5.0):
+        with ti.ad.Tape(loss):
+            for t in range(1, STEPS):
+                step(t)
+            add_up()
+        assert u.grad.to_numpy().sum() == N * 2.0 ** (STEPS - 1)
+        step.grad(2)
+        u.grad.fill(value)
+        assert (u.grad.to_numpy() == value).all()
+        step.grad(2)
+        u.grad.from_numpy(np.full((STEPS, N), 2 * value))
+        assert (u.grad.to_numpy() == 2 * value).all()

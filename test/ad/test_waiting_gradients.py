@@ -218,6 +218,28 @@ def test_fields_of_one_tree() -> None:
     assert (y.grad.to_numpy() == 0).all() and (x.grad.to_numpy() == 3.0).all()
 
 
+def test_beside_sparse_blocks() -> None:
+    """What lies between the elements that wait is no derivative."""
+    x, beside = ti.field(ti.f64, needs_grad=True), ti.field(ti.f64)
+    ti.root.dense(ti.i, N).place(x)
+    cells = ti.root.dense(ti.i, N)
+    cells.place(x.grad)
+    cells.pointer(ti.j, 4).place(beside)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += beside[i, 1]
+
+    for i in range(N):
+        beside[i, 1] = 3.0
+    with ti.ad.Tape(loss):
+        add_up()
+    assert x.grad[5] == 0
+    assert beside.to_numpy().sum() == 3.0 * N
+
+
 def test_an_error_in_a_tape() -> None:
     """Gradients of a tape that was left by an error are 0, or what its reverse wrote."""
     program = Program()

@@ -35,16 +35,18 @@ def accesses_by_field(kernel: ir.Operation) -> dict[str, list[Access]]:
                 found.setdefault(root, []).append(Access(op, array, indices))
         elif GetOp.holds(op) and not _is_only_accessed(op.results[0]):
             others.add(ir.FlatSymbolRefAttr(op.attributes["field"]).value)
-    others |= _nested(enclosing(kernel))
+    others |= _without_rows(enclosing(kernel))
     return {name: group for name, group in found.items() if name not in others}
 
 
-def _nested(module: ir.Operation) -> set[str]:
-    """The fields of which several blocks share an axis: their memory has more axes than they."""
+def _without_rows(module: ir.Operation) -> set[str]:
+    """The fields of which several blocks share an axis, so that their memory has more axes than
+    they; and those in sparse blocks, which never wait."""
     found = set[str]()
     for place in places(module):
-        axes = [axis for block in path_to(place) for axis in block.axes]
-        if len(set(axes)) < len(axes):
+        blocks = path_to(place)
+        axes = [axis for block in blocks for axis in block.axes]
+        if len(set(axes)) < len(axes) or any(block.kind.is_sparse for block in blocks):
             found.add(ir.StringAttr(place.attributes["sym_name"]).value)
     return found
 
@@ -98,10 +100,15 @@ def note_in_order(
     module: ir.Operation, attribute: str, boxes: Mapping[str, Collection[Axes]]
 ) -> None:
     """The same, of boxes that are known by their numbers."""
-    notes = {
-        name: ir.ArrayAttr.get([box_attribute(axes) for axes in some])
-        for name, some in boxes.items()
+    notes = [
+        ir.ArrayAttr.get(
+            [
+                ir.FlatSymbolRefAttr.get(name),
+                ir.ArrayAttr.get([box_attribute(axes) for axes in some]),
+            ]
+        )
+        for name, some in sorted(boxes.items())
         if some
-    }
+    ]
     if notes:
-        module.attributes[attribute] = ir.DictAttr.get(notes)
+        module.attributes[attribute] = ir.ArrayAttr.get(notes)

@@ -1,10 +1,10 @@
 """Let the launch that adds to derivatives first begin at 0, so that nobody has to clear them.
 
 An array of derivatives that is not small, that a kernel only adds to, and each of whose elements is
-added to once; or the elements with one first index, of an array of which those are many and of
-which all accesses have first indices that differ. Such a box gets a number of the launch: 1 where
-its memory waits to be cleared, which then counts as 0. `field.begun` has the boxes of each field,
-as `mark-footprints` writes them, of the numbers of the launch's arguments.
+added to once; or the elements with one first index, of an array of which those are many, and lie in
+order, and of which all accesses have first indices that differ. Such a box gets a number of the
+launch: 1 where its memory waits to be cleared, which then counts as 0. `field.begun` has the boxes
+of each field, as `mark-footprints` writes them, of the numbers of the launch's arguments.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from mlirad.ir import build as b
 from mlirad.ir.reductions import PLAIN_MARK
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers, marked_as_anew
-from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows
+from mlirad.ir.waiting import LEAST, bytes_of, derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import at_start, before, functions, has_uses
 from mlirad.passes.memory._waiting_fields import Access, accesses_by_field, note_in_order
 
@@ -37,7 +37,7 @@ def insert_first_updates(module: ir.Operation) -> None:
     begun: dict[str, list[Axes]] = {}
     for root, accesses in accesses_by_field(kernels[0]).items():
         if root in names and bytes_of(accesses[0].array.type) >= LEAST:
-            for group, box in _boxes_begun(accesses, numbers):
+            for group, box in _boxes_begun(module, root, accesses, numbers):
                 own = begun.setdefault(root, [])
                 _begin(module, kernels[0], root, len(own), group)
                 own.append(box)
@@ -45,11 +45,12 @@ def insert_first_updates(module: ir.Operation) -> None:
 
 
 def _boxes_begun(
-    accesses: list[Access], numbers: Mapping[int, int]
+    module: ir.Operation, root: str, accesses: list[Access], numbers: Mapping[int, int]
 ) -> list[tuple[list[Access], Axes]]:
     """The boxes of an array that are added to only, each element once, and by which updates."""
     array = accesses[0].array.type
-    rows = _rows(accesses, numbers) if has_large_rows(array, is_derivative=True) else None
+    may_part = has_large_rows(array, is_derivative=True) and lies_in_order(module, root)
+    rows = _rows(accesses, numbers) if may_part else None
     if rows is not None:
         found = [(group, _box_reached_once(group, numbers)) for group in rows.values()]
         return [(group, box) for group, box in found if box is not None]

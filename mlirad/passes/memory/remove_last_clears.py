@@ -3,7 +3,8 @@
 The reverse of a launch that overwrites elements clears their adjoints when it has read them. Of a
 field of derivatives whose elements with one first index are many, boxes of such that a store of 0
 sweeps, and nothing in the kernel touches later, are noted in `field.left`, as `mark-footprints`
-writes them, of the numbers of the launch's arguments; the store is gone.
+writes them, of the numbers of the launch's arguments; the store is gone. Only of a field whose
+elements lie in order: of others no rows wait.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mlirad.bindings import ir
 from mlirad.dialect.field import array_of, is_store
 from mlirad.ir.requirements import KERNELS
 from mlirad.ir.signature import argument_numbers
-from mlirad.ir.waiting import derivatives, has_large_rows
+from mlirad.ir.waiting import derivatives, has_large_rows, lies_in_order
 from mlirad.ir.walk import defining_op, enclosing, functions
 from mlirad.passes.memory._waiting_fields import (
     Access,
@@ -39,7 +40,10 @@ def remove_last_clears(module: ir.Operation) -> None:
     numbers, left = argument_numbers(kernels[0]), dict[str, list[Axes]]()
     names = derivatives(module)
     for name, group in accesses_by_field(kernels[0]).items():
-        if name not in names or not has_large_rows(group[0].array.type, is_derivative=True):
+        array = group[0].array.type
+        if name not in names or not has_large_rows(array, is_derivative=True):
+            continue
+        if not lies_in_order(module, name):
             continue
         for access in [one for one in group if _is_clear(one)]:
             box = _box_left(access, group, numbers)

@@ -148,7 +148,7 @@ class HostMemory(Memory):
         view = np.ndarray(shape, dtype, allocation.data.data, offset, strides)
         if nesting is None:
             return HostElements(view, allocation.room, self._blocks)
-        return SparseHostElements(view, nesting, allocation)
+        return SparseHostElements(view, nesting, allocation, allocation.room)
 
     def given(self, values: Values) -> Elements:
         """The user's array itself."""

@@ -142,8 +142,10 @@ class HostWaiting(Waiting):
         used."""
         shape = self._memory.shape
         waiting = dict(() if self._copies is None else self._copies)
-        waiting |= {
-            within_shape(box, shape): kept.values for box, kept in copies if kept.values is not None
+        waiting |= {  # of several copies of one box the first
+            within_shape(box, shape): kept.values
+            for box, kept in reversed(copies)
+            if kept.values is not None and kept.values.size
         }
         is_cleared_later = self._clearing is not None and self._copies is None
         if (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from mlirad.runtime.memory.host_elements import HostElements
+from mlirad.runtime.memory.host_waiting import HostRoom
 from mlirad.runtime.memory.memory import Allocation, Nesting, Values
 from mlirad.runtime.memory.ordered import HostOrdered
 from mlirad.runtime.memory.sparse_elements import TouchedElements, touched_view
@@ -15,8 +16,11 @@ class SparseHostElements(TouchedElements, HostElements):
 
     __slots__ = ("_allocation", "_nesting", "activity", "order", "touched")
 
-    def __init__(self, view: Values, nesting: Nesting, allocation: Allocation) -> None:
-        HostElements.__init__(self, view)
+    def __init__(
+        self, view: Values, nesting: Nesting, allocation: Allocation, room: HostRoom
+    ) -> None:
+        HostElements.__init__(self, view, room)
+        self.waiting.is_lent = True  # to `touched`
         self._nesting, self._allocation, self.order = nesting, allocation, nesting.order
         self.activity, self.touched = touched_view(HostOrdered(view.transpose(self.order)), nesting)
 

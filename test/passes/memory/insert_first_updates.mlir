@@ -222,11 +222,13 @@ func.func @none_of_these(%v: f32) {
 // A row of a launch, while others are read and added to more than once; its middle, where the
 // condition holds.
 
-// CHECK: field.begun = {x.grad = {{\[\[\[}}array<i64: -2, 5, 1>, array<i64: -2, 5, 1>], [array<i64: 1>, array<i64: 65534>]]]}
+// CHECK: field.begun = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: -2, 5, 1>, array<i64: -2, 5, 1>], [array<i64: 1>, array<i64: 65534>]]]]]
 // CHECK: field.anew = [@x.grad, 0]
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
     "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
   }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
@@ -271,6 +273,8 @@ func.func @row(%t: i32 {field.argument = 5}) {
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
     "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
   }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
 }) {sym_name = "S0"} : () -> ()
@@ -285,6 +289,72 @@ func.func @perhaps_one(%s: index {field.argument = 0}, %t: index {field.argument
   scf.parallel (%i) = (%c0) to (%n) step (%c1) {
     %0 = "field.atomic"(%v, %g, %s, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
     %1 = "field.atomic"(%v, %g, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+// Rows of elements that lie among others, or not in order; in blocks that share an axis, whose memory has more
+// axes; in sparse blocks, which are looked at by what is active.
+
+// CHECK-NOT: field.begun
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "a", element = f32, component_shape = [], adjoint = @a.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "b", element = f32, component_shape = [], adjoint = @b.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "c", element = f32, component_shape = [], adjoint = @c.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "d", element = f32, component_shape = [], adjoint = @d.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "a.grad", element = f32, component_shape = []} : () -> ()
+    "snode.place"() {sym_name = "beside", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "b.grad", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0], extents = [8]} : () -> ()
+  }) {axes = [1], extents = [65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.dense"() ({
+      "snode.place"() {sym_name = "c.grad", element = f32, component_shape = []} : () -> ()
+    }) {axes = [0, 1], extents = [4, 65536]} : () -> ()
+  }) {axes = [0], extents = [2]} : () -> ()
+  "snode.bitmasked"() ({
+    "snode.place"() {sym_name = "d.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536], activity = @active} : () -> ()
+}) {sym_name = "S1"} : () -> ()
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "active", element = i8, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "activities"} : () -> ()
+
+// CHECK-LABEL: func.func @layouts
+// CHECK-COUNT-4: field.atomic
+func.func @layouts(%t: index {field.argument = 0}, %by: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 65536 : index
+  %a = "field.get"() {field = @a.grad} : () -> !field.array<f32, [8, 65536]>
+  %b = "field.get"() {field = @b.grad} : () -> !field.array<f32, [8, 65536]>
+  %c = "field.get"() {field = @c.grad} : () -> !field.array<f32, [8, 65536]>
+  %d = "field.get"() {field = @d.grad} : () -> !field.array<f32, [8, 65536]>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %0 = "field.atomic"(%by, %a, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    %1 = "field.atomic"(%by, %b, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    %2 = "field.atomic"(%by, %c, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    %3 = "field.atomic"(%by, %d, %t, %i) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
     scf.reduce
   }
   return

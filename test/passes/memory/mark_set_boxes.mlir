@@ -2,7 +2,7 @@
 
 // The middle of a row is set, another one is read.
 
-// CHECK: module attributes {field.sets = {x = {{\[\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>], [array<i64: 1>, array<i64: 65534>]]]}}
+// CHECK: module attributes {field.sets = {{\[\[}}@x, {{\[\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>], [array<i64: 1>, array<i64: 65534>]]]]]}
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = []} : () -> ()
@@ -26,7 +26,7 @@ func.func @step(%t: index {field.argument = 3}) {
 
 // All is set, one component after the other, before it is read in another loop.
 
-// CHECK: field.sets = {v = {{\[\[\[}}array<i64: 0>, array<i64: 65535>], [array<i64: 0>, array<i64: 0>]], {{\[\[}}array<i64: 0>, array<i64: 65535>], [array<i64: 1>, array<i64: 1>]]]}
+// CHECK: field.sets = {{\[\[}}@v, {{\[\[\[}}array<i64: 0>, array<i64: 65535>], [array<i64: 0>, array<i64: 0>]], {{\[\[}}array<i64: 0>, array<i64: 65535>], [array<i64: 1>, array<i64: 1>]]]]]
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "v", element = f32, component_shape = [2]} : () -> ()

@@ -1,7 +1,7 @@
 // RUN: mlirad-opt %s --split-input-file --mark-touched-rows | filecheck %s
 
-// CHECK: module attributes {field.rows = {x.grad = {{\[\[\[}}array<i64: -1, 3, 1>, array<i64: -1, 3, 1>]],
-// CHECK-SAME: {{\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>]]]}}
+// CHECK: module attributes {field.rows = {{\[\[}}@x.grad, {{\[\[\[}}array<i64: -1, 3, 1>, array<i64: -1, 3, 1>]],
+// CHECK-SAME: {{\[\[}}array<i64: 0, 3, 1>, array<i64: 0, 3, 1>]]]]]}
 "snode.root"() ({
   "snode.dense"() ({
     "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()

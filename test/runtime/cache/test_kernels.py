@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from waiting_memory import wait_always
 
 import mlirad as ti
 from mlirad import bindings
@@ -534,3 +535,51 @@ def test_fields_that_change_places(folder: Path, work: Work) -> None:
     assert work.llvm == done
     assert gradients(a, a) == [3 * 2 * 2, 0]
     assert work.llvm > done
+
+
+@ti.data_oriented
+class Rows:
+    """A field of which each row follows from the one before, doubled."""
+
+    STEPS, SIZE = 5, 8
+
+    def __init__(self) -> None:
+        self.u = ti.field(ti.f64, (self.STEPS, self.SIZE), needs_grad=True)
+        self.total = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step(self, t: ti.i32):
+        for i in range(8):
+            self.u[t, i] = 2.0 * self.u[t - 1, i]
+
+    @ti.kernel
+    def add(self):
+        for i in range(8):
+            self.total[None] += self.u[4, i]
+
+    def check(self) -> None:
+        """The gradient of the first row is 16, that of others 0, which steps overwrote."""
+        with ti.ad.Tape(self.total):
+            for t in range(1, self.STEPS):
+                self.step(t)
+            self.add()
+        expected = np.zeros((self.STEPS, self.SIZE))
+        expected[0] = 2.0 ** (self.STEPS - 1)
+        np.testing.assert_array_equal(self.u.grad.to_numpy(), expected)
+
+
+def test_which_rows_of_which_field_wait(
+    folder: Path, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where what was noted is of another object's kernels: those of its own."""
+    wait_always(monkeypatch)
+    init(folder)
+    first, second = Rows(), Rows()
+    first.check()
+    done = work.llvm
+    second.check()
+    first.check()
+    first.u.grad.fill(3.0)
+    second.step.grad(2)
+    assert (first.u.grad.to_numpy() == 3.0).all()
+    assert work.llvm == done
