@@ -47,9 +47,9 @@ def _taken(loop: ir.Operation) -> list[ir.Value]:
             continue
         for use in carried.uses:
             other = use.owner.operation
-            if other.name == _SELECT and other.block == box.body:
-                if _parts(handed, other, carried):
-                    found[other.results[0]] = None
+            is_choice = other.name == _SELECT and other.block == box.body
+            if is_choice and _parts(handed, other, carried):
+                found[other.results[0]] = None
     return list(found)
 
 
