@@ -23,12 +23,11 @@ def within_shape(box: Box, shape: Sequence[int]) -> KnownBox:
     of axes."""
     if len(box) != len(shape):
         return tuple([(0, extent - 1) for extent in shape])
-    return tuple(
-        [
-            (max(low or 0, 0), extent - 1 if high is None else min(high, extent - 1))
-            for (low, high), extent in zip(box, shape)
-        ]
-    )
+    found = []
+    for (low, high), extent in zip(box, shape):
+        first = 0 if low is None or low < 0 else low
+        found.append((first, extent - 1 if high is None or high >= extent else high))
+    return tuple(found)
 
 
 class Region:
@@ -132,10 +131,15 @@ def _join(left: Box, right: Box) -> Box | None:
 
 def _join_exactly(left: Box, right: Box) -> Box | None:
     """The union of two boxes where it is a box, and known to be one."""
-    if lies_in(left, right):
-        return right
-    ends = [end for pair in (*left, *right) for end in pair]
-    return left if lies_in(right, left) else None if None in ends else _join(left, right)
+    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
+    if len(different) == 1 and (None, None) not in left:
+        axis = different[0]
+        (low, high), (first, last) = left[axis], right[axis]
+        if low is not None and high is not None and first is not None and last is not None:
+            if first > high + 1 or low > last + 1:
+                return None
+            return (*left[:axis], (min(low, first), max(high, last)), *left[axis + 1 :])
+    return right if lies_in(left, right) else left if lies_in(right, left) else None
 
 
 def hull(boxes: Sequence[Box]) -> Box:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mlirad.runtime.boxes import Box, Covered
+from mlirad.runtime.boxes import Box, Covered, within_shape
 from mlirad.runtime.footprints import Footprint
 from mlirad.runtime.memory.memory import Elements, Kept
 from mlirad.runtime.program import Program
@@ -36,10 +36,11 @@ class Overwritten:
     def before_write(self, symbol: str, elements: Elements, box: Box) -> None:
         """A box of a field is about to be written."""
         covered = self._covered.setdefault(symbol, Covered())
-        if not covered.holds(box) and not self._program.derivatives.are_derivatives(symbol):
-            covered.add(box)
-            kept = elements.copy_waiting(box) or self._arena.keep(elements, box, f"'{symbol}'")
-            self._kept.setdefault(elements, []).append((box, kept))
+        known = within_shape(box, elements.shape)  # boxes of known ends that line up are one
+        if not covered.holds(known) and not self._program.derivatives.are_derivatives(symbol):
+            covered.add(known)
+            kept = elements.copy_waiting(known) or self._arena.keep(elements, known, f"'{symbol}'")
+            self._kept.setdefault(elements, []).append((known, kept))
 
     def restore(self) -> None:
         """Make memory what it was; the next launches draw the same random numbers."""

@@ -56,7 +56,8 @@ class UnreadTangents:
     def settle(self) -> bool:
         """The program has run: whether all tangents that are read were computed. Remember who can
         do without."""
-        known = {one: self._passing(one) for one in self._run if isinstance(one, Variant)}
+        variants = {one for one in self._run if isinstance(one, Variant)}
+        known = {one: self._passing(one) for one in variants}
         run = [known[one] if isinstance(one, Variant) else one for one in self._run]
         holds = self._holds(run)
         read = self._program.derivatives.read_tangents

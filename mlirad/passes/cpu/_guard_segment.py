@@ -47,14 +47,14 @@ class Segment:
         return True
 
     def _may_wait(self, op: ir.Operation) -> bool:
-        used = [*op.operands, *(captured(op) if op.regions else ())]
-        if op in self._late or any(v in self._behind for v in used):
+        values = used(op)
+        if op in self._late or any(v in self._behind for v in values):
             return True
         if is_pure(op) or op.name in ALLOCATIONS:
             return False
-        if any(v in self.made for v in used):
+        if any(v in self.made for v in values):
             return True
-        if any(_is_opaque(inner) for inner in (op, *operations(op))):
+        if is_opaque(op):
             return bool(self.back)
         read, written = touched(op)
         return bool((read & self._written) | (written & self._written) | (written & self._read))
@@ -100,9 +100,16 @@ def is_pure(op: ir.Operation) -> bool:
     return op.name.startswith(_PURE) and not op.regions
 
 
-def _is_opaque(op: ir.Operation) -> bool:
-    """Whether it is not known what an op does beside giving its results, as it is not of a call."""
-    return not op.name.startswith((*_PURE, "memref.", "scf."))
+def is_opaque(op: ir.Operation) -> bool:
+    """Whether it is not known what an op, or one within it, does beside giving its results, as it
+    is not of a call."""
+    known = (*_PURE, "memref.", "scf.")
+    return any(not inner.name.startswith(known) for inner in (op, *operations(op)))
+
+
+def used(op: ir.Operation) -> list[ir.Value]:
+    """The values from outside that an op, or one within it, uses."""
+    return [*op.operands, *(captured(op) if op.regions else ())]
 
 
 def touched(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:

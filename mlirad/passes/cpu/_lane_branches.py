@@ -41,10 +41,36 @@ def branch(body: Emitter, op: ir.Operation, mask: Mask) -> None:
             values.set(result, value)
         return
     condition = values.vector(op.operands[0])
+    if len(box.blocks) > 1 and _is_nothing(box.otherwise) and not _is_easy(values, box.then):
+        _or_nothing(body, op, condition, mask)
+        return
     ways = [condition, flipped(condition)] if len(box.blocks) > 1 else [condition]
     found = [_way(body, op, block, values.both(mask, way)) for block, way in zip(box.blocks, ways)]
     for position, result in enumerate(op.results):
         values.set(result, values.chosen(condition, found[0][position], found[1][position]))
+
+
+def _or_nothing(body: Emitter, op: ir.Operation, condition: ir.Value, mask: Mask) -> None:
+    """Emit an `scf.if` that computes something or gives what is there: where no lane computes it,
+    nothing is chosen, either."""
+    values, box = body.values, If(op)
+    active = values.both(mask, condition)
+    body.block(box.otherwise, mask)
+    given = [values.vector(v) for v in block_operations(box.otherwise)[-1].operands]
+    choice = b.if_else(any_lane(active), [v.type for v in given])
+    with ir.InsertionPoint(choice.then), values.scope():
+        body.block(box.then, active)
+        ends = block_operations(box.then)[-1].operands
+        b.yield_([values.chosen(active, values.vector(v), w) for v, w in zip(ends, given)])
+    with ir.InsertionPoint(choice.otherwise):
+        b.yield_(given)
+    for result, value in zip(op.results, choice.results):
+        values.set(result, value)
+
+
+def _is_nothing(block: ir.Block) -> bool:
+    """Whether a way only gives what is there already, and constants."""
+    return all(op.name == "arith.constant" for op in block_operations(block)[:-1])
 
 
 def _way(body: Emitter, op: ir.Operation, block: ir.Block, mask: ir.Value) -> list[ir.Value]:

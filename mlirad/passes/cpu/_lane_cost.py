@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.ir.rounding import is_bound
@@ -24,7 +25,7 @@ from mlirad.ir.structured import (
     is_while,
     runs_in_any_order,
 )
-from mlirad.ir.walk import block_operations, defining_op, operations
+from mlirad.ir.walk import block_operations, defining_op, is_defined_in, operations
 from mlirad.passes.cpu._lane_steps import address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
@@ -179,15 +180,25 @@ def _has_work(op: ir.Operation) -> bool:
 
 def _reads_what_it_stores(loop: ir.Operation) -> bool:
     """Whether iterations of a loop may load what earlier ones have stored."""
-    stored: dict[ir.Value, list[ir.Value]] = {}
+    stored: dict[ir.Value, list[list[ir.Value]]] = {}
     for op in operations(loop):
         if op.name == "memref.store":
-            stored[op.operands[1]] = list(op.operands)[2:]
+            stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
     return any(
-        op.name == "memref.load"
-        and op.operands[0] in stored
-        and list(op.operands)[1:] != stored[op.operands[0]]
+        list(op.operands)[1:] != indices and not _are_apart(list(op.operands)[1:], indices, loop)
         for op in operations(loop)
+        for indices in (stored.get(op.operands[0], ()) if op.name == "memref.load" else ())
+    )
+
+
+def _are_apart(one: list[ir.Value], other: list[ir.Value], loop: ir.Operation) -> bool:
+    """Whether an index that a loop does not change keeps two accesses from meeting, as those of two
+    steps of a field over time."""
+    return any(
+        left.terms == right.terms
+        and left.constant != right.constant
+        and not any(is_defined_in(name, loop) for name in left.names)
+        for left, right in zip(map(linear_form, one), map(linear_form, other))
     )
 
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
-from mlirad.analysis.linear import linear_form
 from mlirad.bindings import ir
-from mlirad.dialect.field import split_access
 from mlirad.ir import build as b
 from mlirad.ir.structured import Parallel
 from mlirad.ir.walk import (
-    array_root,
     at_end,
     attributes_of,
     before,
     clone,
     enclosing,
 )
+from mlirad.passes.loops._bundled_updates import Bundle, bundles_of, size_of
 from mlirad.passes.loops._shifted_updates import LONGEST_BODY, ShiftedUpdates, Update
+
+Sources: TypeAlias = dict[Update, dict[ir.Value, ir.Value]]  # for the loop's indices
 
 
 def gather_rows(loop: ir.Operation) -> None:
@@ -45,41 +46,29 @@ class _Gather:
             update.op.erase()
 
     def _emit(self, moved: list[Update]) -> None:
-        groups: dict[object, list[Update]] = {}
-        for update in moved:
-            groups.setdefault(self._target(update), []).append(update)
+        bundles = bundles_of(self.found, moved)
         if self.found.rank == 1:
-            for group in groups.values():
-                self._gather_last(group, {}, parallel=True)
+            for bundle in bundles:
+                self._gather_last(bundle, {}, parallel=True)
             return
         first, last = (extreme(u.offsets[0] for u in moved) for extreme in (min, max))
         rows = self._parallel(
             b.add(self.found.lower[0], b.index(first)), b.add(self.found.upper[0], b.index(last))
         )
         with at_end(rows.body, rows.op.location):
-            for group in groups.values():
-                self._rows(group, [rows.indices[0]])
+            for bundle in bundles:
+                self._rows(bundle, [rows.indices[0]])
             b.end_parallel()
 
     def _parallel(self, low: ir.Value, high: ir.Value) -> Parallel:
         return b.parallel_loop([low], [high], [b.index(1)], attributes_of(self.loop))
 
-    def _target(self, update: Update) -> object:
-        """What updates of one element have in common: the array, and the indices without their
-        offsets."""
-        array, indices = split_access(update.op)
-        forms = [linear_form(i) for i in indices]
-        return array_root(array), tuple(
-            form.terms if any(form.coefficient(iv) for iv in self.found.ivs) else form
-            for form in forms
-        )
-
-    def _rows(self, group: list[Update], target: list[ir.Value]) -> None:
+    def _rows(self, bundle: Bundle, target: list[ir.Value]) -> None:
         """Loops over the target's further axes but the last; all updates of an element at once
         where all reach it."""
         axis = len(target)
         if axis < self.found.rank - 1:
-            first, last = (extreme(u.offsets[axis] for u in group) for extreme in (min, max))
+            first, last = (extreme(u.offsets[axis] for u in bundle[0]) for extreme in (min, max))
             low, high = (
                 b.add(self.found.lower[axis], b.index(first)),
                 b.add(self.found.upper[axis], b.index(last)),
@@ -87,23 +76,26 @@ class _Gather:
             loop = b.for_loop(low, high, b.index(1))
             block = loop.body
             with ir.InsertionPoint(block):
-                self._rows(group, [*target, block.arguments[0]])
+                self._rows(bundle, [*target, block.arguments[0]])
                 b.yield_()
             return
-        here = {update: self._sources(update, target) for update in group}
-        reached = [self._reaches(update, here[update]) for update in group]
-        if len(group) == 1 or sum(len(self.found.slice(u)) for u in group) > LONGEST_BODY:
-            for update, test in zip(group, reached):
-                self._if(test, partial(self._one, update, here[update]))
+        here = {u: self._sources(u, target) for group in bundle for u in group}
+        reached = [self._reaches(update, here[update]) for update in bundle[0]]
+        if len(bundle[0]) == 1 or size_of(self.found, bundle) > LONGEST_BODY:
+            self._one_by_one(bundle, here, reached)
             return
         everywhere = b.if_else(b.all_of(reached), [])
         with ir.InsertionPoint(everywhere.then):
-            self._gather_last(group, here, parallel=False)
+            self._gather_last(bundle, here, parallel=False)
             b.yield_()
         with ir.InsertionPoint(everywhere.otherwise):
+            self._one_by_one(bundle, here, reached)
+            b.yield_()
+
+    def _one_by_one(self, bundle: Bundle, here: Sources, reached: list[ir.Value]) -> None:
+        for group in bundle:
             for update, test in zip(group, reached):
                 self._if(test, partial(self._one, update, here[update]))
-            b.yield_()
 
     def _if(self, test: ir.Value, body: Callable[[], None]) -> None:
         branch = b.if_else(test, [], with_else=False)
@@ -145,30 +137,31 @@ class _Gather:
             self._update(update, {**here, self.found.ivs[-1]: block.arguments[0]})
             b.yield_()
 
-    def _gather_last(
-        self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], *, parallel: bool
-    ) -> None:
+    def _gather_last(self, bundle: Bundle, here: Sources, *, parallel: bool) -> None:
         """A loop over the last axis of the target for all updates where all reach it, and loops for
         the ends."""
         lows, highs = [], []
-        for update in group:
+        for update in bundle[0]:
             offset = b.index(update.offsets[-1])
             lows += [b.add(low, offset) for low in update.ranges[-1].lower]
             highs += [b.add(high, offset) for high in update.ranges[-1].upper]
         low = _extreme(lows, "arith.maxsi")
         high = _extreme([low, _extreme(highs, "arith.minsi")], "arith.maxsi")
-        for update in group:
+        for update in [update for group in bundle for update in group]:
             self._one(update, here.get(update, {}), high=low)
             self._one(update, here.get(update, {}), low=high)
         loop = self._parallel(low, high) if parallel else b.for_loop(low, high, b.index(1))
         with ir.InsertionPoint(loop.body):
-            self._sum(group, here, loop.body.arguments[0])
+            sums = [self._sum(group, here, loop.body.arguments[0]) for group in bundle]
+            for update, mapping in [found for found in sums if found is not None]:
+                clone(update.op, mapping)
             (b.end_parallel if parallel else b.yield_)()
 
     def _sum(
-        self, group: list[Update], here: dict[Update, dict[ir.Value, ir.Value]], target: ir.Value
-    ) -> None:
-        """All updates of one element: those without further guards as one."""
+        self, group: list[Update], here: Sources, target: ir.Value
+    ) -> tuple[Update, dict[ir.Value, ir.Value]] | None:
+        """All updates of one element: those without further guards as one, which is to be made of
+        what is given."""
         total: ir.Value | None = None
         for update in group:
             mapping = {
@@ -184,10 +177,11 @@ class _Gather:
             last = update, mapping
             name = "arith.addf" if b.is_float(value.type) else "arith.addi"
             total = value if total is None else b.make(name, value.type, [total, value])
-        if total is not None:
-            update, mapping = last
-            mapping[update.op.operands[0]] = total
-            clone(update.op, mapping)
+        if total is None:
+            return None
+        update, mapping = last
+        mapping[update.op.operands[0]] = total
+        return update, mapping
 
     def _update(self, update: Update, mapping: dict[ir.Value, ir.Value]) -> None:
         """The update with what it depends on, under the guards that are not bounds of loops."""

@@ -17,6 +17,7 @@ _LOWER = (
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
 _GUARDS = ",split-guarded-loops,canonicalize,cse"
+_TAKEN = ",sink-taken-adjoints"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
     "insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
@@ -67,7 +68,7 @@ class LaneWidth:
         if self.count == 1:
             return ""
         fast, always = (str(choice).lower() for choice in (fast_math, self.everywhere))
-        return _IN_LANES.format(width=self.count, fast=fast, always=always)
+        return _TAKEN * fast_math + _IN_LANES.format(width=self.count, fast=fast, always=always)
 
 
 ONE_LANE = LaneWidth(1)

@@ -140,11 +140,15 @@ def _looked_at(elements: Elements, box: Box | None) -> Values:
 class HostKept(Kept):
     """A box of elements, and a copy of what was there."""
 
-    __slots__ = ("_box", "_copy", "_elements", "_memory")
+    __slots__ = ("_box", "_copy", "_elements")
 
     def __init__(self, elements: HostElements, box: Box | None, copy: Values) -> None:
         self._elements, self._box, self._copy = elements, box, copy
-        self._memory, self.nbytes = elements.within(box), copy.nbytes
+        self.nbytes = copy.nbytes
+
+    @property
+    def _memory(self) -> Values:
+        return self._elements.within(self._box)
 
     @property
     def _view(self) -> Values:

@@ -150,3 +150,29 @@ func.func @smoothed(%x: memref<64x1024xf32>, %y: memref<64x1024xf32>) {
   } {field.any_order}
   return
 }
+
+// Another step of a field over time is not what it stores: there are vectors along a row.
+// CHECK-LABEL: func.func @steps
+// CHECK-NOT: vector<
+// CHECK: return
+func.func @steps(%x: memref<64x1024xf32>, %y: memref<4x64x1024xf32>, %t: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant 64 : index
+  %columns = arith.constant 1024 : index
+  %old = arith.constant 0.9 : f32
+  %next = arith.addi %t, %c1 : index
+  scf.for %i = %c0 to %rows step %c1 {
+    scf.for %k = %c1 to %columns step %c1 {
+      %before = arith.subi %k, %c1 : index
+      %u = memref.load %y[%t, %i, %before] : memref<4x64x1024xf32>
+      %v = memref.load %x[%i, %k] : memref<64x1024xf32>
+      %a = arith.mulf %u, %old : f32
+      %b = arith.addf %a, %v : f32
+      %c = arith.mulf %b, %b : f32
+      %d = arith.mulf %c, %c : f32
+      memref.store %d, %y[%next, %i, %k] : memref<4x64x1024xf32>
+    }
+  } {field.any_order}
+  return
+}

@@ -110,3 +110,57 @@ func.func @cleared_and_read(%x: !field.array<f32, [16]>) {
   }
   return
 }
+
+// Another array that is updated in the same way, as an adjoint's tangent is, goes into the same
+// loop, where it finds what both are made of; one that is updated in another way has its own.
+// CHECK-LABEL: func.func @beside
+// CHECK: scf.parallel (%[[P:.*]]) = (%c1) to (%c15)
+// CHECK: %[[HERE:.*]] = "field.load"(%arg0, %[[P]])
+// CHECK: %[[THERE:.*]] = "field.load"(%arg0, %
+// CHECK: %[[SUM:.*]] = arith.addf %[[HERE]], %[[THERE]]
+// CHECK-NEXT: %[[W:.*]] = arith.mulf %[[HERE]], %arg1
+// CHECK-NEXT: %[[U:.*]] = arith.mulf %[[THERE]], %arg1
+// CHECK-NEXT: %[[TANGENT:.*]] = arith.addf %[[W]], %[[U]]
+// CHECK-NEXT: "field.atomic"(%[[SUM]]
+// CHECK-NEXT: "field.atomic"(%[[TANGENT]]
+// CHECK-LABEL: func.func @otherwise
+// CHECK: scf.parallel (%{{.*}}) = (%c1) to (%c14)
+// CHECK-COUNT-1: "field.atomic"
+// CHECK: scf.parallel (%{{.*}}) = (%c2) to (%c14)
+// CHECK-COUNT-1: "field.atomic"
+func.func @beside(%x: !field.array<f32, [16]>, %t: f32) {
+  %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
+  %h = "field.get"() {field = @h} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c15 = arith.constant 15 : index
+  scf.parallel (%i) = (%c0) to (%c15) step (%c1) {
+    %j = arith.addi %i, %c1 : index
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %w = arith.mulf %v, %t : f32
+    %0 = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %1 = "field.atomic"(%w, %h, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %2 = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %3 = "field.atomic"(%w, %h, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
+func.func @otherwise(%x: !field.array<f32, [16]>, %t: f32) {
+  %g = "field.get"() {field = @g} : () -> !field.array<f32, [16]>
+  %h = "field.get"() {field = @h} : () -> !field.array<f32, [16]>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c14 = arith.constant 14 : index
+  %c15 = arith.constant 15 : index
+  scf.parallel (%i) = (%c0) to (%c14) step (%c1) {
+    %j = arith.addi %i, %c1 : index
+    %k = arith.addi %i, %c2 : index
+    %v = "field.load"(%x, %i) : (!field.array<f32, [16]>, index) -> f32
+    %0 = "field.atomic"(%v, %g, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %1 = "field.atomic"(%v, %h, %i) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %2 = "field.atomic"(%v, %g, %j) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+    %3 = "field.atomic"(%v, %h, %k) {kind = "add"} : (f32, !field.array<f32, [16]>, index) -> f32
+  }
+  return
+}
