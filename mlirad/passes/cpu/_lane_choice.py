@@ -17,6 +17,7 @@ from mlirad.passes.cpu._lane_cost import (
     is_smooth,
     pages_at_once,
 )
+from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
@@ -35,6 +36,7 @@ class Candidate:
     loop: ir.Operation
     strides: Strides
     meetings: Meetings
+    groups: Groups
     width: int
     is_large: bool = False  # too large to be there twice, once with masks
     is_masked: bool = False  # and cheap with masks: there once, with them
@@ -87,7 +89,8 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
             continue
         large = not always and _is_large(loop, strides)
         masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
-        candidate = Candidate(loop, strides, meetings, width, large, masked)
+        groups = Groups(strides, width, [*meetings.updates, *meetings.combined])
+        candidate = Candidate(loop, strides, meetings, groups, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
         many = pages_at_once(loop, strides, width) > _PAGES
         beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE) if many else cost
@@ -118,7 +121,7 @@ def _cost_of_nest(
 def _cost(candidate: Candidate, page: float) -> float:
     loop, width = candidate.loop, candidate.width
     trips = expected_trips(loop)
-    lanes = Lanes(candidate.strides, candidate.meetings, width, page=page)
+    lanes = Lanes(candidate.strides, candidate.meetings, width, page=page, groups=candidate.groups)
     each = lanes.block(For(loop).body) + 1.0
     return each * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
 

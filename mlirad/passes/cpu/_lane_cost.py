@@ -25,6 +25,7 @@ from mlirad.ir.structured import (
     runs_in_any_order,
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
+from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_steps import address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
@@ -37,6 +38,7 @@ _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
+_ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -222,13 +224,16 @@ class Lanes:
     memory that no other does."""
 
     def __init__(
-        self, strides: Strides, meetings: Meetings, width: int, *, page: float = 0.0
+        self,
+        strides: Strides,
+        meetings: Meetings,
+        width: int,
+        *,
+        page: float = 0.0,
+        groups: Groups | None = None,
     ) -> None:
         self.strides, self.meetings, self.width = strides, meetings, width
-        self.page = page
-        self.updated = {
-            op for update in meetings.updates.values() for op in (update.load, *update.steps)
-        }
+        self.page, self.groups = page, groups
 
     def block(self, block: ir.Block, masked: bool = False) -> float:
         """All ops of a block."""
@@ -238,8 +243,11 @@ class Lanes:
         """One op, with what it holds."""
         if op.regions and (is_for(op) or is_while(op) or is_branch(op)):
             return self._structured(op, masked)
-        if op in self.updated:
+        if op in self.meetings.combined:
             return 0.0
+        group = self.groups.of(op) if self.groups is not None and not masked else None
+        if group is not None:
+            return self.width * _ROW / len(group.ops)
         if op.name == "memref.load":
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
         if op.name == "memref.store":

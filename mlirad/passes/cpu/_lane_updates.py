@@ -25,6 +25,7 @@ class Meetings:
     def __init__(self, strides: Strides, may_reorder: bool) -> None:
         self.strides, self.may_reorder = strides, may_reorder
         self.updates: dict[ir.Operation, Update] = {}  # by store
+        self.combined: set[ir.Operation] = set()  # what is done at those stores
         self.reason = ""
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
@@ -37,6 +38,9 @@ class Meetings:
             if memref not in strides.private and memref in self._loads:
                 for store in stores:
                     self._store(memref, store)
+        self.combined |= {
+            op for update in self.updates.values() for op in (update.load, *update.steps)
+        }
 
     def _store(self, memref: ir.Value, store: ir.Operation) -> None:
         indices = list(store.operands)[2:]
