@@ -15,7 +15,7 @@ _EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
     """Whether several lanes may be at one element in an access."""
-    return not any(strides.of(index) for index in indices)
+    return not any(map(strides.is_distinct, indices))
 
 
 class Meetings:
@@ -64,7 +64,7 @@ class Meetings:
             list(op.operands)[1:] for op in self._loads[memref] if op.operands[0] == memref
         ] + [list(op.operands)[2:] for op in self._stores[memref]]
         return any(
-            len(set(column)) == 1 and bool(self.strides.of(column[0])) for column in zip(*accesses)
+            len(set(column)) == 1 and self.strides.is_distinct(column[0]) for column in zip(*accesses)
         )
 
     def _depends(self, value: ir.Value, memref: ir.Value) -> bool:
