@@ -139,9 +139,9 @@ def joined(parts: Sequence[ir.Value]) -> ir.Value:
 
 
 def shifted(vector: ir.Value, count: int) -> ir.Value:
-    """A vector without its first lanes; what the last ones are then is not told."""
-    width = ir.VectorType(vector.type).shape[0]
-    return _shuffled(vector, vector, [min(lane + count, width - 1) for lane in range(width)])
+    """A vector without its first lanes, and zeros behind the others."""
+    lanes = range(count, count + ir.VectorType(vector.type).shape[0])
+    return _shuffled(vector, b.number(0, vector.type), lanes)
 
 
 def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:

@@ -64,7 +64,7 @@ class Groups:
         return self._known[op.block].get(op)
 
     def _found(self, ops: list[ir.Operation]) -> Iterator[tuple[ir.Operation, Group]]:
-        alike: dict[tuple[object, ...], list[Access]] = {}
+        alike: dict[tuple[bool, ir.Value, int, Linear[ir.Value]], list[Access]] = {}
         for position, op in enumerate(ops):
             access = None if op in self._single else self._access(op, position)
             if access is not None:

@@ -64,7 +64,8 @@ class Meetings:
             list(op.operands)[1:] for op in self._loads[memref] if op.operands[0] == memref
         ] + [list(op.operands)[2:] for op in self._stores[memref]]
         return any(
-            len(set(column)) == 1 and self.strides.is_distinct(column[0]) for column in zip(*accesses)
+            len(set(column)) == 1 and self.strides.is_distinct(column[0])
+            for column in zip(*accesses)
         )
 
     def _depends(self, value: ir.Value, memref: ir.Value) -> bool:

@@ -78,10 +78,8 @@ class _Function:
         if stretch is None or _updates_neighbours(loop):
             return loop
         self.room -= copies * count
-        if in_two:
-            middle = split_in_two(loop, stretch, self.width)
-        else:
-            middle = _split_around(loop, stretch)
+        width = self.width
+        middle = split_in_two(loop, stretch, width) if in_two else _split_around(loop, stretch)
         self._know(middle)
         index = For(middle).induction
         self.known[index] = known_within(index, stretch, self.known)
