@@ -8,8 +8,17 @@ from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.box import folded
 from mlirad.ir.remarks import forget_remarks
-from mlirad.ir.structured import AT_END, DISTINCT, For
-from mlirad.ir.walk import at_end, attributes_of, before, block_operations, clone, constant_integer
+from mlirad.ir.structured import AT_END, DISTINCT, For, is_serial_loop, runs_in_any_order
+from mlirad.ir.walk import (
+    at_end,
+    attributes_of,
+    before,
+    block_operations,
+    clone,
+    constant_integer,
+    is_defined_in,
+    operations,
+)
 from mlirad.passes.loops._guards import Stretch
 
 
@@ -30,6 +39,40 @@ def copied(loop: ir.Operation, low: ir.Value, high: ir.Value, values: list[ir.Va
             clone(op, mapping)
         b.yield_([mapping.get(value, value) for value in end.operands])
     return made
+
+
+def may_change_order(loop: ir.Operation, fast: bool) -> bool:
+    """Whether a loop without loops in it leaves the same in whichever order its iterations run: but
+    for how sums are rounded, if they are to be `fast`."""
+    if not runs_in_any_order(loop) or loop.results:
+        return False
+    loaded = set()
+    for op in operations(loop):
+        if is_serial_loop(op):
+            return False
+        if op.name == "memref.load":
+            loaded.add(tuple(op.operands))
+        elif op.name == "memref.store":
+            place = tuple(op.operands)[1:]
+            is_update = place in loaded
+            if not fast and is_update and not _is_own(op.operands[1], loop):
+                return False
+            if not is_update and not any(is_defined_in(index, loop) for index in place):
+                return False  # what the last iteration stores is left
+        elif op.name.startswith("memref.") and not fast:
+            return False
+    return True
+
+
+def _is_own(memref: ir.Value, loop: ir.Operation) -> bool:
+    """Whether each iteration has elements of its own: one index is that of the loop in all
+    accesses."""
+    found = [
+        list(op.operands)[list(op.operands).index(memref) + 1 :]
+        for op in operations(loop)
+        if op.name.startswith("memref.") and memref in list(op.operands)
+    ]
+    return any(set(column) == {For(loop).induction} for column in zip(*found))
 
 
 def split_in_two(loop: ir.Operation, stretch: Stretch, width: int) -> ir.Operation:

@@ -4,7 +4,8 @@ A stencil that looks whether a neighbour is inside (`if i > 0`), that stays at t
 (`max(i - 1, 0)`) or goes around it (`(i + 1) % n`) does so at every element, and the loop is
 vector code only with masks and gathers, if at all. Here such a loop becomes three: the iterations
 in front of the longest stretch in which nothing changes, the stretch, without what is decided
-there, and those behind it. Their order is kept, so every result is the same to the bit.
+there, and those behind it. Their order is kept, so every result is the same to the bit. A large
+parallel loop, where no result depends on the order, becomes two: the stretch and all others.
 
 Compilers know this as index-set splitting (Griebl, Feautrier, Lengauer: Index set splitting, IJPP
 28, 2000). LLVM does it by peeling iterations and by unswitching, which depends on what it knows of
@@ -22,17 +23,10 @@ from mlirad.bindings import ir
 from mlirad.ir.limits import Range
 from mlirad.ir.remarks import forget_remarks
 from mlirad.ir.requirements import KERNELS
-from mlirad.ir.structured import (
-    ANY_ORDER,
-    AT_END,
-    For,
-    is_for,
-    is_serial_loop,
-    runs_in_any_order,
-)
+from mlirad.ir.structured import ANY_ORDER, AT_END, For, is_for
 from mlirad.ir.walk import before, block_operations, constant_integer, functions, operations
 from mlirad.passes.loops._guards import Known, Stretch, decide, known_within, longest_stretch
-from mlirad.passes.loops._loop_parts import clipped, copied, split_in_two
+from mlirad.passes.loops._loop_parts import clipped, copied, may_change_order, split_in_two
 
 REQUIRES = KERNELS
 
@@ -42,22 +36,26 @@ _LOOP, _FUNCTION, _ENDS = 400, 3000, 200
 _TOGETHER = 4  # elements between iterations that vectors are loaded with
 
 
-def split_guarded_loops(module: ir.Operation, *, width: Annotated[int, Range(1, 64)] = 1) -> None:
+def split_guarded_loops(
+    module: ir.Operation, *, width: Annotated[int, Range(1, 64)] = 1, fast: bool = True
+) -> None:
     """Split loops around the longest stretch in which guards on their index are decided.
 
     Outer loops first, then those within the stretch. Of loops in steps of 1 only, and where more is
     decided in the stretch than in all of the loop. `width`: iterations of an innermost loop that
-    will run together; of a large one the stretch is as many as fill such vectors.
+    will run together; of a large one the stretch is as many as fill such vectors, and other
+    iterations run behind it. `fast`: sums may be taken in another order.
     """
     for function in functions(module):
-        _Function(function, width).visit(function)
+        _Function(function, width, fast).visit(function)
 
 
 class _Function:
     """What is known of the indices of a function, and how much it may still grow."""
 
-    def __init__(self, function: ir.Operation, width: int) -> None:
-        self.room, self.width = _FUNCTION - len(list(operations(function))), width
+    def __init__(self, function: ir.Operation, width: int, fast: bool) -> None:
+        self.room = _FUNCTION - len(list(operations(function)))
+        self.width, self.fast = width, fast
         self.known: Known = {}
 
     def visit(self, op: ir.Operation) -> None:
@@ -69,7 +67,7 @@ class _Function:
         """A loop, or what is its stretch from now on."""
         self._know(loop)
         count = len(list(operations(loop)))
-        in_two = count > _ENDS and _is_innermost(loop)
+        in_two = count > _ENDS and may_change_order(loop, self.fast)
         copies = 1 if in_two else 2
         is_large = (count > _LOOP and not in_two) or copies * count > self.room
         if is_large or constant_integer(loop.operands[2]) != 1:
@@ -91,13 +89,6 @@ class _Function:
             span = spans(loop)[0]
             if span.low is not None and span.high is not None and span.low < span.high:
                 self.known[For(loop).induction] = span.low, span.high - 1
-
-
-def _is_innermost(loop: ir.Operation) -> bool:
-    """Whether the iterations of a loop may run in any order, carry nothing, and hold no loop."""
-    if not runs_in_any_order(loop) or loop.results:
-        return False
-    return not any(is_serial_loop(op) for op in operations(loop))
 
 
 def _updates_neighbours(loop: ir.Operation) -> bool:

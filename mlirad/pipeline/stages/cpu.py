@@ -16,7 +16,7 @@ _LOWER = (
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
-_GUARDS = ",split-guarded-loops{{width={width}}},canonicalize,cse"
+_GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
     "insert-lanes{{width={width} fast={fast} always={always}}},canonicalize,cse"
@@ -89,8 +89,8 @@ def cpu_stages(
     `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
     `lanes`: iterations that run together; `width`: the bytes of a vector."""
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
-    guards, in_lanes = _GUARDS.format(width=lanes.count), lanes.passes(fast_math)
-    fast = str(fast_math).lower()
+    in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
+    guards = _GUARDS.format(width=lanes.count, fast=fast)
     lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + guards + in_lanes)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
