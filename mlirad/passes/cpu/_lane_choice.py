@@ -117,7 +117,8 @@ def _candidate(loop: ir.Operation, scalar: Scalar, always: bool) -> Candidate | 
     groups = Groups(strides, scalar.width, [*meetings.updates, *meetings.combined])
     large = not always and _is_large(loop, strides)
     masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
-    ends = () if AT_END in loop.attributes else tuple(_ends(loop, scalar))
+    has_ends = AT_END not in loop.attributes and _is_within_another(loop)
+    ends = tuple(_ends(loop, scalar)) if has_ends else ()  # else they are nests themselves
     return Candidate(loop, strides, meetings, groups, scalar.width, large, masked, ends)
 
 

@@ -160,9 +160,11 @@ class _Order:
         low, high = min(positions), max(positions)
         own = {access.op for access in row}
         for op in self._users[_memref(row[0].op)]:
-            if op in own or not low < self.moved[op] < high:
+            if op in own or not low < self.moved[op] < high or (is_load and op.name == _LOAD):
                 continue
-            if not (is_load and op.name == _LOAD) and self._may_meet(op, row):
+            place = self.moved[op]
+            passed = [a for a in row if (a.position > place if is_load else a.position < place)]
+            if self._may_meet(op, passed):
                 return False
         self.moved.update((op, low if is_load else high) for op in own)
         return True

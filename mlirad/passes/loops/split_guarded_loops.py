@@ -30,32 +30,35 @@ from mlirad.passes.loops._loop_parts import clipped, copied, may_change_order, s
 
 REQUIRES = KERNELS
 
-# Operations that a loop may have, and a function in the end; and from how many on what is left of
-# an innermost loop is not worth code for each end.
-_LOOP, _FUNCTION, _ENDS = 400, 3000, 200
+_LOOP, _FUNCTION = 400, 3000  # operations that a loop may have, and a function in the end
 _TOGETHER = 4  # elements between iterations that vectors are loaded with
 
 
 def split_guarded_loops(
-    module: ir.Operation, *, width: Annotated[int, Range(1, 64)] = 1, fast: bool = True
+    module: ir.Operation,
+    *,
+    width: Annotated[int, Range(1, 64)] = 1,
+    fast: bool = True,
+    large: Annotated[int, Range(0, 1_000_000)] = 200,
 ) -> None:
     """Split loops around the longest stretch in which guards on their index are decided.
 
     Outer loops first, then those within the stretch. Of loops in steps of 1 only, and where more is
     decided in the stretch than in all of the loop. `width`: iterations of an innermost loop that
     will run together; of a large one the stretch is as many as fill such vectors, and other
-    iterations run behind it. `fast`: sums may be taken in another order.
+    iterations run behind it. `fast`: sums may be taken in another order. `large`: operations of
+    which two copies are enough.
     """
     for function in functions(module):
-        _Function(function, width, fast).visit(function)
+        _Function(function, width, fast, large).visit(function)
 
 
 class _Function:
     """What is known of the indices of a function, and how much it may still grow."""
 
-    def __init__(self, function: ir.Operation, width: int, fast: bool) -> None:
+    def __init__(self, function: ir.Operation, width: int, fast: bool, large: int) -> None:
         self.room = _FUNCTION - len(list(operations(function)))
-        self.width, self.fast = width, fast
+        self.width, self.fast, self.large = width, fast, large
         self.known: Known = {}
 
     def visit(self, op: ir.Operation) -> None:
@@ -67,7 +70,7 @@ class _Function:
         """A loop, or what is its stretch from now on."""
         self._know(loop)
         count = len(list(operations(loop)))
-        in_two = count > _ENDS and may_change_order(loop, self.fast)
+        in_two = count > self.large and may_change_order(loop, self.fast)
         copies = 1 if in_two else 2
         is_large = (count > _LOOP and not in_two) or copies * count > self.room
         if is_large or constant_integer(loop.operands[2]) != 1:
@@ -85,7 +88,7 @@ class _Function:
         return middle
 
     def _know(self, op: ir.Operation) -> None:
-        for loop in filter(is_for, operations(op)):
+        for loop in filter(is_for, (op, *operations(op))):
             span = spans(loop)[0]
             if span.low is not None and span.high is not None and span.low < span.high:
                 self.known[For(loop).induction] = span.low, span.high - 1
