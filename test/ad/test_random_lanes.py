@@ -27,6 +27,7 @@ def test_random_lanes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 
 
 @pytest.mark.parametrize("seed", [3000025, 3000057])
-def test_lanes_that_others_left(tmp_path: Path, seed: int) -> None:
-    """Wrong where memory of lanes' own was stored to whole, in code that is cut in pieces."""
+def test_views_in_pieces(tmp_path: Path, seed: int) -> None:
+    """Wrong while pieces of code were told that arrays of which they had views have no other
+    pointer."""
     check(written(seed), tmp_path, opt_level=3)

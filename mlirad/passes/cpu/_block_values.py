@@ -16,6 +16,8 @@ _AGAIN = (
     "llvm.mlir.poison",
     "llvm.insertvalue",
     "builtin.unrealized_conversion_cast",
+    "memref.cast",
+    "memref.reinterpret_cast",
 )
 
 

@@ -10,7 +10,7 @@ from mlirad.passes.cpu._block_values import BlockValues, is_done_again
 
 STAYS = -1  # the number of no piece: an op that stays in the block
 # Ops of which it does not matter when they run, beside those that are done again.
-_ANY_TIME = ("memref.alloca", "memref.alloc", "memref.cast", "memref.subview")
+_ANY_TIME = ("memref.alloca", "memref.alloc", "memref.subview")
 _SHORTEST, _LONGEST = 0.75, 1.25  # of a piece, against the mean
 
 

@@ -22,10 +22,12 @@ from mlirad.passes.cpu._lane_cost import (
 )
 from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
+from mlirad.passes.cpu._lane_pairs import is_worth_two
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
 
 LARGE, LARGE_FAR = 200, 12  # ops, and accesses of lanes one by one: what is compiled once only
+_NARROW = 8  # lanes of vectors of which two may be better than one: there are few registers
 WORTH = 1.25  # how much faster lanes have to seem
 # Pages of memory that the processor has at hand; and what each access of more costs a lane, where
 # loops are compared: another may stay within a row.
@@ -44,6 +46,12 @@ class Candidate:
     is_large: bool = False  # too large to be there twice, once with masks
     is_masked: bool = False  # and cheap with masks: there once, with them
     ends: tuple[Candidate, ...] = ()  # loops over iterations that were in front of it, or behind
+
+    def of_width(self, width: int) -> Candidate:
+        """The same with another number of lanes."""
+        return Candidate(
+            self.loop, self.strides, self.meetings, width, self.is_large, self.is_masked
+        )
 
 
 @data_class(frozen=True)
@@ -73,6 +81,7 @@ def _is_within_another(loop: ir.Operation) -> bool:
 
 def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     """The loop with which the nest costs least."""
+    widest = width
     if not always and _has_wide_floats(nest):
         width = max(2, width // 2)
     scalar, reasons = Scalar(fast, width), []
@@ -95,10 +104,12 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
         if cost < limit and beside < least:
             best, least, told = candidate, beside, cost
     if best is not None:
+        if not always and widest <= _NARROW and is_worth_two(best.loop, best.strides, width):
+            best = best.of_width(2 * width)
         times = f"{plain / told:.1f} times as fast by the cost model"
         name = choice_of(best.loop).name
         of = f" of {name}" if name else ""
-        return Choice(nest, best, f"{width} iterations{of} run as lanes: {times}")
+        return Choice(nest, best, f"{best.width} iterations{of} run as lanes: {times}")
     why = reasons[0] if reasons else "the cost model sees no gain"
     return Choice(nest, None, f"no iterations run as lanes: {why}")
 

@@ -145,6 +145,8 @@ class Scalar:
         trips = expected_trips(op)
         if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
             return None
+        if not runs_in_any_order(op) and _reads_what_it_stores(op):
+            return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
         each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
@@ -174,6 +176,20 @@ def _has_work(op: ir.Operation) -> bool:
     """Whether a branch is likely to become a jump."""
     return any(inner.name == "memref.store" or inner.regions for inner in operations(op)) or (
         sum(1 for _ in operations(op)) > 8
+    )
+
+
+def _reads_what_it_stores(loop: ir.Operation) -> bool:
+    """Whether iterations of a loop may load what earlier ones have stored."""
+    stored: dict[ir.Value, list[ir.Value]] = {}
+    for op in operations(loop):
+        if op.name == "memref.store":
+            stored[op.operands[1]] = list(op.operands)[2:]
+    return any(
+        op.name == "memref.load"
+        and op.operands[0] in stored
+        and list(op.operands)[1:] != stored[op.operands[0]]
+        for op in operations(loop)
     )
 
 

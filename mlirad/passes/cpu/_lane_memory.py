@@ -93,6 +93,8 @@ class Memory:
             return b.read(memref, [values.first(index) for index in indices])
         place = self._place(memref, indices)
         kind = values.vector_type(_stored_type(type_) if memref in self._private else type_)
+        if memref in self._private and place.stride == 1:
+            mask = None  # nobody cares what other lanes have
         loaded = self._loaded(place, kind, mask)
         if ir.VectorType(kind).element_type != type_:
             return b.make("arith.trunci", values.vector_type(type_), [loaded])
@@ -129,6 +131,10 @@ class Memory:
         if memref in self._private and _stored_type(value.type) != value.type:
             vector = b.make("arith.extui", values.vector_type(_stored_type(value.type)), [vector])
         if place.stride == 1:
+            if mask is not None and memref in self._private:
+                # nothing else goes there: two ops where a store with a mask takes many, or waits
+                old = b.make("vector.load", vector.type, [place.flat, place.offset])
+                vector, mask = values.chosen(mask, vector, old), None
             if mask is None:
                 b.effect("vector.store", [vector, place.flat, place.offset])
             else:

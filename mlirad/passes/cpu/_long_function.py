@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from mlirad.bindings import ir
+from mlirad.ir.origins import Origins
 from mlirad.ir.requirements import symbol_of
 from mlirad.ir.walk import at_start, before, block_operations, entry_of
 from mlirad.passes.cpu._block_frame import Frame
@@ -55,7 +56,8 @@ class LongFunction:
         for numbers, given, read in zip(cuts.pieces, flows.given, flows.read):
             flows.read_around(ops, memory, numbers[0])
             name = f"{symbol_of(self.function)}.part{self.count}"
-            Piece(ops, numbers, given, read).outline(self.function, name, flows.frame, memory)
+            piece = Piece(ops, numbers, given, read)
+            piece.outline(self.function, name, flows.frame, memory, flows.origins)
             self.count += 1
         flows.read_around(ops, memory, len(ops))
         return len(cuts.pieces) + sum(s for s, home in zip(sizes, cuts.homes) if home == STAYS)
@@ -83,6 +85,9 @@ class _Flows:
                 else:
                     flow = self.given if home == STAYS else self.read
                     flow[piece].setdefault(value, []).append(use)
+        self.origins = Origins()
+        for value in values.uses:  # while all are made where they are
+            self.origins.of(value)
         self.kept = sorted(((at, value, uses) for (value, at), uses in kept.items()), key=_first)
         self._take_places(values, cuts)
 
@@ -92,6 +97,7 @@ class _Flows:
             at, value, uses = self.kept.pop(0)
             with before(ops[at]):
                 found = self.frame.read(value, memory)
+            self.origins.stands_for(found, value)
             for use in uses:
                 use.user.operands[use.position] = found
 

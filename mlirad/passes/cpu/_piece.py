@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mlirad.bindings import ir
 from mlirad.ir import build as b
+from mlirad.ir.origins import Origins
 from mlirad.ir.signature import NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import at_end, before, clone, entry_of, owner_operation
 from mlirad.passes.cpu._block_frame import Frame
@@ -23,13 +24,21 @@ class Piece:
     ) -> None:
         self.ops, self.numbers, self.given, self.read = ops, numbers, given, read
 
-    def outline(self, function: ir.Operation, name: str, frame: Frame, memory: ir.Value) -> None:
+    def outline(
+        self,
+        function: ir.Operation,
+        name: str,
+        frame: Frame,
+        memory: ir.Value,
+        origins: Origins,
+    ) -> None:
         """Move the ops to a new function in front of the one around, which calls it instead."""
         passed = {memory: None}
         for value in self.given:
             _gather(value, passed)
         first, end = self.ops[self.numbers[0]], self.ops[self.numbers[-1] + 1]
-        entry = _function(function, name, list(passed), first.location)
+        labels = _labels(function, list(passed), list(self.read), origins)
+        entry = _function(function, name, list(passed), labels, first.location)
         known: dict[ir.Value, ir.Value] = dict(zip(passed, entry.arguments))
         with at_end(entry, first.location):
             for value in self.given:
@@ -82,14 +91,13 @@ def _find(value: ir.Value, known: dict[ir.Value, ir.Value]) -> None:
 
 
 def _function(
-    around: ir.Operation, name: str, arguments: Sequence[ir.Value], location: ir.Location
+    around: ir.Operation,
+    name: str,
+    arguments: Sequence[ir.Value],
+    labels: Iterator[Attributes],
+    location: ir.Location,
 ) -> ir.Block:
-    """The block of a new function, empty. What is known of parameters of the function around is
-    known of those that have them; the first is memory that nothing else has."""
-    parameters: list[ir.Value] = list(entry_of(around).arguments)
-    labels = dict(zip(parameters, parameter_attributes(around)))
-    own: list[Attributes] = [{NOALIAS: ir.UnitAttr.get()}]
-    own += [labels.get(value, {}) for value in arguments[1:]]
+    """The block of a new function, empty."""
     inputs = [value.type for value in arguments]
     with ir.InsertionPoint(around), location:
         made = ir.Operation.create(
@@ -100,9 +108,26 @@ def _function(
                 "sym_name": ir.StringAttr.get(name),
                 "sym_visibility": ir.StringAttr.get("private"),
                 "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
-                "arg_attrs": ir.ArrayAttr.get([ir.DictAttr.get(one) for one in own]),
+                "arg_attrs": ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels))),
                 "llvm.no_inline": ir.UnitAttr.get(),
             },
             regions=1,
         )
         return b.block(made, 0, inputs)
+
+
+def _labels(
+    around: ir.Operation,
+    arguments: Sequence[ir.Value],
+    read: Sequence[ir.Value],
+    origins: Origins,
+) -> Iterator[Attributes]:
+    """What is known of the parameters of a new function: the first is memory that nothing else
+    has, others are what they are in the function around. But nothing says that no other pointer
+    leads to an array where the function has one of those, too."""
+    parameters: list[ir.Value] = list(entry_of(around).arguments)
+    known = dict(zip(parameters, parameter_attributes(around)))
+    yield {NOALIAS: ir.UnitAttr.get()}
+    for value, is_alone in zip(arguments[1:], origins.are_alone(arguments[1:], read)):
+        given = known.get(value, {})
+        yield {name: given[name] for name in given if is_alone or name != NOALIAS}

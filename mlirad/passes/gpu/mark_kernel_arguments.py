@@ -2,6 +2,7 @@
 alias, and are aligned."""
 
 from mlirad.bindings import ir
+from mlirad.ir.origins import Origins
 from mlirad.ir.requirements import launches_of_outlined_kernels
 from mlirad.ir.signature import ALIGN, NOALIAS, Attributes, parameter_attributes
 from mlirad.ir.walk import block_operations, entry_of, functions, operations
@@ -11,7 +12,10 @@ REQUIRES = (launches_of_outlined_kernels,)
 
 def mark_kernel_arguments(module: ir.Operation) -> None:
     """Copy `llvm.noalias` and `llvm.align` from the arguments of functions to those of the kernels
-    they launch."""
+    they launch.
+
+    That a pointer does not alias is said only where the kernel has no other to the same array.
+    """
     kernels = _kernels(module)
     for function in functions(module):
         known = _known(function)
@@ -51,6 +55,8 @@ def _mark(
     kernel = kernels[holder, name]
     count = len(entry_of(kernel).arguments)
     passed = list(launch.operands)[len(launch.operands) - count :]
-    kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [ir.DictAttr.get(known.get(value, {})) for value in passed]
-    )
+    labels = [
+        {name: label for name, label in known.get(value, {}).items() if is_alone or name != NOALIAS}
+        for value, is_alone in zip(passed, Origins().are_alone(passed))
+    ]
+    kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, labels)))

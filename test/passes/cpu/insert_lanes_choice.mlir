@@ -126,3 +126,27 @@ func.func @many_pages(%x0: memref<64x256x9xf32>, %x1: memref<64x256x9xf32>, %x2:
   } {field.any_order}
   return
 }
+
+// What an iteration stores the next one loads: LLVM has no vectors along a row.
+// CHECK-LABEL: func.func @smoothed
+// CHECK: arith.mulf %{{.*}} : vector<16xf32>
+func.func @smoothed(%x: memref<64x1024xf32>, %y: memref<64x1024xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %rows = arith.constant 64 : index
+  %columns = arith.constant 1024 : index
+  %old = arith.constant 0.9 : f32
+  scf.for %i = %c0 to %rows step %c1 {
+    scf.for %k = %c1 to %columns step %c1 {
+      %before = arith.subi %k, %c1 : index
+      %u = memref.load %y[%i, %before] : memref<64x1024xf32>
+      %v = memref.load %x[%i, %k] : memref<64x1024xf32>
+      %a = arith.mulf %u, %old : f32
+      %b = arith.addf %a, %v : f32
+      %c = arith.mulf %b, %b : f32
+      %d = arith.mulf %c, %c : f32
+      memref.store %d, %y[%i, %k] : memref<64x1024xf32>
+    }
+  } {field.any_order}
+  return
+}

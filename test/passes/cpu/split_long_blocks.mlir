@@ -81,3 +81,71 @@ func.func @loop(%n: index, %z: vector<4xindex>) -> vector<4xindex> {
   }
   return %r : vector<4xindex>
 }
+
+// Two views of one array: both are made again of its address, which is all that a piece is given.
+// CHECK-LABEL: func.func private @views.part0(
+// CHECK-SAME: %{{.*}}: !llvm.ptr {llvm.noalias}, %[[P:[^:]*]]: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: f32)
+// CHECK: llvm.insertvalue %[[P]]
+// CHECK: %[[CAST:.*]] = builtin.unrealized_conversion_cast
+// CHECK: memref.reinterpret_cast %[[CAST]]
+// CHECK-LABEL: func.func @views(
+func.func @views(%p: !llvm.ptr {llvm.noalias}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %six = llvm.mlir.constant(6 : i64) : i64
+  %none = llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %s0 = llvm.insertvalue %p, %none[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %s1 = llvm.insertvalue %p, %s0[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %s2 = llvm.insertvalue %zero, %s1[2] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %s3 = llvm.insertvalue %six, %s2[3, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %s4 = llvm.insertvalue %one, %s3[4, 0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  %m = builtin.unrealized_conversion_cast %s4 : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> to memref<6xf32, strided<[1]>>
+  %flat = memref.reinterpret_cast %m to offset: [0], sizes: [6], strides: [1] : memref<6xf32, strided<[1]>> to memref<6xf32>
+  %0 = memref.load %m[%c0] : memref<6xf32, strided<[1]>>
+  %1 = arith.addf %0, %v : f32
+  memref.store %1, %flat[%c0] : memref<6xf32>
+  %2 = memref.load %m[%c0] : memref<6xf32, strided<[1]>>
+  %3 = arith.mulf %2, %v : f32
+  memref.store %3, %flat[%c1] : memref<6xf32>
+  %4 = memref.load %m[%c1] : memref<6xf32, strided<[1]>>
+  %5 = arith.mulf %4, %2 : f32
+  %6 = arith.addf %5, %v : f32
+  %7 = arith.mulf %6, %6 : f32
+  %8 = arith.addf %7, %v : f32
+  %9 = arith.mulf %8, %8 : f32
+  %10 = arith.addf %9, %v : f32
+  memref.store %10, %flat[%c0] : memref<6xf32>
+  return
+}
+
+// An address that the second piece makes of %p: of the third, which reads it, nobody can say that
+// nothing else points where %p does; of %q one can.
+// CHECK-LABEL: func.func private @address.part1(
+// CHECK-SAME: %{{[^:]*}}: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: !llvm.ptr {llvm.noalias})
+// CHECK: llvm.store %{{.*}} : !llvm.ptr, !llvm.ptr
+// CHECK-LABEL: func.func private @address.part2(
+// CHECK-SAME: %{{[^:]*}}: !llvm.ptr {llvm.noalias}, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr {llvm.noalias})
+// CHECK: llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+// CHECK-LABEL: func.func @address(
+func.func @address(%p: !llvm.ptr {llvm.noalias}, %q: !llvm.ptr {llvm.noalias}, %i: i64) {
+  %0 = arith.muli %i, %i : i64
+  %1 = arith.addi %0, %i : i64
+  %2 = arith.muli %1, %1 : i64
+  %3 = arith.addi %2, %i : i64
+  %4 = arith.muli %3, %3 : i64
+  %5 = arith.addi %4, %i : i64
+  %6 = arith.muli %5, %5 : i64
+  %7 = llvm.getelementptr %p[%6] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+  %8 = llvm.load %p : !llvm.ptr -> f32
+  llvm.store %8, %7 : f32, !llvm.ptr
+  %9 = llvm.load %p : !llvm.ptr -> f32
+  %10 = arith.addf %9, %9 : f32
+  llvm.store %10, %q : f32, !llvm.ptr
+  %11 = llvm.load %7 : !llvm.ptr -> f32
+  %12 = arith.addf %11, %11 : f32
+  llvm.store %12, %p : f32, !llvm.ptr
+  llvm.store %12, %q : f32, !llvm.ptr
+  return
+}

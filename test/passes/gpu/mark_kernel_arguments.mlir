@@ -9,9 +9,22 @@ module attributes {gpu.container_module} {
     return
   }
 
+  func.func @g(%p: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias}, %i: i64) {
+    %c1 = arith.constant 1 : index
+    %q = llvm.getelementptr %p[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
+    gpu.launch_func @f_kernels::@f_1 blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+      args(%q : !llvm.ptr, %p : !llvm.ptr)
+    return
+  }
+
   // CHECK-LABEL: gpu.func @f_0(%arg0: !llvm.ptr, %arg1: !llvm.ptr {llvm.align = 256 : i64, llvm.noalias})
+  // What @g makes of %p leads where that does.
+  // CHECK-LABEL: gpu.func @f_1(%arg0: !llvm.ptr, %arg1: !llvm.ptr {llvm.align = 256 : i64})
   gpu.module @f_kernels {
     gpu.func @f_0(%q: !llvm.ptr, %p: !llvm.ptr) kernel {
+      gpu.return
+    }
+    gpu.func @f_1(%q: !llvm.ptr, %p: !llvm.ptr) kernel {
       gpu.return
     }
   }

@@ -1,0 +1,84 @@
+"""Which memory a pointer or an array may point into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mlirad.bindings import ir
+from mlirad.ir.walk import defining_op
+
+# Ops whose results point where their operands do; what they compute otherwise points nowhere.
+_VIEWS = (
+    "arith.select",
+    "builtin.unrealized_conversion_cast",
+    "llvm.extractvalue",
+    "llvm.getelementptr",
+    "llvm.insertvalue",
+    "llvm.select",
+    "memref.cast",
+    "memref.collapse_shape",
+    "memref.expand_shape",
+    "memref.extract_strided_metadata",
+    "memref.memory_space_cast",
+    "memref.reinterpret_cast",
+    "memref.subview",
+    "memref.view",
+)
+_OWN = ("llvm.alloca", "memref.alloc", "memref.alloca", "memref.get_global", "llvm.mlir.addressof")
+_NOWHERE = ("llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero")
+_KINDS = ("!llvm.ptr", "!llvm.struct", "memref<")  # the last: of unknown rank
+
+
+def _points(type_: ir.Type) -> bool:
+    """Whether values of a type may say where memory is."""
+    return isinstance(type_, ir.MemRefType) or str(type_).startswith(_KINDS)
+
+
+class Origins:
+    """The parameters, allocations and globals that values may point into, as the function around
+    them shows it when a value is first asked for. Addresses that it loads point into none of these:
+    what is said of its parameters is said there, too."""
+
+    def __init__(self) -> None:
+        self._found: dict[ir.Value, frozenset[ir.Value] | None] = {}
+
+    def of(self, value: ir.Value) -> frozenset[ir.Value] | None:
+        """What a value may point into; None where that is not known."""
+        if value not in self._found:
+            self._found[value] = _followed(value)
+        return self._found[value]
+
+    def stands_for(self, new: ir.Value, old: ir.Value) -> None:
+        """Note that a value has been taken from memory that another was put into."""
+        self._found[new] = self.of(old)
+
+    def are_alone(self, values: Sequence[ir.Value], beside: Sequence[ir.Value] = ()) -> list[bool]:
+        """Of values that a function is handed, whether no other leads to where one points, nor
+        what it has from `beside`."""
+        ways = [self.of(value) for value in (*values, *beside)]
+        return [
+            not any(way is None or value in way for way in [*ways[:at], *ways[at + 1 :]])
+            for at, value in enumerate(values)
+        ]
+
+
+def _followed(value: ir.Value) -> frozenset[ir.Value] | None:
+    found, pending, seen = set[ir.Value](), [value], set[ir.Value]()
+    while pending:
+        one = pending.pop()
+        if one in seen or not _points(one.type):
+            continue
+        seen.add(one)
+        op = defining_op(one)
+        if op is None:
+            block = one.owner
+            if not isinstance(block, ir.Block) or block.owner.name != "func.func":
+                return None  # what a loop carries
+            found.add(one)
+        elif op.name in _OWN:
+            found.add(one)
+        elif op.name in _VIEWS:
+            pending += op.operands
+        elif op.name not in _NOWHERE and op.name != "llvm.load":
+            return None
+    return frozenset(found)
