@@ -49,8 +49,10 @@ class Candidate:
 
     def of_width(self, width: int) -> Candidate:
         """The same with another number of lanes."""
+        groups = Groups(self.strides, self.meetings, width)
         return Candidate(
-            self.loop, self.strides, self.meetings, width, self.is_large, self.is_masked
+            *(self.loop, self.strides, self.meetings, groups, width),
+            *(self.is_large, self.is_masked, self.ends),
         )
 
 
@@ -125,7 +127,7 @@ def _candidate(loop: ir.Operation, scalar: Scalar, always: bool) -> Candidate | 
     reason = reason_against(loop, strides, meetings, scalar.fast)
     if reason:
         return reason
-    groups = Groups(strides, scalar.width, [*meetings.updates, *meetings.combined])
+    groups = Groups(strides, meetings, scalar.width)
     large = not always and _is_large(loop, strides)
     masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
     has_ends = AT_END not in loop.attributes and _is_within_another(loop)

@@ -7,7 +7,7 @@ No element is used that lies in front of the first that a lane accesses, or behi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from mlirad.analysis.linear import Linear, linear_form, number
 from mlirad.bindings import ir
@@ -16,6 +16,7 @@ from mlirad.ir.walk import block_operations, operations
 from mlirad.named_tuples import NamedTuple
 from mlirad.passes.cpu._lane_steps import DYNAMIC, address_step
 from mlirad.passes.cpu._lane_strides import Strides
+from mlirad.passes.cpu._lane_updates import Meetings
 
 ROW = 4  # elements: a quarter of a vector, or half of one, or all of it
 _APART = range(ROW, 65)  # elements between neighbouring iterations
@@ -50,9 +51,9 @@ class Group:
 class Groups:
     """The groups of a loop's blocks, by what belongs to them."""
 
-    def __init__(self, strides: Strides, width: int, single: Iterable[ir.Operation]) -> None:
+    def __init__(self, strides: Strides, meetings: Meetings, width: int) -> None:
         self._strides, self._width = strides, width
-        self._single = set(single)  # what is emitted in another way
+        self._single = {*meetings.updates, *meetings.combined}
         self._known: dict[ir.Block, dict[ir.Operation, Group]] = {}
 
     def of(self, op: ir.Operation) -> Group | None:
@@ -66,12 +67,13 @@ class Groups:
     def _found(self, ops: list[ir.Operation]) -> Iterator[tuple[ir.Operation, Group]]:
         alike: dict[tuple[bool, ir.Value, int, Linear[ir.Value]], list[Access]] = {}
         for position, op in enumerate(ops):
-            access = None if op in self._single else self._access(op, position)
+            access = None if op in self._single else self.access(op, position)
             if access is not None:
                 key = (op.name == _LOAD, _memref(op), access.step, access.sum)
                 alike.setdefault(key, []).append(access)
-        moved = {op: position for position, op in enumerate(ops)}
-        order = _Order(ops, self, moved)
+        if all(len(accesses) == 1 for accesses in alike.values()):
+            return
+        order = _Order(ops, self)
         for is_load in (True, False):
             for key, accesses in alike.items():
                 if key[0] != is_load:
@@ -81,7 +83,8 @@ class Groups:
                         group = _group(row, is_load)
                         yield from ((access.op, group) for access in row)
 
-    def _access(self, op: ir.Operation, position: int) -> Access | None:
+    def access(self, op: ir.Operation, position: int = 0) -> Access | None:
+        """An access whose lanes are a known number of elements apart, as far as in rows."""
         if op.name not in (_LOAD, _STORE):
             return None
         memref, *indices = list(op.operands)[op.name == _STORE :]
@@ -102,10 +105,6 @@ class Groups:
         for index, step in zip(indices, steps):
             total = total.plus(linear_form(index), step)
         return Access(op, position, apart, Linear(total.terms, 0), total.constant)
-
-    def access(self, op: ir.Operation) -> Access | None:
-        """An access whose lanes are a known number of elements apart."""
-        return self._access(op, 0)
 
 
 def _memref(op: ir.Operation) -> ir.Value:
@@ -144,10 +143,9 @@ class _Order:
     """Which accesses of a block may be done together: loads where the first of them is, stores
     where the last is. `moved` says where each op is done from now on."""
 
-    def __init__(
-        self, ops: list[ir.Operation], groups: Groups, moved: dict[ir.Operation, int]
-    ) -> None:
-        self.ops, self.groups, self.moved = ops, groups, moved
+    def __init__(self, ops: list[ir.Operation], groups: Groups) -> None:
+        self.groups = groups
+        self.moved = {op: position for position, op in enumerate(ops)}
         self._users: dict[ir.Value, list[ir.Operation]] = {}
         for op in ops:
             for memref in {v for one in (op, *operations(op)) for v in one.operands}:
