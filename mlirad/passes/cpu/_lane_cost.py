@@ -38,6 +38,7 @@ _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
+_TOLD = 16  # places of an array that LLVM knows to be apart
 _ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
@@ -147,6 +148,8 @@ class Scalar:
             return None
         if not runs_in_any_order(op) and _reads_what_it_stores(op):
             return None
+        if _has_many_places(op, strides):
+            return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
         each = Lanes(strides, Meetings(strides, self.fast), self.width).block(For(op).body)
@@ -177,6 +180,21 @@ def _has_work(op: ir.Operation) -> bool:
     return any(inner.name == "memref.store" or inner.regions for inner in operations(op)) or (
         sum(1 for _ in operations(op)) > 8
     )
+
+
+def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether a loop accesses an array that it stores to at more places than LLVM is told never to
+    meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges, which
+    overlap."""
+    found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
+    stored = set()
+    for op in operations(loop):
+        if op.name in ("memref.load", "memref.store") and is_far(op, strides):
+            memref, *indices = list(op.operands)[op.name == "memref.store" :]
+            found.setdefault(memref, set()).add(tuple(indices))
+            if op.name == "memref.store":
+                stored.add(memref)
+    return any(len(found[memref]) > _TOLD for memref in stored)
 
 
 def _reads_what_it_stores(loop: ir.Operation) -> bool:
