@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from mlirad.analysis.linear import linear_form
 from mlirad.analysis.trips import UNKNOWN, spans
 from mlirad.bindings import ir
 from mlirad.ir.rounding import is_bound
@@ -146,7 +147,7 @@ class Scalar:
         trips = expected_trips(op)
         if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
             return None
-        if not runs_in_any_order(op) and _reads_what_it_stores(op):
+        if not runs_in_any_order(op) and _reads_what_it_stores(op, strides):
             return None
         if _has_many_places(op, strides):
             return None
@@ -197,18 +198,30 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
     return any(len(found[memref]) > _TOLD for memref in stored)
 
 
-def _reads_what_it_stores(loop: ir.Operation) -> bool:
+def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
     """Whether iterations of a loop may load what earlier ones have stored."""
-    stored: dict[ir.Value, list[ir.Value]] = {}
+    stored: dict[ir.Value, list[list[ir.Value]]] = {}
     for op in operations(loop):
         if op.name == "memref.store":
-            stored[op.operands[1]] = list(op.operands)[2:]
+            stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
     return any(
         op.name == "memref.load"
-        and op.operands[0] in stored
-        and list(op.operands)[1:] != stored[op.operands[0]]
+        and any(
+            place != list(op.operands)[1:] and not _is_apart(place, list(op.operands)[1:], strides)
+            for place in stored.get(op.operands[0], ())
+        )
         for op in operations(loop)
     )
+
+
+def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> bool:
+    """Whether indices that all iterations share differ by a number."""
+    for one, other in zip(left, right):
+        if strides.is_uniform(one) and strides.is_uniform(other):
+            gap = linear_form(one).plus(linear_form(other), -1)
+            if gap.constant and not gap.terms:
+                return True
+    return False
 
 
 def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
