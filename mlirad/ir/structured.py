@@ -13,6 +13,8 @@ _LOOPS = (FOR, WHILE)
 ANY_ORDER = "field.any_order"
 # of a `for` over the few iterations at an end of what was one loop, of which others are told about
 AT_END = "field.at_end"
+# of an op whose result is another one in each iteration of the innermost loop around it
+DISTINCT = "field.distinct"
 STRUCTURED = (FOR, WHILE, IF, PARALLEL)
 
 

@@ -104,6 +104,61 @@ def transposed(rows: Sequence[ir.Value]) -> list[ir.Value]:
     return found
 
 
+def turned(quarters: Sequence[ir.Value]) -> list[ir.Value]:
+    """Four vectors, a row of a table of four columns in every four lanes, as its columns: row
+    k + 4 n in lanes 4 n to 4 n + 3 of vector k. The other way round it is the same."""
+    width = ir.VectorType(quarters[0].type).shape[0]
+    starts = range(0, width, 4)
+    singles = [
+        [place for start in starts for n in pair for place in (start + n, width + start + n)]
+        for pair in ((0, 1), (2, 3))
+    ]
+    pairs = [
+        [side + start + n for start in starts for side in (0, width) for n in pair]
+        for pair in ((0, 1), (2, 3))
+    ]
+    first, second, third, fourth = quarters
+    found = []
+    for picked in singles:
+        left, right = _shuffled(first, second, picked), _shuffled(third, fourth, picked)
+        found += [_shuffled(left, right, both) for both in pairs]
+    return found
+
+
+def joined(parts: Sequence[ir.Value]) -> ir.Value:
+    """Vectors of one length, as many as a power of 2, one behind the other."""
+    while len(parts) > 1:
+        lanes = 2 * ir.VectorType(parts[0].type).shape[0]
+        kind = vector_of(lanes, ir.VectorType(parts[0].type).element_type)
+        mask = ir.DenseI64ArrayAttr.get(list(range(lanes)))
+        parts = [
+            b.make("vector.shuffle", kind, [left, right], mask=mask)
+            for left, right in zip(parts[::2], parts[1::2])
+        ]
+    return parts[0]
+
+
+def shifted(vector: ir.Value, count: int) -> ir.Value:
+    """A vector without its first lanes, and zeros behind the others."""
+    lanes = range(count, count + ir.VectorType(vector.type).shape[0])
+    return _shuffled(vector, b.number(0, vector.type), lanes)
+
+
+def part_of(vector: ir.Value, start: int, lanes: int) -> ir.Value:
+    """Neighbouring lanes."""
+    kind = ir.VectorType(vector.type)
+    if lanes == kind.shape[0]:
+        return vector
+    return b.make(
+        "vector.extract_strided_slice",
+        vector_of(lanes, kind.element_type),
+        [vector],
+        offsets=_numbers(start),
+        sizes=_numbers(lanes),
+        strides=_numbers(1),
+    )
+
+
 def store_lanes(
     value: ir.Value, memref: ir.Value, indices: Sequence[ir.Value], mask: ir.Value | None = None
 ) -> None:
@@ -159,17 +214,7 @@ def halved(vector: ir.Value, name: str, attributes: Mapping[str, ir.Attribute]) 
     while width > 1:
         width //= 2
         half = vector_of(width, type_)
-        parts = [
-            b.make(
-                "vector.extract_strided_slice",
-                half,
-                [vector],
-                offsets=_numbers(start),
-                sizes=_numbers(width),
-                strides=_numbers(1),
-            )
-            for start in (0, width)
-        ]
+        parts = [part_of(vector, start, width) for start in (0, width)]
         vector = b.make(name, half, parts, **attributes)
     first = ir.DenseI64ArrayAttr.get([0])
     return b.make("vector.extract", type_, [vector], static_position=first)

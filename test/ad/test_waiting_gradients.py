@@ -361,3 +361,28 @@ def run_backwards(u: Any, loss: Any, run: Callable[[int], None]) -> None:
     with ti.ad.Tape(loss):
         run(2)
     assert u.grad.located().elements.waiting._rows
+
+
+def test_updates_that_go_around() -> None:
+    """Each row of a gradient is begun by updates whose index goes around."""
+    x = ti.field(ti.f64, (3, N), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(N):
+            x[t + 1, i] = x[t, (i - 1 + N) % N] * x[t, (i - 1 + N) % N]
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += x[2, i]
+
+    values = np.linspace(0.5, 2, N)
+    for times in range(3):
+        x.from_numpy(np.stack([values + times, values, values]))
+        with ti.ad.Tape(loss):
+            step(0)
+            step(1)
+            add_up()
+        np.testing.assert_allclose(x.grad.to_numpy()[0], 4 * (values + times) ** 3, rtol=1e-12)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from programs.machines import CASES, left_by
@@ -68,3 +70,53 @@ def test_explain_says_which_loop_runs_in_lanes() -> None:
     assert len(primal) == 1
     assert "test_lanes.py:" in primal[0]
     assert "iterations run as lanes" in primal[0]
+
+
+def _streamed(size: int, begin: int, end: int, options: dict[str, Any]) -> list[Any]:
+    """What a step of nine velocities, of which neighbours around a circle give each one, leaves of
+    cells, and its gradient."""
+    ti.init(cpu_max_num_threads=1, **options)
+    cells = ti.Vector.field(9, ti.f32, (2, size), needs_grad=True)
+    rows = ti.Struct.field({"mass": ti.f32, "speed": ti.types.vector(4, ti.f32)}, shape=size)
+    loss = ti.field(ti.f32, (), needs_grad=True)
+
+    @ti.kernel
+    def step(first: ti.i32, last: ti.i32):
+        for j in range(first, last):
+            came = ti.Vector([0.0] * 9)
+            mass, speed = 0.0, 0.0
+            for q in ti.static(range(9)):
+                came[q] = cells[0, (j - (q % 3 - 1) + size) % size][q]
+                mass += came[q]
+                speed += (q % 3 - 1) * came[q]
+            for q in ti.static(range(9)):
+                rest = mass * (1.0 + 3.0 * (q % 3 - 1) * speed / mass + q * speed * speed)
+                cells[1, j][q] = came[q] + 1.2 * (rest - came[q])
+            rows[j].mass = 2.0 * mass
+            rows[j].speed = ti.Vector([mass, speed, mass * speed, rows[j].speed[1]])
+
+    @ti.kernel
+    def total():
+        for j, q in ti.ndrange(size, 9):
+            loss[None] += cells[1, j][q] * cells[1, j][q]
+
+    values = np.random.default_rng(3).uniform(0.5, 1, (2, size, 9)).astype(np.float32)
+    cells.from_numpy(values)
+    rows.speed.from_numpy(values[0, :, :4])
+    with ti.ad.Tape(loss):
+        step(begin, end)
+        total()
+    return [a.to_numpy() for a in (cells, rows.mass, rows.speed, cells.grad)]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize(
+    ("size", "begin", "end"), [(1, 0, 1), (9, 3, 3), (13, 0, 13), (40, 0, 40), (67, 1, 66)]
+)
+def test_rows_of_components_change_no_bit(size: int, begin: int, end: int, width: int) -> None:
+    exact = {"fast_math": False}
+    expected = _streamed(size, begin, end, {"lanes": 1, **exact})
+    for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": width, **exact})):
+        np.testing.assert_array_equal(found, wanted)
+    for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": width})):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mlirad.bindings import ir
 from mlirad.ir import build as b
 from mlirad.ir.rare import RARE
-from mlirad.ir.structured import runs_in_any_order
+from mlirad.ir.structured import AT_END, runs_in_any_order
 from mlirad.ir.walk import before, defining_op, enclosing, has_uses, operations
 from mlirad.passes.cpu._guard_segment import ALLOCATIONS, Segment, is_pure, segments, touched
 from mlirad.passes.cpu._lane_cost import Scalar, is_function
@@ -18,7 +18,7 @@ from mlirad.passes.cpu._zero_guards import guard_of
 _FIXED = 8  # ops that a stretch without guards takes more
 # What is compiled takes time in every first call: ops that a guard may add to it, and which part of
 # a function such a stretch has to be.
-_MOST, _PART = 4, 2
+_MOST, _PART = 8, 3
 
 
 def sink(function: ir.Operation, by_llvm: tuple[bool, int] | None) -> None:
@@ -39,7 +39,9 @@ def _blocks(function: ir.Operation, costs: Scalar | None) -> list[ir.Block]:
         if owner in left:
             left.add(op)
             continue
-        if costs is not None and runs_in_any_order(op) and costs.is_left_to_llvm(op):
+        if AT_END in op.attributes or (
+            costs is not None and runs_in_any_order(op) and costs.is_left_to_llvm(op)
+        ):
             left.add(op)
             continue
         found += [block for region in op.regions for block in region.blocks]

@@ -12,6 +12,7 @@ from mlirad.ir.vectors import extract, from_elements, halved
 from mlirad.ir.walk import attributes_of, block_operations, clone, operations
 from mlirad.passes.cpu._lane_branches import branch
 from mlirad.passes.cpu._lane_calls import rare_branch
+from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_loops import counted, repeated
 from mlirad.passes.cpu._lane_memory import Memory
 from mlirad.passes.cpu._lane_sums import LaneSums
@@ -30,11 +31,17 @@ _ATOMICS = ("memref.atomic_rmw", "memref.generic_atomic_rmw")
 class Body:
     """What is emitted of one loop's body, for its full vectors and for its rest."""
 
-    def __init__(self, values: Values, memory: Memory, meetings: Meetings, sums: LaneSums) -> None:
+    def __init__(
+        self,
+        values: Values,
+        memory: Memory,
+        meetings: Meetings,
+        sums: LaneSums,
+        groups: Groups,
+    ) -> None:
         self.values, self.memory, self.meetings, self.sums = values, memory, meetings, sums
-        self.skipped = {
-            op for update in meetings.updates.values() for op in (update.load, *update.steps)
-        }
+        self.groups = groups
+        self.skipped = meetings.combined
 
     def block(self, block: ir.Block, mask: Mask) -> None:
         """Emit all ops of a block but its last."""
@@ -54,7 +61,7 @@ class Body:
         elif is_while(op):
             repeated(self, op, mask)
         elif op.name == "memref.load":
-            self.values.set(op.results[0], self.memory.load(op, mask))
+            self._load(op, mask)
         elif op.name == "memref.store":
             self._store(op, mask)
         elif op.name == "memref.alloc":
@@ -112,12 +119,23 @@ class Body:
         small = self.values.broadcast(b.make("arith.index_cast", i32, [limit]))
         return b.compare(kind, self.values.steps(stride, i32), small)
 
+    def _load(self, op: ir.Operation, mask: Mask) -> None:
+        group = self.groups.of(op) if mask is None else None
+        if group is None:
+            self.values.set(op.results[0], self.memory.load(op, mask))
+        elif op == group.at:
+            self.memory.load_together(group)
+
     # Updates.
 
     def _store(self, op: ir.Operation, mask: Mask) -> None:
         update = self.meetings.updates.get(op)
         if update is None:
-            self.memory.store(op, mask)
+            group = self.groups.of(op) if mask is None else None
+            if group is None:
+                self.memory.store(op, mask)
+            elif op == group.at:
+                self.memory.store_together(group)
             return
         indices = list(op.operands)[2:]
         together = all(map(self.values.strides.is_uniform, indices))

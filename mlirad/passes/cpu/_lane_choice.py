@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from mlirad.analysis.trips import spans
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.axis_choices import choice_of
 from mlirad.ir.rare import is_rare
-from mlirad.ir.structured import For, is_branch, runs_in_any_order
-from mlirad.ir.walk import enclosing, operations
+from mlirad.ir.structured import AT_END, For, is_branch, runs_in_any_order
+from mlirad.ir.walk import block_operations, enclosing, operations
 from mlirad.passes.cpu._lane_cost import (
     Lanes,
     Scalar,
@@ -17,6 +20,7 @@ from mlirad.passes.cpu._lane_cost import (
     is_smooth,
     pages_at_once,
 )
+from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_limits import parallel_loops, reason_against
 from mlirad.passes.cpu._lane_pairs import is_worth_two
 from mlirad.passes.cpu._lane_strides import Strides
@@ -37,14 +41,18 @@ class Candidate:
     loop: ir.Operation
     strides: Strides
     meetings: Meetings
+    groups: Groups
     width: int
     is_large: bool = False  # too large to be there twice, once with masks
     is_masked: bool = False  # and cheap with masks: there once, with them
+    ends: tuple[Candidate, ...] = ()  # loops over iterations that were in front of it, or behind
 
     def of_width(self, width: int) -> Candidate:
         """The same with another number of lanes."""
+        groups = Groups(self.strides, self.meetings, width)
         return Candidate(
-            self.loop, self.strides, self.meetings, width, self.is_large, self.is_masked
+            *(self.loop, self.strides, self.meetings, groups, width),
+            *(self.is_large, self.is_masked, self.ends),
         )
 
 
@@ -85,20 +93,15 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     plain = scalar.loop(nest)
     limit = float("inf") if always or asked else plain / WORTH
     best, least, told = None, float("inf"), 0.0
-    for loop in reversed([nest, *(op for op in operations(nest) if runs_in_any_order(op))]):
+    for loop in reversed([nest, *(op for op in operations(nest) if _may_run_in_lanes(op))]):
         if asked and loop not in asked:
             continue
-        strides = scalar.strides(loop)
-        meetings = Meetings(strides, fast)
-        reason = reason_against(loop, strides, meetings, fast)
-        if reason:
-            reasons.append(reason)
+        candidate = _candidate(loop, scalar, always)
+        if isinstance(candidate, str):
+            reasons.append(candidate)
             continue
-        large = not always and _is_large(loop, strides)
-        masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
-        candidate = Candidate(loop, strides, meetings, width, large, masked)
         cost = _cost_of_nest(nest, candidate, scalar)
-        many = pages_at_once(loop, strides, width) > _PAGES
+        many = pages_at_once(loop, candidate.strides, width) > _PAGES
         beside = _cost_of_nest(nest, candidate, scalar, page=_PAGE) if many else cost
         if cost < limit and beside < least:
             best, least, told = candidate, beside, cost
@@ -113,6 +116,38 @@ def _choice(nest: ir.Operation, width: int, fast: bool, always: bool) -> Choice:
     return Choice(nest, None, f"no iterations run as lanes: {why}")
 
 
+def _may_run_in_lanes(op: ir.Operation) -> bool:
+    return runs_in_any_order(op) and AT_END not in op.attributes
+
+
+def _candidate(loop: ir.Operation, scalar: Scalar, always: bool) -> Candidate | str:
+    """A loop as a candidate, or what is against it."""
+    strides = scalar.strides(loop)
+    meetings = Meetings(strides, scalar.fast)
+    reason = reason_against(loop, strides, meetings, scalar.fast)
+    if reason:
+        return reason
+    groups = Groups(strides, meetings, scalar.width)
+    large = not always and _is_large(loop, strides)
+    masked = is_smooth(loop, strides) and (is_long(loop) or _branches_rarely(loop))
+    has_ends = AT_END not in loop.attributes and _is_within_another(loop)
+    ends = tuple(_ends(loop, scalar)) if has_ends else ()  # else they are nests themselves
+    return Candidate(loop, strides, meetings, groups, scalar.width, large, masked, ends)
+
+
+def _ends(loop: ir.Operation, scalar: Scalar) -> Iterator[Candidate]:
+    """Loops over the few iterations that were in front of a loop, or behind it, where there are
+    enough of them."""
+    for other in block_operations(loop.block):
+        if AT_END in other.attributes and runs_in_any_order(other):
+            trips = spans(other)[0].trips
+            found = _candidate(other, scalar, always=False)
+            if trips is None or trips < scalar.width or isinstance(found, str):
+                continue
+            if _cost(found, 0.0) < scalar.loop(other):
+                yield found
+
+
 def _branches_rarely(loop: ir.Operation) -> bool:
     """Whether there are branches in a loop, all of which hardly ever run."""
     branches = [op for op in operations(loop) if is_branch(op)]
@@ -122,14 +157,14 @@ def _branches_rarely(loop: ir.Operation) -> bool:
 def _cost_of_nest(
     nest: ir.Operation, candidate: Candidate, scalar: Scalar, page: float = 0.0
 ) -> float:
-    scalar.replaced = {candidate.loop: _cost(candidate, page)}
+    scalar.replaced = {one.loop: _cost(one, page) for one in (candidate, *candidate.ends)}
     return scalar.op(nest)
 
 
 def _cost(candidate: Candidate, page: float) -> float:
     loop, width = candidate.loop, candidate.width
     trips = expected_trips(loop)
-    lanes = Lanes(candidate.strides, candidate.meetings, width, page=page)
+    lanes = Lanes(candidate.strides, candidate.meetings, width, page=page, groups=candidate.groups)
     each = lanes.block(For(loop).body) + 1.0
     return each * -(-trips // width) + 6.0 + 8.0 * len(loop.results)
 

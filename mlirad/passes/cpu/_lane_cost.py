@@ -25,7 +25,8 @@ from mlirad.ir.structured import (
     is_while,
     runs_in_any_order,
 )
-from mlirad.ir.walk import block_operations, defining_op, is_defined_in, operations
+from mlirad.ir.walk import block_operations, defining_op, operations
+from mlirad.passes.cpu._lane_groups import Groups
 from mlirad.passes.cpu._lane_steps import address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
@@ -38,6 +39,8 @@ _FUNCTION, _DIVISION, _BRANCH, _TEST = 25.0, 12.0, 4.0, 4.0
 # LLVM takes several vectors of an innermost loop at once: of long bodies it keeps values in memory
 _IN_REGISTERS, _SPILLED = 64, 0.25
 LONG = 600  # ops in a body
+_TOLD = 16  # places of an array that LLVM knows to be apart
+_ROW = 2.5  # a lane's part in loading rows, or storing them, as columns
 _FREE = ("arith.constant", "arith.index_cast", YIELD, CONDITION)
 
 
@@ -144,7 +147,9 @@ class Scalar:
         trips = expected_trips(op)
         if trips < self.width or is_long(op) or not _is_regular(op, strides, self.fast):
             return None
-        if not runs_in_any_order(op) and _reads_what_it_stores(op):
+        if not runs_in_any_order(op) and _reads_what_it_stores(op, strides):
+            return None
+        if _has_many_places(op, strides):
             return None
         vectors = trips // self.width
         rest = (trips % self.width) * self.block(For(op).body)
@@ -178,28 +183,42 @@ def _has_work(op: ir.Operation) -> bool:
     )
 
 
-def _reads_what_it_stores(loop: ir.Operation) -> bool:
+def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
+    """Whether a loop accesses an array that it stores to at more places than LLVM is told never to
+    meet (`mark-disjoint-accesses`), and lanes lie apart: it then compares address ranges, which
+    overlap."""
+    found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
+    stored = set()
+    for op in operations(loop):
+        if op.name in ("memref.load", "memref.store") and is_far(op, strides):
+            memref, *indices = list(op.operands)[op.name == "memref.store" :]
+            found.setdefault(memref, set()).add(tuple(indices))
+            if op.name == "memref.store":
+                stored.add(memref)
+    return any(len(found[memref]) > _TOLD for memref in stored)
+
+
+def _reads_what_it_stores(loop: ir.Operation, strides: Strides) -> bool:
     """Whether iterations of a loop may load what earlier ones have stored."""
     stored: dict[ir.Value, list[list[ir.Value]]] = {}
     for op in operations(loop):
         if op.name == "memref.store":
             stored.setdefault(op.operands[1], []).append(list(op.operands)[2:])
     return any(
-        list(op.operands)[1:] != indices and not _are_apart(list(op.operands)[1:], indices, loop)
+        place != list(op.operands)[1:] and not _is_apart(place, list(op.operands)[1:], strides)
         for op in operations(loop)
-        for indices in (stored.get(op.operands[0], ()) if op.name == "memref.load" else ())
+        for place in (stored.get(op.operands[0], ()) if op.name == "memref.load" else ())
     )
 
 
-def _are_apart(one: list[ir.Value], other: list[ir.Value], loop: ir.Operation) -> bool:
-    """Whether an index that a loop does not change keeps two accesses from meeting, as those of two
-    steps of a field over time."""
-    return any(
-        left.terms == right.terms
-        and left.constant != right.constant
-        and not any(is_defined_in(name, loop) for name in left.names)
-        for left, right in zip(map(linear_form, one), map(linear_form, other))
-    )
+def _is_apart(left: list[ir.Value], right: list[ir.Value], strides: Strides) -> bool:
+    """Whether indices that all iterations share differ by a number."""
+    for one, other in zip(left, right):
+        if strides.is_uniform(one) and strides.is_uniform(other):
+            gap = linear_form(one).plus(linear_form(other), -1)
+            if gap.constant and not gap.terms:
+                return True
+    return False
 
 
 def _is_regular(op: ir.Operation, strides: Strides, fast: bool) -> bool:
@@ -249,13 +268,16 @@ class Lanes:
     memory that no other does."""
 
     def __init__(
-        self, strides: Strides, meetings: Meetings, width: int, *, page: float = 0.0
+        self,
+        strides: Strides,
+        meetings: Meetings,
+        width: int,
+        *,
+        page: float = 0.0,
+        groups: Groups | None = None,
     ) -> None:
         self.strides, self.meetings, self.width = strides, meetings, width
-        self.page = page
-        self.updated = {
-            op for update in meetings.updates.values() for op in (update.load, *update.steps)
-        }
+        self.page, self.groups = page, groups
 
     def block(self, block: ir.Block, masked: bool = False) -> float:
         """All ops of a block."""
@@ -265,8 +287,11 @@ class Lanes:
         """One op, with what it holds."""
         if op.regions and (is_for(op) or is_while(op) or is_branch(op)):
             return self._structured(op, masked)
-        if op in self.updated:
+        if op in self.meetings.combined:
             return 0.0
+        group = self.groups.of(op) if self.groups is not None and not masked else None
+        if group is not None:
+            return self.width * _ROW / len(group.ops)
         if op.name == "memref.load":
             return self._access(op.operands[0], list(op.operands)[1:], masked, 1.0)
         if op.name == "memref.store":

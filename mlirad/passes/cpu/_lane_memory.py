@@ -11,6 +11,8 @@ from mlirad.ir import build as b
 from mlirad.ir.vectors import extract, from_elements, load_steps
 from mlirad.ir.walk import before, defining_op, enclosing, is_inside, owner_operation
 from mlirad.passes.cpu._lane_addresses import Addresses, Place, flattened
+from mlirad.passes.cpu._lane_groups import Group
+from mlirad.passes.cpu._lane_rows import load_columns, store_columns
 from mlirad.passes.cpu._lane_values import Mask, Values, reduced
 
 _SHORT = (2, 3, 4)  # steps between elements that are loaded with those between them
@@ -145,6 +147,26 @@ class Memory:
                 "vector.scatter",
                 [place.flat, place.offset, self.addresses.apart(place), mask, vector],
             )
+
+    # Groups of accesses.
+
+    def load_together(self, group: Group) -> None:
+        """Load what all lanes have of a row, and keep it."""
+        memref, *indices = group.at.operands
+        place, width = self._place(memref, indices), self.values.width
+        start = b.add(place.offset, b.index(group.start))
+        length = group.numbers[-1] + 1
+        columns = load_columns(place.flat, start, group.step, width, length)
+        for op, number in zip(group.ops, group.numbers):
+            self.values.set(op.results[0], columns[number])
+
+    def store_together(self, group: Group) -> None:
+        """Store what all lanes have of a row."""
+        _, memref, *indices = group.at.operands
+        place, width = self._place(memref, indices), self.values.width
+        start = b.add(place.offset, b.index(group.start))
+        columns = [self.values.vector(op.operands[0]) for op in group.ops]
+        store_columns(columns, place.flat, start, group.step, width)
 
     def _store_last(self, op: ir.Operation, mask: Mask) -> None:
         """Store one value for all lanes: the last one's."""

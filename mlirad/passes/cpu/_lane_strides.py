@@ -7,11 +7,12 @@ means that all lanes have one value. Values without one are different in each la
 from __future__ import annotations
 
 from mlirad.bindings import ir
-from mlirad.ir.structured import For, If, While, is_branch, is_for, is_while
+from mlirad.ir.structured import DISTINCT, For, If, While, is_branch, is_for, is_while
 from mlirad.ir.walk import (
     block_operations,
     constant_integer,
     defining_op,
+    enclosing,
     is_inside,
     operations,
 )
@@ -26,6 +27,7 @@ class Strides:
     def __init__(self, loop: ir.Operation) -> None:
         self.loop = loop
         self.known: dict[ir.Value, int | None] = {}
+        self._distinct: set[ir.Value] = set()
         box = For(loop)
         self.private, self._left_behind = _private_buffers(loop), left_behind(loop)
         self.known[box.induction] = constant_integer(loop.operands[2])
@@ -39,6 +41,10 @@ class Strides:
     def is_uniform(self, value: ir.Value) -> bool:
         """Whether all lanes have one value."""
         return self.of(value) == 0
+
+    def is_distinct(self, value: ir.Value) -> bool:
+        """Whether each lane is known to have another value."""
+        return bool(self.of(value)) or value in self._distinct
 
     def is_counted_alike(self, op: ir.Operation) -> bool:
         """Whether all lanes run a `for` equally often."""
@@ -72,10 +78,23 @@ class Strides:
             return None if differs or self._is_private(op) else 0
         if op.regions or op.name == "memref.atomic_rmw":
             return None
+        if self._keeps_apart(op):
+            self._distinct.update(op.results)
         if not any(s != 0 for s in strides):
             return 0
         stride = _linear(op, strides)
         return stride if stride is not None and abs(stride) <= _LONGEST else None
+
+    def _keeps_apart(self, op: ir.Operation) -> bool:
+        """Whether lanes have different results as they have different operands."""
+        if DISTINCT in op.attributes:
+            return enclosing(op) == self.loop
+        apart = [value in self._distinct for value in op.operands]
+        if op.name in ("arith.addi", "arith.subi"):
+            return any(apart) and any(map(self.is_uniform, op.operands))
+        if op.name == "arith.muli":
+            return any(apart) and any(map(constant_integer, op.operands))
+        return op.name == "arith.index_cast" and apart[0]
 
     def _is_private(self, op: ir.Operation) -> bool:
         return op.operands[0] in self.private

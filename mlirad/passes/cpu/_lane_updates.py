@@ -15,7 +15,7 @@ _EXTREMES = ("arith.maximumf", "arith.minimumf")
 
 def may_meet(op: ir.Operation, indices: list[ir.Value], strides: Strides) -> bool:
     """Whether several lanes may be at one element in an access."""
-    return not any(strides.of(index) for index in indices)
+    return not any(map(strides.is_distinct, indices))
 
 
 class Meetings:
@@ -25,6 +25,7 @@ class Meetings:
     def __init__(self, strides: Strides, may_reorder: bool) -> None:
         self.strides, self.may_reorder = strides, may_reorder
         self.updates: dict[ir.Operation, Update] = {}  # by store
+        self.combined: set[ir.Operation] = set()  # what is done at those stores
         self.reason = ""
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
@@ -37,6 +38,9 @@ class Meetings:
             if memref not in strides.private and memref in self._loads:
                 for store in stores:
                     self._store(memref, store)
+        self.combined |= {
+            op for update in self.updates.values() for op in (update.load, *update.steps)
+        }
 
     def _store(self, memref: ir.Value, store: ir.Operation) -> None:
         indices = list(store.operands)[2:]
@@ -60,7 +64,8 @@ class Meetings:
             list(op.operands)[1:] for op in self._loads[memref] if op.operands[0] == memref
         ] + [list(op.operands)[2:] for op in self._stores[memref]]
         return any(
-            len(set(column)) == 1 and bool(self.strides.of(column[0])) for column in zip(*accesses)
+            len(set(column)) == 1 and self.strides.is_distinct(column[0])
+            for column in zip(*accesses)
         )
 
     def _depends(self, value: ir.Value, memref: ir.Value) -> bool:

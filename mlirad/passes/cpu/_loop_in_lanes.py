@@ -119,7 +119,8 @@ class LoopInLanes:
             values.set(self.box.induction, first)
             for carried, value in zip(self.box.carried, sums):
                 values.set(carried, value)
-            body = Body(values, memory, self.candidate.meetings, self.own_sums)
+            candidate = self.candidate
+            body = Body(values, memory, candidate.meetings, self.own_sums, candidate.groups)
             body.block(self.box.body, mask)
             ends = block_operations(self.box.body)[-1].operands
             return [values.chosen(mask, values.vector(e), s) for e, s in zip(ends, sums)]

@@ -39,6 +39,8 @@ def insert_lanes(
                 from mlirad.passes.cpu._loop_in_lanes import LoopInLanes
 
                 LoopInLanes(choice.candidate).run(choice.text * is_told)
+                for end in choice.candidate.ends:
+                    LoopInLanes(end).run("")
             elif is_told:
                 remark(choice.nest, choice.text)
 

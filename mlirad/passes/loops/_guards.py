@@ -19,6 +19,7 @@ Known = dict[ir.Value, tuple[int, int]]  # the least value of an index, and the 
 
 _WORD = (-(1 << 31), (1 << 31) - 1)  # an index of which nothing is known has 32 bits
 _SHORTEST = 8  # iterations that are worth a loop of their own
+_MULTIPLES = 4  # of a divisor, where quotients change
 _USUAL = 16  # at least so many are expected where nothing is known
 _COMPARISON, _REMAINDER, _FLOOR = "arith.cmpi", "arith.remsi", "arith.floordivsi"
 _DIVISIONS = (_REMAINDER, _FLOOR, "arith.divsi")
@@ -150,13 +151,24 @@ def _cuts(guard: Guard, index: ir.Value, known: Known) -> Iterator[int]:
     if rest is None:
         return
     least, most = rest
-    for step in guard.steps:
+    for step in _steps(guard, known):
         if factor > 0:
             yield -((least - step) // factor)
             yield (step - 1 - most) // factor + 1
         else:
             yield (least - step) // -factor + 1
             yield (most - step) // -factor + 1
+
+
+def _steps(guard: Guard, known: Known) -> tuple[int, ...]:
+    """From which values of its sum on the answer of a guard is another: of a quotient all, where
+    it is known that there are few."""
+    extent = extent_of(guard.decider, known) if guard.op.name in _DIVISIONS else None
+    if extent is None:
+        return guard.steps
+    divisor = guard.steps[-1]
+    found = range(-(-extent[0] // divisor) * divisor, extent[1] + 1, divisor)
+    return tuple(found) if len(found) <= _MULTIPLES else guard.steps
 
 
 def _answer(guard: Guard, known: Known) -> Answer | None:

@@ -16,7 +16,7 @@ _LOWER = (
     "merge-equal-functions,"
     "lower-field-to-memref,hoist-buffers,canonicalize,cse{lanes}"
 )
-_GUARDS = ",split-guarded-loops,canonicalize,cse"
+_GUARDS = ",split-guarded-loops{{width={width} fast={fast}}},canonicalize,cse"
 _TAKEN = ",sink-taken-adjoints"
 _IN_LANES = (
     ",sink-zero-guards{{width={width} fast={fast} always={always}}},"
@@ -90,9 +90,9 @@ def cpu_stages(
     `fused`: the target has fused multiply-adds; `library`: elementary functions of vectors;
     `lanes`: iterations that run together; `width`: the bytes of a vector."""
     tiles = _TILES.format(width=width, fused=str(fused).lower()) * fast_math
-    in_lanes = lanes.passes(fast_math)
-    fast = str(fast_math).lower()
-    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + _GUARDS + in_lanes)
+    in_lanes, fast = lanes.passes(fast_math), str(fast_math).lower()
+    guards = _GUARDS.format(width=lanes.count, fast=fast)
+    lower = _LOWER.format(threads=threads, worth=worth, fast=fast, lanes=tiles + guards + in_lanes)
     if threads > 1:
         lower += _WORKERS.format(threads=threads)
     return [

@@ -164,3 +164,36 @@ func.func @serial(%x: memref<8xf32>, %a0: f32) -> f32 {
   }
   return %sum : f32
 }
+
+// Loops over the few iterations at an end of what was one loop stay as they are.
+// CHECK-LABEL: func.func @end
+// CHECK-COUNT-6: arith.select
+func.func @end(%x: memref<8xf32>, %g: memref<8xf32>, %a0: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %f = memref.load %x[%i] : memref<8xf32>
+    %t0 = arith.cmpf oeq, %a0, %zero : f32
+    %p0 = arith.mulf %a0, %f : f32
+    %a1 = arith.select %t0, %zero, %p0 : f32
+    %t1 = arith.cmpf oeq, %a1, %zero : f32
+    %p1 = arith.divf %a1, %f : f32
+    %a2 = arith.select %t1, %zero, %p1 : f32
+    %t2 = arith.cmpf oeq, %a2, %zero : f32
+    %p2 = arith.mulf %a2, %f : f32
+    %a3 = arith.select %t2, %zero, %p2 : f32
+    %t3 = arith.cmpf oeq, %a3, %zero : f32
+    %p3 = arith.mulf %a3, %f : f32
+    %a4 = arith.select %t3, %zero, %p3 : f32
+    %t4 = arith.cmpf oeq, %a4, %zero : f32
+    %p4 = arith.mulf %a4, %f : f32
+    %a5 = arith.select %t4, %zero, %p4 : f32
+    %t5 = arith.cmpf oeq, %a5, %zero : f32
+    %p5 = arith.divf %a5, %f : f32
+    %a6 = arith.select %t5, %zero, %p5 : f32
+    memref.store %a6, %g[%i] : memref<8xf32>
+  } {field.any_order, field.at_end}
+  return
+}

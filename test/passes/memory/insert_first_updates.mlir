@@ -359,3 +359,71 @@ func.func @layouts(%t: index {field.argument = 0}, %by: f32) {
   }
   return
 }
+
+// -----
+
+// An index that goes around reaches each element once, if it goes all the way.
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @around
+// CHECK: arith.select
+// CHECK-NOT: field.atomic
+func.func @around(%r: index {field.argument = 0}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 65536 : index
+  %over = arith.constant 65537 : i32
+  %word = arith.constant 65536 : i32
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %0 = arith.index_cast %i : index to i32
+    %1 = arith.addi %0, %over : i32
+    %2 = arith.floordivsi %1, %word : i32
+    %3 = arith.muli %2, %word : i32
+    %4 = arith.subi %1, %3 : i32
+    %5 = arith.index_cast %4 : i32 to index
+    %6 = "field.atomic"(%v, %g, %r, %5) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+"snode.root"() ({
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x", element = f32, component_shape = [], adjoint = @x.grad} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+  "snode.dense"() ({
+    "snode.place"() {sym_name = "x.grad", element = f32, component_shape = []} : () -> ()
+  }) {axes = [0, 1], extents = [8, 65536]} : () -> ()
+}) {sym_name = "S0"} : () -> ()
+
+// CHECK-LABEL: func.func @part_of_the_way
+// CHECK-NOT: arith.select
+// CHECK: field.atomic
+func.func @part_of_the_way(%r: index {field.argument = 0}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 65535 : index
+  %over = arith.constant 65537 : index
+  %all = arith.constant 65536 : index
+  %g = "field.get"() {field = @x.grad} : () -> !field.array<f32, [8, 65536]>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %1 = arith.addi %i, %over : index
+    %2 = arith.floordivsi %1, %all : index
+    %3 = arith.muli %2, %all : index
+    %4 = arith.subi %1, %3 : index
+    %5 = "field.atomic"(%v, %g, %r, %4) {kind = "add", field.plain} : (f32, !field.array<f32, [8, 65536]>, index, index) -> f32
+    scf.reduce
+  }
+  return
+}
