@@ -391,11 +391,13 @@ def test_a_reverse_that_fails() -> None:
 
     u.fill(1.0)
     u[STEPS - 3, 3] = 0.0
-    with pytest.raises(AssertionError, match="not a finite number"):
-        with ti.ad.Tape(loss, anomaly=True):
-            for t in range(STEPS - 2, STEPS):
-                step(t)
-            add_up()
+    with (
+        pytest.raises(AssertionError, match="not a finite number"),
+        ti.ad.Tape(loss, anomaly=True),
+    ):
+        for t in range(STEPS - 2, STEPS):
+            step(t)
+        add_up()
     expected = np.zeros((STEPS, N))
     expected[STEPS - 2] = 0.5
     expected[STEPS - 2, 3] = np.inf

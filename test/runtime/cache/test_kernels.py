@@ -530,9 +530,11 @@ def test_what_is_overwritten_is_named(folder: Path, work: Work) -> None:
     loss = ti.field(ti.f64, (), needs_grad=True)
     for one, name in ((first, "x"), (second, "x_1")):
         done = work.llvm
-        with pytest.raises(AssertionError, match=f"Snode {name} is overwritten"):
-            with ti.ad.Tape(loss, validation=True):
-                one.overwrite()
+        with (
+            pytest.raises(AssertionError, match=f"Snode {name} is overwritten"),
+            ti.ad.Tape(loss, validation=True),
+        ):
+            one.overwrite()
     assert work.llvm == done
 
 
