@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 
-_TEXT = r'"(?:[^"\\]|\\.)*"'
+_TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"'
 _TEXTS = re.compile(_TEXT)
-_DECLARED = re.compile(r'sym_name = "((?:[^"\\]|\\.)+)"')
+_DECLARED = re.compile(r'sym_name = "([^"\\]*(?:\\.[^"\\]*)*)"')
 _END = r"(?![\w$.-]*[\w$])"
 # of a symbol in IR: never the kind of an operation, a dimension, or a function's place
 _SYMBOL = (
-    r'(?P<before>(?:@|sym_name = )(?P<quote>")?)(?P<name>{names})(?P<behind>(?(quote)"|{end}))'
+    r'(?P<before>(?:@|sym_name = (?="))(?P<quote>")?)(?P<name>{names})'
+    r'(?P<behind>(?(quote)"|{end}))'
 )
 _MENTION = r"(?P<before>'|field \(|Snode )(?P<name>{names})(?P<behind>{end})"  # in our messages
 _MARK = "\x1a"  # which the text of a module has only as "\1A"
@@ -30,8 +31,11 @@ class OwnNames:
         self._names, self._numbers = names, {name: number for number, name in enumerate(names)}
         longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
         symbol, mention = (one.format(names=longest_first, end=_END) for one in (_SYMBOL, _MENTION))
-        self._symbols, self._mentions = re.compile(f"{symbol}|{_TEXT}"), re.compile(mention)
         self._texts = set(_TEXTS.findall(module))  # of the program
+        self._symbols_and_texts, self._mentions = f"{symbol}|{_TEXT}", re.compile(mention)
+        # to look for texts takes several times as long
+        has_likeness = any("@" in text for text in self._texts)
+        self._symbols = re.compile(self._symbols_and_texts if has_likeness else symbol)
 
     def numbered(self, text: str) -> str:
         """The text of a module with numbers."""
@@ -39,7 +43,9 @@ class OwnNames:
 
     def notes_numbered(self, text: str) -> str:
         """The text of notes with numbers, also in messages of ours, which mention fields."""
-        return self._symbols.sub(self._number_or_message, text) if self._names else text
+        if not self._names:
+            return text
+        return re.sub(self._symbols_and_texts, self._number_or_message, text)
 
     def _number(self, found: re.Match[str]) -> str:
         if found["name"] is None:

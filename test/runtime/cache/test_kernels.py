@@ -501,7 +501,7 @@ class Labelled:
     @ti.kernel
     def check(self):
         for i in self.x:
-            assert self.x[i] > 0, "'x' of field (x), Snode x"
+            assert self.x[i] > 0, "'x' of field (x), Snode x, a@x"
 
     @ti.kernel
     def overwrite(self):
@@ -517,7 +517,7 @@ def test_texts_of_the_program_are_its_own(folder: Path, work: Work, capfd: Any) 
         one.show()
         one.x.fill(-1.0)
         done = work.llvm
-        with pytest.raises(AssertionError, match=r"'x' of field \(x\), Snode x"):
+        with pytest.raises(AssertionError, match=r"'x' of field \(x\), Snode x, a@x"):
             one.check()
     assert work.llvm == done
     assert capfd.readouterr().out == "@x has 0.000000\n@x_1 has 0.000000\n"
