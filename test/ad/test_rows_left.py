@@ -331,3 +331,74 @@ def test_sparse_blocks(kind: str) -> None:
         step.grad(2)
         u.grad.from_numpy(np.full((STEPS, N), 2 * value))
         assert (u.grad.to_numpy() == 2 * value).all()
+
+
+@pytest.mark.parametrize("kind", [ti.i32, ti.template()], ids=["at run time", "known"])
+@pytest.mark.parametrize("first, last, t", [(0, N, 2), (-2, 5, 2), (3, N + 2, 2), (0, N, STEPS)])
+def test_launches_that_fail(kind: Any, first: int, last: int, t: int) -> None:
+    """A check that fails stops nothing: what launches set, begin or leave is defined behind them,
+    and what they do not reach, because it is out of bounds, is as it was."""
+    ti.init(default_fp=ti.f64, debug=True, cpu_max_num_threads=2)
+    u = ti.field(ti.f64, (STEPS, N), needs_grad=True)
+
+    @ti.kernel
+    def fill(t: kind, first: kind, last: kind):
+        for i in range(first, last):
+            assert i < 4 + u[1, 0], "late"
+            u[t, i] = 3.0
+
+    @ti.kernel
+    def add(t: kind, first: kind, last: kind):
+        for i in range(first, last):
+            assert i < 4 + u[1, 0], "late"
+            u.grad[t, i] += 2.0
+
+    @ti.kernel
+    def clear(t: kind, first: kind, last: kind):
+        for i in range(first, last):
+            assert i < 4 + u[1, 0], "late"
+            u.grad[t, i] = 0.0
+
+    expected = np.zeros((STEPS, N))
+    expected[t : t + 1, max(first, 0) : last] = 1.0
+    ti.ad.clear_all_gradients()
+    for kernel in (fill, add):
+        with pytest.raises(AssertionError):
+            kernel(t, first, last)
+    np.testing.assert_array_equal(u.to_numpy(), 3 * expected)
+    np.testing.assert_array_equal(u.grad.to_numpy(), 2 * expected)
+    u.grad.fill(1.0)
+    for _ in range(2):
+        with pytest.raises(AssertionError):
+            clear(t, first, last)
+    np.testing.assert_array_equal(u.grad.to_numpy(), 1 - expected)
+
+
+def test_a_reverse_that_fails() -> None:
+    """At the first number that is not finite: gradients are those of what ran until then."""
+    u = ti.field(ti.f64, (STEPS, N), needs_grad=True)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def step(t: ti.i32):
+        for i in range(N):
+            u[t, i] = ti.sqrt(u[t - 1, i])
+
+    @ti.kernel
+    def add_up():
+        for i in range(N):
+            loss[None] += u[STEPS - 1, i]
+
+    u.fill(1.0)
+    u[STEPS - 3, 3] = 0.0
+    with (
+        pytest.raises(AssertionError, match="not a finite number"),
+        ti.ad.Tape(loss, anomaly=True),
+    ):
+        for t in range(STEPS - 2, STEPS):
+            step(t)
+        add_up()
+    expected = np.zeros((STEPS, N))
+    expected[STEPS - 2] = 0.5
+    expected[STEPS - 2, 3] = np.inf
+    np.testing.assert_array_equal(u.grad.to_numpy(), expected)

@@ -2,17 +2,23 @@
 
 A program's fields all have different names, so two kernels that do the same to fields of the same
 layout have different modules. What is kept has numbers in their place: those in which the fields
-are declared in the kernel's module.
+are declared in the kernel's module. Texts of the program stay as they are, whatever they look like.
 """
 
 from __future__ import annotations
 
 import re
 
-_DECLARED = re.compile(r'sym_name = "((?:[^"\\]|\\.)+)"')
+_TEXT = r'"[^"\\]*(?:\\.[^"\\]*)*"'
+_TEXTS = re.compile(_TEXT)
+_DECLARED = re.compile(r'sym_name = "([^"\\]*(?:\\.[^"\\]*)*)"')
+_END = r"(?![\w$.-]*[\w$])"
 # of a symbol in IR: never the kind of an operation, a dimension, or a function's place
-_BEFORE = '@"', "@", 'sym_name = "'
-_BEFORE_IN_MESSAGES = "'", "field ("
+_SYMBOL = (
+    r'(?P<before>(?:@|sym_name = (?="))(?P<quote>")?)(?P<name>{names})'
+    r'(?P<behind>(?(quote)"|{end}))'
+)
+_MENTION = r"(?P<before>'|field \(|Snode )(?P<name>{names})(?P<behind>{end})"  # in our messages
 _MARK = "\x1a"  # which the text of a module has only as "\1A"
 _NUMBER = re.compile(f"{_MARK}([0-9]+){_MARK}")
 
@@ -21,30 +27,36 @@ class OwnNames:
     """Of the fields and trees that the text of a module declares."""
 
     def __init__(self, module: str) -> None:
-        self._names = list(dict.fromkeys(_DECLARED.findall(module)))
-        self._numbers = {name: number for number, name in enumerate(self._names)}
-        self._symbols = self._pattern(_BEFORE)
-        self._mentions = self._pattern((*_BEFORE, *_BEFORE_IN_MESSAGES))
-
-    def _pattern(self, before: tuple[str, ...]) -> re.Pattern[str] | None:
-        if not self._names:
-            return None
-        longest_first = sorted(self._names, key=len, reverse=True)
-        prefix, name = "|".join(map(re.escape, before)), "|".join(map(re.escape, longest_first))
-        return re.compile(rf"({prefix})({name})(?![\w$.-]*[\w$])")
+        names = list(dict.fromkeys(_DECLARED.findall(module)))
+        self._names, self._numbers = names, {name: number for number, name in enumerate(names)}
+        longest_first = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+        symbol, mention = (one.format(names=longest_first, end=_END) for one in (_SYMBOL, _MENTION))
+        self._texts = set(_TEXTS.findall(module))  # of the program
+        self._symbols_and_texts, self._mentions = f"{symbol}|{_TEXT}", re.compile(mention)
+        # to look for texts takes several times as long
+        has_likeness = any("@" in text for text in self._texts)
+        self._symbols = re.compile(self._symbols_and_texts if has_likeness else symbol)
 
     def numbered(self, text: str) -> str:
         """The text of a module with numbers."""
-        return self._without(text, self._symbols)
+        return self._symbols.sub(self._number, text) if self._names else text
 
     def notes_numbered(self, text: str) -> str:
-        """The text of notes with numbers, also in messages, which mention fields."""
-        return self._without(text, self._mentions)
-
-    def _without(self, text: str, pattern: re.Pattern[str] | None) -> str:
-        if pattern is None:
+        """The text of notes with numbers, also in messages of ours, which mention fields."""
+        if not self._names:
             return text
-        return pattern.sub(lambda at: f"{at[1]}{_MARK}{self._numbers[at[2]]}{_MARK}", text)
+        return re.sub(self._symbols_and_texts, self._number_or_message, text)
+
+    def _number(self, found: re.Match[str]) -> str:
+        if found["name"] is None:
+            return found[0]  # a text
+        number = self._numbers[found["name"]]
+        return f"{found['before']}{_MARK}{number}{_MARK}{found['behind']}"
+
+    def _number_or_message(self, found: re.Match[str]) -> str:
+        if found["name"] is None and found[0] not in self._texts:
+            return self._mentions.sub(self._number, found[0])
+        return self._number(found)
 
     def named(self, text: str) -> str:
         """A text with the names in place of numbers."""

@@ -10,6 +10,7 @@ from mlirad.runtime.memory.values import Values, part
 from mlirad.runtime.memory.waiting import WaitingRows
 
 _MOST = 1 << 16  # of which some may wait, and others not
+_MOST_BOXES = 64  # of a row that are remembered
 
 Rows = tuple[int, int, KnownBox | None]  # the first, the last, and a box of each, or all of it
 
@@ -32,12 +33,20 @@ class HostRows:
     def of(self, box: Box) -> Rows | None:
         """Those of a box; None where it has no element, or is a box of other elements."""
         others, (first, last) = box[1:], (box[0] if box else (None, None))
-        if others not in self._parts:
-            self._parts[others] = _part_of_row(others, self._memory.shape[1:])
-        part_of_row = self._parts[others]
+        try:
+            part_of_row = self._parts[others]
+        except KeyError:  # other threads may forget what this one finds
+            part_of_row = self._found(others)
         if part_of_row == () or first is None or last is None or not 0 <= first <= last:
             return None
         return first, min(last, len(self._memory) - 1), part_of_row
+
+    def _found(self, others: Box) -> KnownBox | None:
+        """What a box has of a row, which is remembered."""
+        if len(self._parts) >= _MOST_BOXES:
+            self._parts = {}
+        found = self._parts[others] = _part_of_row(others, self._memory.shape[1:])
+        return found
 
     def is_all(self, rows: Rows) -> bool:
         """Whether they are all elements."""

@@ -485,6 +485,59 @@ def test_messages_name_the_fields_of_their_object(folder: Path, work: Work) -> N
     assert work.llvm == done
 
 
+@ti.data_oriented
+class Labelled:
+    """A field, and texts that look like names of some."""
+
+    def __init__(self, label: str) -> None:
+        self.x = ti.field(ti.f64, 4, needs_grad=True)
+        self.label = label
+
+    @ti.kernel
+    def show(self):
+        for _ in range(1):
+            print(self.label, "has", self.x[0])
+
+    @ti.kernel
+    def check(self):
+        for i in self.x:
+            assert self.x[i] > 0, "'x' of field (x), Snode x, a@x"
+
+    @ti.kernel
+    def overwrite(self):
+        self.x[1] = self.x[0]
+        self.x[0] = self.x[1]
+
+
+def test_texts_of_the_program_are_its_own(folder: Path, work: Work, capfd: Any) -> None:
+    """Also those that look like symbols, or like what our messages say of fields."""
+    init(folder, debug=True)
+    first, second = Labelled("@x"), Labelled("@x_1")
+    for one in (first, second):
+        one.show()
+        one.x.fill(-1.0)
+        done = work.llvm
+        with pytest.raises(AssertionError, match=r"'x' of field \(x\), Snode x, a@x"):
+            one.check()
+    assert work.llvm == done
+    assert capfd.readouterr().out == "@x has 0.000000\n@x_1 has 0.000000\n"
+
+
+def test_what_is_overwritten_is_named(folder: Path, work: Work) -> None:
+    """Where a tape looks for it, of another object."""
+    init(folder, debug=True)
+    first, second = Labelled(""), Labelled("")
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    for one, name in ((first, "x"), (second, "x_1")):
+        done = work.llvm
+        with (
+            pytest.raises(AssertionError, match=f"Snode {name} is overwritten"),
+            ti.ad.Tape(loss, validation=True),
+        ):
+            one.overwrite()
+    assert work.llvm == done
+
+
 def test_infinities_of_one_field(folder: Path, work: Work) -> None:
     """A field that may hold them has a reverse of its own, in which adjoints of 0 stay 0."""
     init(folder)
