@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from programs.derived import derived
 
 import mlirad as ti
 from mlirad.passes.cpu import _taken_adjoints
@@ -84,18 +85,7 @@ def derivatives(program: Program, lanes: int, poles: bool) -> dict[str, Any]:
         if poles:
             values[1:4:2], values[9] = 0.0, np.inf
         field.from_numpy(values)
-    with ti.ad.Tape(loss):
-        run()
-    found = {"x": x.grad.to_numpy(), "y": y.grad.to_numpy()}
-    along = [random.standard_normal(SIZE).astype(np.float32) for _ in range(2)]
-    along[0][10:20] = 0.0
-
-    def forward() -> None:
-        loss[None] = 0.0
-        run()
-
-    products = ti.ad.hvp(forward, loss, [x, y], along)
-    return found | {f"along {k}": product for k, product in enumerate(products)}
+    return derived(run, (x, y), loss, random)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda one: one.__name__)

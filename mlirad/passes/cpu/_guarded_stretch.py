@@ -119,8 +119,9 @@ class _Stretch:
             if guard.witness is not None
         ]
         found = [others.get(v, v) for v in results]
+        kept = set(self.witnesses)  # nothing else may use these
         for op in reversed(list(self.segment.front)):
-            if is_pure(op) and not any(map(has_uses, op.results)):
+            if is_pure(op) and not any(has_uses(v) or v in kept for v in op.results):
                 self.segment.front.remove(op)
                 op.erase()
         return found

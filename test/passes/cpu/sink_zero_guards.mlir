@@ -197,3 +197,58 @@ func.func @end(%x: memref<8xf32>, %g: memref<8xf32>, %a0: f32) {
   } {field.any_order, field.at_end}
   return
 }
+
+// Nothing but the choices uses the numbers that were guarded: their NaNs are looked for, all the same.
+// CHECK-LABEL: func.func private @lone.guarded0
+// CHECK-LABEL: func.func @lone
+// CHECK-NOT: arith.select
+// CHECK: arith.cmpf uno
+// CHECK: scf.if
+// CHECK: func.call @lone.guarded0(
+func.func @lone(%a: f32, %c: f32, %m: memref<1xf32>, %f0: f32, %f1: f32, %f2: f32, %f3: f32, %f4: f32, %f5: f32, %f6: f32, %f7: f32) {
+  %i0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %z = arith.cmpf oeq, %a, %zero : f32
+  %p0 = arith.mulf %a, %f0 : f32
+  %n0 = arith.cmpf uno, %p0, %p0 : f32
+  %b0 = arith.andi %n0, %z : i1
+  %q0 = arith.mulf %c, %f0 : f32
+  %d0 = arith.select %b0, %zero, %q0 : f32
+  %p1 = arith.mulf %a, %f1 : f32
+  %n1 = arith.cmpf uno, %p1, %p1 : f32
+  %b1 = arith.andi %n1, %z : i1
+  %q1 = arith.mulf %d0, %f1 : f32
+  %d1 = arith.select %b1, %zero, %q1 : f32
+  %p2 = arith.mulf %a, %f2 : f32
+  %n2 = arith.cmpf uno, %p2, %p2 : f32
+  %b2 = arith.andi %n2, %z : i1
+  %q2 = arith.mulf %d1, %f2 : f32
+  %d2 = arith.select %b2, %zero, %q2 : f32
+  %p3 = arith.mulf %a, %f3 : f32
+  %n3 = arith.cmpf uno, %p3, %p3 : f32
+  %b3 = arith.andi %n3, %z : i1
+  %q3 = arith.mulf %d2, %f3 : f32
+  %d3 = arith.select %b3, %zero, %q3 : f32
+  %p4 = arith.mulf %a, %f4 : f32
+  %n4 = arith.cmpf uno, %p4, %p4 : f32
+  %b4 = arith.andi %n4, %z : i1
+  %q4 = arith.mulf %d3, %f4 : f32
+  %d4 = arith.select %b4, %zero, %q4 : f32
+  %p5 = arith.mulf %a, %f5 : f32
+  %n5 = arith.cmpf uno, %p5, %p5 : f32
+  %b5 = arith.andi %n5, %z : i1
+  %q5 = arith.mulf %d4, %f5 : f32
+  %d5 = arith.select %b5, %zero, %q5 : f32
+  %p6 = arith.mulf %a, %f6 : f32
+  %n6 = arith.cmpf uno, %p6, %p6 : f32
+  %b6 = arith.andi %n6, %z : i1
+  %q6 = arith.mulf %d5, %f6 : f32
+  %d6 = arith.select %b6, %zero, %q6 : f32
+  %p7 = arith.mulf %a, %f7 : f32
+  %n7 = arith.cmpf uno, %p7, %p7 : f32
+  %b7 = arith.andi %n7, %z : i1
+  %q7 = arith.mulf %d6, %f7 : f32
+  %d7 = arith.select %b7, %zero, %q7 : f32
+  memref.store %d7, %m[%i0] : memref<1xf32>
+  return
+}
