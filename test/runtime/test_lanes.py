@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -109,14 +110,17 @@ def _streamed(size: int, begin: int, end: int, options: dict[str, Any]) -> list[
     return [a.to_numpy() for a in (cells, rows.mass, rows.speed, cells.grad)]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
-    ("size", "begin", "end"), [(1, 0, 1), (9, 3, 3), (13, 0, 13), (40, 0, 40), (67, 1, 66)]
+    ("size", "begin", "end", "widths"),
+    [(1, 0, 1, [4]), (9, 3, 3, [8]), (13, 0, 13, WIDTHS), (40, 0, 40, [8]), (67, 1, 66, WIDTHS)],
 )
-def test_rows_of_components_change_no_bit(size: int, begin: int, end: int, width: int) -> None:
+def test_rows_of_components_change_no_bit(
+    size: int, begin: int, end: int, widths: Sequence[int]
+) -> None:
     exact = {"fast_math": False}
     expected = _streamed(size, begin, end, {"lanes": 1, **exact})
-    for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": width, **exact})):
-        np.testing.assert_array_equal(found, wanted)
-    for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": width})):
+    for width in widths:
+        for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": width, **exact})):
+            np.testing.assert_array_equal(found, wanted)
+    for wanted, found in zip(expected, _streamed(size, begin, end, {"lanes": widths[-1]})):
         np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
