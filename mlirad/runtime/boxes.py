@@ -131,14 +131,13 @@ def _join(left: Box, right: Box) -> Box | None:
 
 def _join_exactly(left: Box, right: Box) -> Box | None:
     """The union of two boxes where it is a box, and known to be one."""
-    different = [axis for axis, (a, c) in enumerate(zip(left, right)) if a != c]
-    if len(different) == 1 and (None, None) not in left:
-        axis = different[0]
-        (low, high), (first, last) = left[axis], right[axis]
-        if low is not None and high is not None and first is not None and last is not None:
-            if first > high + 1 or low > last + 1:
-                return None
-            return (*left[:axis], (min(low, first), max(high, last)), *left[axis + 1 :])
+    different = [pair for pair in zip(left, right) if pair[0] != pair[1]]
+    if (
+        len(different) == 1
+        and (None, None) not in left
+        and None not in (*different[0][0], *different[0][1])
+    ):
+        return _join(left, right)
     return right if lies_in(left, right) else left if lies_in(right, left) else None
 
 

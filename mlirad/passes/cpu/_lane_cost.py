@@ -27,7 +27,7 @@ from mlirad.ir.structured import (
 )
 from mlirad.ir.walk import block_operations, defining_op, operations
 from mlirad.passes.cpu._lane_groups import Groups
-from mlirad.passes.cpu._lane_steps import address_step, spread_over
+from mlirad.passes.cpu._lane_steps import accessed, address_step, spread_over
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings, are_vector_sums
 
@@ -190,8 +190,9 @@ def _has_many_places(loop: ir.Operation, strides: Strides) -> bool:
     found: dict[ir.Value, set[tuple[ir.Value, ...]]] = {}
     stored = set()
     for op in operations(loop):
-        if op.name in ("memref.load", "memref.store") and is_far(op, strides):
-            memref, *indices = list(op.operands)[op.name == "memref.store" :]
+        place = accessed(op)
+        if place is not None and is_far(op, strides):
+            memref, indices = place
             found.setdefault(memref, set()).add(tuple(indices))
             if op.name == "memref.store":
                 stored.add(memref)
@@ -243,10 +244,10 @@ def is_far(op: ir.Operation, strides: Strides) -> bool:
     """Whether an op accesses memory lane by lane."""
     if op.name.startswith("memref.") and (op.regions or "atomic" in op.name):
         return True
-    if op.name not in ("memref.load", "memref.store"):
+    place = accessed(op)
+    if place is None:
         return False
-    position = 0 if op.name == "memref.load" else 1
-    memref, *indices = list(op.operands)[position:]
+    memref, indices = place
     if memref in strides.private or all(map(strides.is_uniform, indices)):
         return False
     return address_step(strides, memref, indices) not in (1, 2, 3, 4)
@@ -257,9 +258,9 @@ def pages_at_once(loop: ir.Operation, strides: Strides, width: int) -> int:
     in all of them."""
     found = set()
     for op in operations(loop):
-        if op.name in ("memref.load", "memref.store"):
-            memref, *indices = list(op.operands)[op.name == "memref.store" :]
-            found.add(spread_over(strides, memref, indices))
+        place = accessed(op)
+        if place is not None:
+            found.add(spread_over(strides, *place))
     return width * len(found - {None})
 
 

@@ -14,7 +14,7 @@ from mlirad.bindings import ir
 from mlirad.data_classes import data_class
 from mlirad.ir.walk import block_operations, operations
 from mlirad.named_tuples import NamedTuple
-from mlirad.passes.cpu._lane_steps import DYNAMIC, address_step
+from mlirad.passes.cpu._lane_steps import DYNAMIC, accessed, address_step
 from mlirad.passes.cpu._lane_strides import Strides
 from mlirad.passes.cpu._lane_updates import Meetings
 
@@ -85,9 +85,10 @@ class Groups:
 
     def access(self, op: ir.Operation, position: int = 0) -> Access | None:
         """An access whose lanes are a known number of elements apart, as far as in rows."""
-        if op.name not in (_LOAD, _STORE):
+        place = accessed(op)
+        if place is None:
             return None
-        memref, *indices = list(op.operands)[op.name == _STORE :]
+        memref, indices = place
         type_ = ir.MemRefType(memref.type)
         steps, _ = type_.get_strides_and_offset()
         kind = type_.element_type

@@ -9,6 +9,14 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 _PAGE = 1024  # elements of a page of memory
 
 
+def accessed(op: ir.Operation) -> tuple[ir.Value, list[ir.Value]] | None:
+    """The array and the indices of a load or a store; None of another op."""
+    if op.name not in ("memref.load", "memref.store"):
+        return None
+    memref, *indices = list(op.operands)[op.name == "memref.store" :]
+    return memref, indices
+
+
 def address_step(strides: Strides, memref: ir.Value, indices: list[ir.Value]) -> int | None:
     """By how many elements lanes are apart in memory; None where that is not known."""
     steps, _ = ir.MemRefType(memref.type).get_strides_and_offset()
