@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.ad.forward.moved_tangents import MovedTangents
 from mlirad.ad.forward.overwritten import Overwritten
 from mlirad.ad.forward.pushed import push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
@@ -48,14 +49,19 @@ class ForwardOverReverse(Order):
         self._prepared: dict[Variant, int] = {}  # version of duals when one was last looked at
         self._arrays: dict[int, Ndarray] = {}  # of recorded launches, by address
         self.overwritten = Overwritten(program)
+        self.moved = MovedTangents(program)
         self.unread = UnreadTangents(program, self.reverse_mode)
 
     def products(self) -> list[Array]:
         """The tangents of the gradients, for each field of shape `(k, *shape)`."""
         return [
-            together([field.derivative(kind).to_numpy() for kind in self.of_adjoints])
+            together([self.moved.result(field, kind) for kind in self.of_adjoints])
             for field in self.fields
         ]
+
+    def end(self) -> None:
+        """Tangents are fields' alone again."""
+        self.moved.return_home()
 
     def primal_mode(self, variant: Variant, *, is_replacing: bool, validates: bool) -> Mode:
         """With tangents, which are 0 inside a function that has no derivative, unless nobody reads
@@ -82,8 +88,10 @@ class ForwardOverReverse(Order):
         claims.clear(self.program.derivatives.tangents)
         claims.use([field.symbol for field in self.given])
         for field, rows in zip(self.fields, self.directions):
-            for kind, row in zip(self.tangents, rows):
-                field.derivative(kind).from_numpy(row)
+            for number, kind in enumerate(self.tangents):
+                self.moved.set_direction(field, kind, rows[number, ...])
+            for kind in self.of_adjoints:
+                self.moved.begin_result(field, kind)
 
     def _give(self, symbols: Sequence[str]) -> None:
         """Give fields a gradient, and duals to both."""
@@ -99,13 +107,29 @@ class ForwardOverReverse(Order):
             if self._prepared.get(variant) != version:
                 adjoints = self.program.derivatives.adjoints
                 self._give([symbol for symbol in variant.kernel.fields if symbol in adjoints])
+            self._before_write(variant, ())
         for variant in variants:
             if self._prepared.get(variant) != self.program.derivatives.tangent_version:
                 variant.refresh()
                 self._prepared[variant] = self.program.derivatives.tangent_version
 
-    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
+    def _before_write(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """A kernel is about to write to fields and arrays."""
+        if self.moved.are_directions:
+            written = variant.notes.accesses().written
+            self.moved.before_write(one.array for one in written if isinstance(one.array, str))
+            self.moved.before_arrays_write(buffers)
+
+    def before_run(
+        self,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        *,
+        is_replacing: bool,
+    ) -> None:
         """Keep what it overwrites; a function without a derivative may launch what has none."""
+        self._before_write(variant, buffers)
         notes = variant.notes
         written = notes.accesses().written if is_replacing else notes.footprints().written
         self.overwritten.before_launch(written, values)
@@ -159,8 +183,11 @@ class ForwardOverReverse(Order):
         for key, cells in activities_of(target):
             assert isinstance(key, str)
             self.overwritten.before_write(key, cells, box_of(cells, None))
-        if isinstance(target, Field):
+        if isinstance(target, Ndarray):
+            self.moved.before_array_write(target.address, target.elements.nbytes)
+        else:
             elements = target.located().elements
+            self.moved.before_write([target.symbol])
             self.overwritten.before_write(target.symbol, elements, touched_box(target, index))
 
     def prepare_copy(self, target: Field, source: Field) -> None:
@@ -182,7 +209,10 @@ class ForwardOverReverse(Order):
     def before_transfer(self, transfer: Transfer) -> None:
         """Keep what it overwrites in fields."""
         for piece in transfer.targets:
-            if isinstance(piece.target, Field):
+            if isinstance(piece.target, Ndarray):
+                self.moved.before_array_write(piece.target.address, piece.target.elements.nbytes)
+            else:
+                self.moved.before_write([piece.target.symbol])
                 elements, box = piece.target.located().elements, box_of_piece(piece)
                 self.overwritten.before_write(piece.target.symbol, elements, box)
 

@@ -35,8 +35,9 @@ def hvp(
     `computation` launches the kernels that add up `loss`, a 0-D field, which is set to 0 before.
     `wrt` is a float field and `v` an array of its shape (with the shape of its elements), or both
     are lists. The result has the shape of `v`. `memory` is a budget for what is kept, tangents
-    included, as `Tape` has it. Afterwards the gradients of `loss` are in `wrt.grad`; all other
-    fields, but for `loss`, are what they were before.
+    included, as `Tape` has it. A large `v` is read where it lies, so nobody else may write to it
+    meanwhile. Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for `loss`
+    and what holds derivatives, are what they were before.
 
     Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
     the program calls a function with a gradient of its own, or runs in a tape.
@@ -106,6 +107,15 @@ def _run(
     order = ForwardOverReverse(program(), fields, directions)
     tape = Tape(loss, memory=memory)
     tape.order = order
+    try:
+        return _run_tape(tape, order, computation, loss)
+    finally:
+        order.end()
+
+
+def _run_tape(
+    tape: Tape, order: ForwardOverReverse, computation: Callable[[], Any], loss: Field
+) -> list[Array] | None:
     try:
         with tape:
             computation()

@@ -57,7 +57,14 @@ class Order(ABC):
         """Before launches of kernels."""
 
     @abstractmethod
-    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
+    def before_run(
+        self,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        *,
+        is_replacing: bool,
+    ) -> None:
         """A launch is about to run."""
 
     @abstractmethod
@@ -132,7 +139,14 @@ class FirstOrder(Order):
     def prepare_launches(self, variants: Sequence[Variant]) -> None:
         """Nothing."""
 
-    def before_run(self, variant: Variant, values: Sequence[Any], *, is_replacing: bool) -> None:
+    def before_run(
+        self,
+        variant: Variant,
+        values: Sequence[Any],
+        buffers: Sequence[ArrayBuffer],
+        *,
+        is_replacing: bool,
+    ) -> None:
         """Nothing."""
 
     def launched(self, buffers: Sequence[ArrayBuffer]) -> None:

@@ -165,7 +165,7 @@ class Recording(RecordedTransfers):
         """Launch one of the pieces of a kernel without recording it; what it returns."""
         is_aside = self.is_replacing or self.is_cut
         mode = self.order.primal_mode(piece, is_replacing=is_aside, validates=self.validates)
-        self.order.before_run(piece, values, is_replacing=is_aside)
+        self.order.before_run(piece, values, buffers, is_replacing=is_aside)
         found = piece.launch(mode, values, buffers)
         write_back(buffers, piece.notes.written_arrays)
         return found

@@ -56,6 +56,7 @@ class CompiledKernel(Code):
             else None
         )
         self._result_count = len(lowered.results)
+        self._moves = self._clearing.moves  # that its frames know of
         first = self._frame()
         anew, touched = {symbol for _, symbol, _ in first.anew}, lowered.touched
         waiting = {symbol: memory.waiting(symbol) for symbol in self._memory}
@@ -77,12 +78,15 @@ class CompiledKernel(Code):
         self._idle = [first]  # the one of the launch that ended last is the last
 
     def _frame(self) -> Frame:
-        return Frame(self._signature, self._memory.__getitem__, self._room, self._result_count)
+        found = Frame(self._signature, self._room, self._result_count)
+        found.find_fields(self._memory.__getitem__)
+        return found
 
     def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray] = ()) -> tuple[Any, ...]:
         """Run."""
+        idle = self._idle
         try:
-            frame = self._idle.pop()
+            frame = idle.pop()
         except IndexError:  # as many launches as there were at once run now
             frame = self._frame()
         for slot, number in frame.scalars:
@@ -91,6 +95,7 @@ class CompiledKernel(Code):
             frame.pass_arrays(arrays)
         if self._clearing.version != self._ready_since:
             self._prepare(frame, values)
+            idle = self._idle
         if self._run is None:
             self.function(frame.packed)
         else:
@@ -98,13 +103,17 @@ class CompiledKernel(Code):
         for symbol, box in self._left:
             self._launch_memory.clear(symbol, box(values))
         found = self._end(frame) if self._ended else ()
-        self._idle.append(frame)
+        idle.append(frame)
         return found
 
     def _prepare(self, frame: Frame, values: Sequence[Any]) -> None:
         """Set what differs from launch to launch of the fields' memory, and let nothing of it wait,
         but for what the launch sets as a whole."""
         memory, version = self._launch_memory, self._clearing.version
+        if self._moves != self._clearing.moves:
+            self._moves = self._clearing.moves
+            frame.find_fields(self._memory.__getitem__)
+            self._idle = []  # others, of launches that still run too, are not used again
         for slot, symbol in frame.checks:
             slot.value = memory.check_bits(symbol).address
         for waiting, boxes in self._sets:

@@ -70,7 +70,7 @@ class LaunchMemory(Protocol):
         """What waits of a field, as long as the code is launched."""
 
     def field(self, symbol: str) -> Located:
-        """That of a field, which stays where it is as long as the code is launched."""
+        """That of a field, whose address changes only where `clearing` counts a move."""
 
     def clear(self, symbol: str, box: Box) -> None:
         """Set a box of a field to 0, when it is used or now."""

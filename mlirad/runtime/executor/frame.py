@@ -72,17 +72,18 @@ class RoomApart(LaunchRoom):
 class Frame:
     """The arguments of one launch: what it sets, what it returns, what it found wrong.
 
-    What is to be set, and from where, is read from the labels of the signature once.
+    What is to be set, and from where, is read from the labels of the signature once; where fields
+    lie, whenever some have moved.
     """
 
     def __init__(
         self,
         signature: Signature,
-        find: Callable[[str], Located],
         room: LaunchRoom,
         result_count: int,
     ) -> None:
         self.scalars: list[tuple[Any, int]] = []  # a slot, and the number of its argument
+        self.fields: list[tuple[Any, str]] = []  # a slot, and the field whose address it takes
         self.checks: list[tuple[Any, str]] = []  # a slot, and the field whose check bits it takes
         self.anew: list[tuple[Any, str, int]] = []  # a word, and of which box of a field it says so
         self.results: Any = None
@@ -101,7 +102,7 @@ class Frame:
                 case Argument(number=number):
                     self.scalars.append((slot, number))
                 case FieldAddress(symbol=symbol):
-                    slot.value = find(symbol).address
+                    self.fields.append((slot, symbol))
                 case CheckBits(symbol=symbol):
                     self.checks.append((slot, symbol))
                 case Anew(symbol=symbol, number=number):
@@ -121,6 +122,11 @@ class Frame:
                 case Errors():
                     self.record = room.words(RECORD_SIZE)
                     slot.value = ctypes.addressof(self.record)
+
+    def find_fields(self, find: Callable[[str], Located]) -> None:
+        """Set the addresses of fields."""
+        for slot, symbol in self.fields:
+            slot.value = find(symbol).address
 
     def _array(self, slot: Any, argument: Argument, position: int) -> None:
         if argument.extent is None:

@@ -41,11 +41,15 @@ class FieldMemory:
         self.elements = memory.elements(
             allocation, layout.offset, dtype, layout.element_shape, layout.element_strides, nesting
         )
-        self.address = self.elements.address
         self._is_flat = len(layout.levels) == layout.rank
         self._digits = [
             [level.extent for level in layout.of_axis(axis)] for axis in range(layout.rank)
         ]
+
+    @property
+    def address(self) -> int:
+        """That of the first element, which launches take."""
+        return self.elements.address
 
     def locate(self, index: tuple[int, ...]) -> tuple[int, ...]:
         """An index of the field as an index of its elements."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from mlirad.runtime.memory.sparse_elements import TouchedKept
 from mlirad.runtime.memory.sparse_host import SparseHostElements
 
 ALIGNMENT = 64
-LARGE = 1 << 16
+LARGE, LEAST_MOVED = 1 << 16, 1 << 20  # bytes
 GUARD, _UNTOUCHED = 4 * ALIGNMENT, 0xA5  # bytes beside an allocation, and their value
 STAGGER, PLACES = 4096 + 5 * ALIGNMENT, 61
 _LENT = "what a tape keeps of {} and others (ti.ad.checkpointed keeps less)"
@@ -48,9 +49,14 @@ class HostAllocation(Allocation):
     _large = itertools.count()
 
     def __init__(self, size: int) -> None:
-        place = next(self._large) % PLACES * STAGGER if size >= LARGE else 0
+        place = self.next_place() if size >= LARGE else 0
         room = np.zeros(size + ALIGNMENT + place + 2 * GUARD, np.uint8)
         self._lie_in(room, -room.ctypes.data % ALIGNMENT + place + GUARD, size)
+
+    @classmethod
+    def next_place(cls) -> int:
+        """How many bytes behind an aligned address a large one starts."""
+        return next(cls._large) % PLACES * STAGGER
 
     def _lie_in(self, room: Values, start: int, size: int) -> None:
         """Be some bytes of a room, with guard bytes beside them."""
@@ -78,7 +84,7 @@ class LazyHostAllocation(HostAllocation):
     at different places of a page as others are."""
 
     def __init__(self, size: int) -> None:
-        start = next(self._large) % PLACES * STAGGER + GUARD
+        start = self.next_place() + GUARD
         self._reserved, self._start = Reserved(start + size + GUARD), start
         self._lie_in(self._reserved.data, start, size)
 
@@ -178,6 +184,19 @@ class HostMemory(Memory):
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
         """Room for many copies."""
         return HostArena(capacity, self._blocks, apart=apart)
+
+    def are_moved(self, size: int) -> bool:
+        """Where copying takes longer than launches look where elements are."""
+        return size >= LEAST_MOVED
+
+    def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:
+        """Bytes of a block, at another place of a page each time, with others on both sides."""
+        size = dtype.itemsize * prod(shape)
+        if not self.are_moved(size):
+            return None
+        block = self._blocks.take(size + ALIGNMENT + PLACES * STAGGER + 2 * GUARD)
+        start = -block.ctypes.data % ALIGNMENT + HostAllocation.next_place() + GUARD
+        return block[start : start + size].view(dtype).reshape(shape)
 
     def capacity(self) -> Capacity:
         """What this process may have."""

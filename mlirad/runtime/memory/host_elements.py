@@ -43,12 +43,30 @@ class HostElements(Elements):
         if not self.waiting.clear(clearing):
             self.fill(0)
 
-    def lend(self) -> Values:
-        """A read-only view; from now on nothing waits to be cleared."""
+    def lend(self) -> Values | None:
+        """A read-only view; from now on nothing waits to be cleared, and elements stay where they
+        are. None for those that are not at home."""
+        if self.waiting.home is not None:
+            return None
         self.waiting.is_lent = True
         view = self._view.view()
         view.flags.writeable = False
         return view
+
+    def move(self, values: Values | None, clearing: Clearing) -> bool:
+        """Lie elsewhere; not where elements lie apart, or somebody looks at them at any time."""
+        if values is not None and not (
+            (values.shape, values.dtype) == (self.shape, self.dtype)
+            and self._memory.flags.c_contiguous
+            and values.flags.c_contiguous
+            and values.flags.aligned
+        ):
+            return False
+        memory = self.waiting.move(values)
+        if memory is not None:
+            self._memory, self.address = memory, memory.__array_interface__["data"][0]
+            clearing.count_move()
+        return memory is not None
 
     def get(self, index: Index) -> Any:
         """A number of Python, or nested lists of them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,11 +31,28 @@ class HostRoom:
     def __init__(self, address: int, size: int) -> None:
         self.address, self.size, self.members = address, size, list[HostWaiting]()
 
+    def clear(self) -> bool:
+        """Set all bytes to 0, where all elements in them wait to be cleared; whether they did."""
+        if not all(one.home is None and one.do_all_wait() for one in self.members):
+            return False
+        ctypes.memset(self.address, 0, self.size)
+        for one in self.members:
+            one.stop()
+        return True
+
+
+class _Home(NamedTuple):
+    """Where elements lay, and what they waited with."""
+
+    memory: Values
+    row: HostRows
+    clearing: Clearing | None
+
 
 class HostWaiting(Waiting):
     """What waits of an array, in a room with others or by itself."""
 
-    __slots__ = ("_clearing", "_copies", "_memory", "_room", "_row", "_rows", "is_lent")
+    __slots__ = ("_clearing", "_copies", "_memory", "_room", "_row", "_rows", "home", "is_lent")
 
     def __init__(self, memory: Values, room: HostRoom | None) -> None:
         self._memory, self._room, self._row = memory, room, HostRows(memory)
@@ -42,6 +60,7 @@ class HostWaiting(Waiting):
         self._clearing: Clearing | None = None  # None: nothing waits
         self._rows: WaitingRows | None = None  # where some do not wait to be cleared
         self._copies: WaitingCopies[Values] | None = None  # of what waits to be put back
+        self.home: _Home | None = None  # of elements that moved
         if room is not None:
             room.members.append(self)
 
@@ -59,11 +78,26 @@ class HostWaiting(Waiting):
         """Let all elements wait to be cleared; whether they do."""
         if self._memory.nbytes < LEAST or self.is_lent:
             return False
-        if not self._is_as_a_whole():
+        if not self.do_all_wait():
             with clearing.lock:
                 self._clearing, self._rows, self._copies = clearing, None, None
                 clearing.version += 1
         return True
+
+    def move(self, memory: Values | None) -> Values | None:
+        """The elements lie in other memory, of which nothing waits, or where they did before, of
+        which does what did (None): there. None where they stay: somebody looks at them at any time,
+        some of them wait and others not, or they are there."""
+        home = self.home
+        if memory is None and home is not None:
+            self.stop()
+            (self._memory, self._row, self._clearing), self.home = home, None
+            return self._memory
+        if memory is None or home or self.is_lent or self._rows is not None or self._copies:
+            return None
+        self.home = _Home(self._memory, self._row, self._clearing)
+        self._memory, self._row, self._clearing = memory, HostRows(memory), None
+        return memory
 
     def stop(self) -> None:
         """All elements were set."""
@@ -119,7 +153,7 @@ class HostWaiting(Waiting):
         rows = self._row.of(box)
         if self.is_lent or rows is None or not self._row.may_part:
             return False
-        if self._is_as_a_whole():
+        if self.do_all_wait():
             return True
         with clearing.lock:
             if self._copies is not None:
@@ -168,7 +202,7 @@ class HostWaiting(Waiting):
         copies = self._copies
         return None if copies is None else copies.find(within_shape(box, self._memory.shape))
 
-    def _is_as_a_whole(self) -> bool:
+    def do_all_wait(self) -> bool:
         """Whether all elements wait to be cleared."""
         return self._clearing is not None and self._rows is None and self._copies is None
 
@@ -185,7 +219,10 @@ class HostWaiting(Waiting):
     def _clear(self, rows: Iterable[tuple[int, int]] | None) -> None:
         """Set what waits to 0, or of that some rows."""
         if self._rows is None and (rows is None or not self._row.may_part):
-            self._clear_together()
+            room, lie_apart = self._room, not self._memory.flags.c_contiguous
+            if not (lie_apart and room is not None and room.clear()):
+                set_all(self._memory, 0)
+                self.stop()
             return
         waiting = self._part()
         self._row.clear(waiting, rows)
@@ -197,21 +234,6 @@ class HostWaiting(Waiting):
         if self._rows is None:
             self._rows = self._row.waiting(do_wait=True)
         return self._rows
-
-    def _clear_together(self) -> None:
-        """Set all elements to 0; with all that lie between them, where these wait too."""
-        room, members = self._room, [self]
-        if (
-            room is None
-            or self._memory.flags.c_contiguous
-            or not all(m._is_as_a_whole() for m in room.members)
-        ):
-            set_all(self._memory, 0)
-        else:
-            ctypes.memset(room.address, 0, room.size)
-            members = room.members
-        for member in members:
-            member.stop()
 
     def _clear_around(self, box: KnownBox) -> None:
         """Set to 0 what waits in the rows of a box, but for the box itself."""

@@ -87,6 +87,16 @@ class Memory(ABC):
 
     # Copies.
 
+    def are_moved(self, size: int) -> bool:
+        """Whether elements of so many bytes are worth to move; never, where launches cannot reach
+        Python's memory."""
+        return False
+
+    def room_to_move(self, dtype: DType, shape: Sequence[int]) -> Values | None:
+        """Memory of Python's that elements may move to, which holds anything; None where they are
+        not worth it."""
+        return None
+
     @abstractmethod
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
         """Room for many copies, which is counted in `capacity`; where they lie `apart`, that of
@@ -166,6 +176,12 @@ class Elements(ABC):
         """A read-only view that lives as long as it is used, and shows elements as they are at any
         time; None where they are not in Python's memory."""
         return None
+
+    def move(self, values: Values | None, clearing: Clearing) -> bool:
+        """Lie in memory of Python's of their shape and type, which holds what they are from now on;
+        or (None) where they lay before, and hold what they did then. Whether they move. Launches
+        that begin later find them there."""
+        return False
 
     # What comes down to a number, or to a mask, is found where the elements are.
 

@@ -28,13 +28,19 @@ class KeptValues(Protocol):
 
 
 class Clearing:
-    """What elements of a program wait with: `version` grows whenever more of them do, so that
-    launches look only when they have to."""
+    """What elements of a program wait with: `version` grows whenever more of them do, or some move
+    (`moves` then, too), so that launches look only when they have to."""
 
     def __init__(self) -> None:
-        self.version = 0
+        self.version = self.moves = 0
         self.lock = Lock()
         self.put_back_later = WeakSet[Waiting]()  # of which copies are held
+
+    def count_move(self) -> None:
+        """Some elements have moved."""
+        with self.lock:
+            self.moves += 1
+            self.version += 1
 
     def settle(self) -> None:
         """Put back now what waits for it, which gives back the copies."""

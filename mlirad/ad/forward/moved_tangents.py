@@ -1,0 +1,108 @@
+"""Tangents that lie in Python's arrays while a program runs: large ones are not copied to fields
+and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.field.field import Field
+from mlirad.runtime.derivative_kind import DerivativeKind
+from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.program import Program
+
+Array = np.ndarray[Any, Any]
+
+
+class MovedTangents:
+    """Directions, which lie in the caller's arrays until something writes to either, and results,
+    which lie in the arrays that the caller gets."""
+
+    def __init__(self, program: Program) -> None:
+        self._program, self._memory = program, program.executor.memory
+        # by the name of the field that they are tangents of
+        self._directions: dict[str, list[tuple[Elements, Array]]] = {}
+        self._results: dict[Elements, Array] = {}
+
+    def set_direction(self, field: Field, kind: DerivativeKind, values: Array) -> None:
+        """Let tangents of a field be the caller's."""
+        elements = field.derivative(kind).located().elements
+        if self._is_apart(values) and elements.move(values, self._program.clearing):
+            self._directions.setdefault(field.symbol, []).append((elements, values))
+        else:
+            field.derivative(kind).from_numpy(values)
+
+    def _is_apart(self, values: Array) -> bool:
+        """Whether an array is large, and no field has any of its memory."""
+        fields = self._program.fields.values()
+        return self._memory.are_moved(values.nbytes) and not any(
+            _has_some(values, one.allocation.address, one.allocation.size) for one in fields
+        )
+
+    def begin_result(self, field: Field, kind: DerivativeKind) -> None:
+        """Let tangents of a field, which are 0 at first, be computed where the caller gets them."""
+        elements = field.derivative(kind).located().elements
+        shape = (*field.shape, *field.element_shape)  # that of elements, but for nested blocks
+        room = self._memory.room_to_move(elements.dtype, shape)
+        if room is not None and elements.move(room, self._program.clearing):
+            elements.clear(self._program.clearing)
+            self._results[elements] = room
+
+    def result(self, field: Field, kind: DerivativeKind) -> Array:
+        """Tangents of a field that were computed."""
+        elements = field.derivative(kind).located().elements
+        if elements not in self._results:
+            found: Array = field.derivative(kind).to_numpy()
+            return found
+        elements.waiting.use()
+        return self._results[elements]
+
+    @property
+    def are_directions(self) -> bool:
+        """Whether tangents lie in the caller's arrays."""
+        return bool(self._directions)
+
+    def before_write(self, symbols: Iterable[str]) -> None:
+        """Something is about to write to fields, and to their tangents."""
+        for symbol in symbols:
+            for elements, values in self._directions.pop(symbol, ()):
+                elements.move(None, self._program.clearing)
+                elements.write(values)
+
+    def before_array_write(self, address: int, size: int) -> None:
+        """Something is about to write to memory that may be the caller's."""
+        self._before_write_where(lambda values: _has_some(values, address, size))
+
+    def before_arrays_write(self, buffers: Sequence[ArrayBuffer]) -> None:
+        """A launch is about to write to arrays, or to copies of them."""
+        for buffer in buffers:
+            self.before_array_write(buffer.address, buffer.nbytes)
+            given = buffer.given
+            if given is not None:
+                self._before_write_where(partial(np.may_share_memory, given))
+
+    def _before_write_where(self, has_some: Callable[[Array], bool]) -> None:
+        found = [
+            symbol
+            for symbol, directions in self._directions.items()
+            if any(has_some(values) for _, values in directions)
+        ]
+        self.before_write(found)
+
+    def return_home(self) -> None:
+        """The program has run: let all tangents lie in fields again."""
+        moved = [elements for found in self._directions.values() for elements, _ in found]
+        for elements in [*moved, *self._results]:
+            elements.move(None, self._program.clearing)
+        self._directions.clear()
+        self._results.clear()
+
+
+def _has_some(values: Array, address: int, size: int) -> bool:
+    """Whether a contiguous array has some of so many bytes at an address."""
+    own = values.__array_interface__["data"][0]
+    return bool(own < address + size and address < own + values.nbytes)
