@@ -36,8 +36,8 @@ def hvp(
     `wrt` is a float field and `v` an array of its shape (with the shape of its elements), or both
     are lists. The result has the shape of `v`. `memory` is a budget for what is kept, tangents
     included, as `Tape` has it. A large `v` is read where it lies, so nobody else may write to it
-    meanwhile. Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for `loss`
-    and what holds derivatives, are what they were before.
+    meanwhile. Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for
+    `loss` and what holds derivatives, are what they were before.
 
     Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
     the program calls a function with a gradient of its own, or runs in a tape.

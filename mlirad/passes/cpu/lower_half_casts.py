@@ -1,0 +1,48 @@
+"""Casts of double to half precision by way of single precision, for which processors have
+instructions; C's function for the whole way may be missing.
+
+The first cast rounds to odd, so that the second rounds as one of the whole way does (Boldo and
+Melquiond 2008, "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to
+odd").
+"""
+
+from __future__ import annotations
+
+from mlirad.bindings import ir
+from mlirad.ir import build as b
+from mlirad.ir.walk import before, operations
+
+
+def lower_half_casts(root: ir.Operation) -> None:
+    """Cast in two steps, vectors too."""
+    double, half = ir.F64Type.get(root.context), ir.F16Type.get(root.context)
+    for op in [op for op in operations(root) if op.name == "arith.truncf"]:
+        if (_element(op.operands[0].type), _element(op.results[0].type)) == (double, half):
+            with before(op):
+                op.operands[0] = _to_odd(op.operands[0])
+
+
+def _to_odd(value: ir.Value) -> ir.Value:
+    """A number of single precision: the same, or of the two beside it the one whose last bit
+    is 1."""
+
+    single = _like(value.type, ir.F32Type.get())
+    word, flag = (_like(value.type, b.integer_type(bits)) for bits in (32, 1))
+    nearest = b.make("arith.truncf", single, [value])
+    back = b.make("arith.extf", value.type, [nearest])
+    sizes = [b.make("math.absf", value.type, [one]) for one in (back, value)]
+    is_larger = b.make("arith.cmpf", flag, sizes, predicate=b.predicate(b.OGT))
+    is_other = b.make("arith.cmpf", flag, [back, value], predicate=b.predicate(b.ONE))
+    bits = b.make("arith.bitcast", word, [nearest])
+    smaller = b.make("arith.subi", word, [bits, b.make("arith.extui", word, [is_larger])])
+    odd = b.make("arith.ori", word, [smaller, b.number(1, word)])
+    return b.make("arith.bitcast", single, [b.make("arith.select", word, [is_other, odd, bits])])
+
+
+def _like(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """The type of as many elements of another type."""
+    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
+
+
+def _element(type_: ir.Type) -> ir.Type:
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
