@@ -16,6 +16,7 @@ from mlirad.runtime.derivatives import Derivatives
 from mlirad.runtime.executor.choice import executor_of
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Allocation, Arena, SparseElements
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.memory.waiting import Clearing
 from mlirad.runtime.poles import Poles
 from mlirad.runtime.profile import Profile
@@ -128,6 +129,12 @@ def start(config: Config) -> Program:
     for ended in earlier:
         ended.end()
     return started
+
+
+def settled(values: Values) -> Values:
+    """An array of Python's; a copy, where it lies in memory that launches may change."""
+    is_ours = is_started() and program().executor.memory.holds(values)
+    return values.copy() if is_ours else values
 
 
 def is_started() -> bool:

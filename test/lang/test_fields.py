@@ -254,6 +254,18 @@ def test_from_numpy_converts_and_takes_any_strides() -> None:
     assert x.to_numpy(keep_dims=True).shape == (3, 2, 1)
 
 
+def test_from_numpy_takes_views_of_the_field() -> None:
+    """Components that lie among others are copied one by one."""
+    n = 5000
+    x, y = ti.Vector.field(3, ti.f32), ti.field(ti.f32)
+    ti.root.dense(ti.i, n).place(x, y)
+    values = np.random.default_rng(1).uniform(-1, 1, (n, 3)).astype(np.float32)
+    for part in (np.s_[:, ::-1], np.s_[::-1], np.s_[::-1, [2, 0, 1]]):
+        x.from_numpy(values)
+        x.from_numpy(np.asarray(x)[part])
+        np.testing.assert_array_equal(x.to_numpy(), values[part])
+
+
 @pytest.mark.parametrize("shape", [(3,), (4, 3), (3, 4, 1), ()])
 def test_from_numpy_refuses_another_shape(shape: tuple[int, ...]) -> None:
     x = ti.field(ti.f32, shape=(3, 4))

@@ -31,17 +31,10 @@ class MovedTangents:
     def set_direction(self, field: Field, kind: DerivativeKind, values: Array) -> None:
         """Let tangents of a field be the caller's."""
         elements = field.derivative(kind).located().elements
-        if self._is_apart(values) and elements.move(values, self._program.clearing):
+        if self._memory.are_moved(values.nbytes) and elements.move(values, self._program.clearing):
             self._directions.setdefault(field.symbol, []).append((elements, values))
         else:
             field.derivative(kind).from_numpy(values)
-
-    def _is_apart(self, values: Array) -> bool:
-        """Whether an array is large, and no field has any of its memory."""
-        fields = self._program.fields.values()
-        return self._memory.are_moved(values.nbytes) and not any(
-            _has_some(values, one.allocation.address, one.allocation.size) for one in fields
-        )
 
     def begin_result(self, field: Field, kind: DerivativeKind) -> None:
         """Let tangents of a field, which are 0 at first, be computed where the caller gets them."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.lang.recorder import Target
+from mlirad.runtime.program import settled
 
 _NO_SEED = (
     "`seed` is not set for non 0-D field, please specify. It is a list with one number for each "
@@ -38,6 +39,7 @@ def directions_of(param: Target, seed: Any) -> Array:
 
 
 def floats(values: Any) -> Array:
-    """An array of floats, in their own type where they have one."""
-    given = np.asarray(values)
+    """An array of floats, in their own type where they have one, that does not change with
+    memory."""
+    given = settled(np.asarray(values))
     return given if given.dtype.kind == "f" else given.astype(np.float64)

@@ -18,7 +18,7 @@ from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
 from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.memory.memory import Elements, Kept
-from mlirad.runtime.program import Program
+from mlirad.runtime.program import Program, settled
 
 Array = np.ndarray[Any, Any]
 
@@ -105,7 +105,7 @@ def _seed(output: object, seed: Any) -> Array:
 def _as_array(seed: Any) -> Array:
     if isinstance(seed, Field | Ndarray):
         return seed.to_numpy()
-    return np.asarray(seed.rows_list() if isinstance(seed, Matrix) else seed)
+    return settled(np.asarray(seed.rows_list() if isinstance(seed, Matrix) else seed))
 
 
 class Adjoints:

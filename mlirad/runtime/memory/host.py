@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from math import prod
+from threading import RLock
+from weakref import WeakSet
 
 import numpy as np
 
@@ -135,10 +137,14 @@ class HostMemory(Memory):
 
     def __init__(self) -> None:
         self._blocks = Blocks()
+        self._allocations, self._turn = WeakSet[HostAllocation](), RLock()
 
     def allocate(self, size: int, *, lazily: bool = False) -> HostAllocation:
         """Zeroed bytes."""
-        return LazyHostAllocation(size) if lazily else HostAllocation(size)
+        found = LazyHostAllocation(size) if lazily else HostAllocation(size)
+        with self._turn:
+            self._allocations.add(found)
+        return found
 
     def elements(
         self,
@@ -184,6 +190,11 @@ class HostMemory(Memory):
     def arena(self, capacity: Capacity, *, apart: bool = False) -> Arena:
         """Room for many copies."""
         return HostArena(capacity, self._blocks, apart=apart)
+
+    def holds(self, values: Values) -> bool:
+        """Whether an array lies where fields and ndarrays do."""
+        with self._turn:
+            return any(np.may_share_memory(values, one.data) for one in self._allocations)
 
     def are_moved(self, size: int) -> bool:
         """Where copying takes longer than launches look where elements are."""

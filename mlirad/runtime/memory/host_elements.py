@@ -81,7 +81,9 @@ class HostElements(Elements):
         return copied(_part(self, box), self._blocks)
 
     def write(self, values: Values, box: Box | None = None) -> None:
-        """Set elements to values."""
+        """Set elements to values, which may be some of these in another order."""
+        if isinstance(values, np.ndarray) and np.may_share_memory(values, self._memory):
+            values = values.copy()
         if box is None:
             assign(self._memory, values)
             self.waiting.stop()

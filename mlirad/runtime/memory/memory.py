@@ -87,6 +87,11 @@ class Memory(ABC):
 
     # Copies.
 
+    def holds(self, values: Values) -> bool:
+        """Whether an array of Python's may have some of the memory that was allocated, so that it
+        changes with that; never, where Python cannot reach it."""
+        return False
+
     def are_moved(self, size: int) -> bool:
         """Whether elements of so many bytes are worth to move; never, where launches cannot reach
         Python's memory."""
