@@ -23,7 +23,7 @@ from mlirad.lang.arguments.array_buffer import allocations, write_back
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernel_variants import KernelVariants, Prepared
-from mlirad.lang.read_only import check_writeable
+from mlirad.lang.read_only import check_arrays
 from mlirad.lang.ready import Ready, ready
 from mlirad.lang.results import shaped
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
@@ -139,9 +139,9 @@ class Kernel:
         self, current: Program, args: tuple[Any, ...], kwargs: dict[str, Any], mode: Mode
     ) -> Any:
         variant, values, buffers = self.prepare(current, args, kwargs)
-        check_writeable(
-            variant, buffers, reverse=mode.is_reverse or current.threads.recorder is not None
-        )
+        if buffers:
+            is_derived = mode.is_reverse or current.threads.recorder is not None
+            check_arrays(variant, buffers, is_derived=is_derived)
         if variant.kernel.uses_seed:
             seeds = current.threads.own.seeds
             if (

@@ -1,5 +1,5 @@
 """Array arguments that may be read and not written: NumPy's views of other libraries' arrays, files
-mapped for reading."""
+mapped for reading, views of fields."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from mlirad.errors import TaichiRuntimeTypeError, located
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.runtime.memory.values import Values
 from mlirad.runtime.variant import Variant
 
 
@@ -33,3 +34,41 @@ def check_writeable(variant: Variant, buffers: Sequence[ArrayBuffer], *, reverse
                 f"array, "
                 "and the reverse writes to it"
             )
+
+
+def check_arrays(variant: Variant, buffers: Sequence[ArrayBuffer], *, is_derived: bool) -> None:
+    """Raise TaichiRuntimeTypeError for arrays that a launch of a kernel cannot be passed, or one of
+    its derivatives."""
+    check_writeable(variant, buffers, reverse=is_derived)
+    _check_apart(variant, buffers, is_derived=is_derived)
+
+
+def _check_apart(variant: Variant, buffers: Sequence[ArrayBuffer], *, is_derived: bool) -> None:
+    """Raise TaichiRuntimeTypeError where an array shows memory of a field that a launch writes to,
+    or its derivative to one of the field's: kernels are compiled for arrays that share none."""
+    for buffer in buffers:
+        if buffer.given is None and (values := buffer.host) is not None:
+            for symbol in variant.kernel.fields:
+                _check_apart_from(variant, buffer, values, symbol, is_derived=is_derived)
+
+
+def _check_apart_from(
+    variant: Variant, buffer: ArrayBuffer, values: Values, symbol: str, *, is_derived: bool
+) -> None:
+    current = variant.program
+    for name in (symbol, *(current.derivatives.of(symbol) if is_derived else ())):
+        memory = current.fields[name]
+        first, size = memory.allocation.address, memory.allocation.size
+        if (
+            first <= buffer.address < first + size
+            and memory.elements.overlaps(current.executor.memory.given(values))
+            and (name != symbol or _is_written(variant, symbol))
+        ):
+            raise TaichiRuntimeTypeError(
+                f"argument {buffer.name} of kernel '{variant.kernel.name}' shows the memory of "
+                f"field '{name}', which the kernel writes to: pass a copy"
+            )
+
+
+def _is_written(variant: Variant, symbol: str) -> bool:
+    return any(one.array == symbol for one in variant.notes.accesses().written)
