@@ -11,6 +11,7 @@ from collections.abc import Callable
 from math import exp, inf, sqrt
 
 from mlirad.bindings import ir
+from mlirad.ir import build as b
 from mlirad.ir.graph import Graph, Node
 
 Interval = tuple[float, float]
@@ -60,8 +61,7 @@ class Intervals:
         return high < 700.0 and exp(high) < _LARGEST[self._type(value)]
 
     def _type(self, value: int) -> str:
-        type_ = self.graph.values[value].type
-        return str(type_.element_type if isinstance(type_, ir.VectorType) else type_)
+        return str(b.element_of(self.graph.values[value].type))
 
     def _constant(self, node: Node) -> Interval:
         value = ir.FloatAttr(node.op.attributes["value"]).value

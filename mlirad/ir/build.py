@@ -94,13 +94,18 @@ def div(a: ir.Value, b: ir.Value) -> ir.Value:
 
 def compare(kind: int, a: ir.Value, b: ir.Value) -> ir.Value:
     """An integer comparison, of the elements of vectors too."""
-    one = integer_type(1)
-    result = (
-        ir.VectorType.get(ir.VectorType(a.type).shape, one)
-        if isinstance(a.type, ir.VectorType)
-        else one
-    )
+    result = with_element(a.type, integer_type(1))
     return make("arith.cmpi", result, [a, b], predicate=predicate(kind))
+
+
+def element_of(type_: ir.Type) -> ir.Type:
+    """The type of a vector's elements, or of a scalar."""
+    return type_.element_type if isinstance(type_, ir.VectorType) else type_
+
+
+def with_element(type_: ir.Type, element: ir.Type) -> ir.Type:
+    """The type of as many elements of another type."""
+    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
 
 
 def all_of(conditions: Sequence[ir.Value]) -> ir.Value:

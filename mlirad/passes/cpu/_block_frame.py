@@ -114,7 +114,7 @@ def _stored(value: ir.Value) -> ir.Value:
         value = b.make("vector.shape_cast", row, [value])
     if value.type == stored:
         return value
-    is_index = isinstance(_element(value.type), ir.IndexType)
+    is_index = isinstance(b.element_of(value.type), ir.IndexType)
     return b.make("arith.index_cast" if is_index else "arith.extui", stored, [value])
 
 
@@ -124,10 +124,6 @@ def _read(value: ir.Value, type_: ir.Type) -> ir.Value:
     if isinstance(type_, ir.VectorType):
         row = ir.VectorType.get([prod(type_.shape)], type_.element_type)
     if value.type != row:
-        is_index = isinstance(_element(type_), ir.IndexType)
+        is_index = isinstance(b.element_of(type_), ir.IndexType)
         value = b.make("arith.index_cast" if is_index else "arith.trunci", row, [value])
     return value if row == type_ else b.make("vector.shape_cast", type_, [value])
-
-
-def _element(type_: ir.Type) -> ir.Type:
-    return type_.element_type if isinstance(type_, ir.VectorType) else type_

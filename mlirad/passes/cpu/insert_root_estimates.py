@@ -43,9 +43,7 @@ def insert_root_estimates(module: ir.Operation) -> None:
 
 
 def _is_single(root: ir.Operation) -> bool:
-    type_ = root.results[0].type
-    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return isinstance(element, ir.F32Type)
+    return isinstance(b.element_of(root.results[0].type), ir.F32Type)
 
 
 def _is_reciprocal(root: ir.Operation) -> bool:

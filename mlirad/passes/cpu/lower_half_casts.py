@@ -17,7 +17,7 @@ def lower_half_casts(root: ir.Operation) -> None:
     """Cast in two steps, vectors too."""
     double, half = ir.F64Type.get(root.context), ir.F16Type.get(root.context)
     for op in [op for op in operations(root) if op.name == "arith.truncf"]:
-        if (_element(op.operands[0].type), _element(op.results[0].type)) == (double, half):
+        if (b.element_of(op.operands[0].type), b.element_of(op.results[0].type)) == (double, half):
             with before(op):
                 op.operands[0] = _to_odd(op.operands[0])
 
@@ -25,9 +25,8 @@ def lower_half_casts(root: ir.Operation) -> None:
 def _to_odd(value: ir.Value) -> ir.Value:
     """A number of single precision: the same, or of the two beside it the one whose last bit
     is 1."""
-
-    single = _like(value.type, ir.F32Type.get())
-    word, flag = (_like(value.type, b.integer_type(bits)) for bits in (32, 1))
+    single = b.with_element(value.type, ir.F32Type.get())
+    word, flag = (b.with_element(value.type, b.integer_type(bits)) for bits in (32, 1))
     nearest = b.make("arith.truncf", single, [value])
     back = b.make("arith.extf", value.type, [nearest])
     sizes = [b.make("math.absf", value.type, [one]) for one in (back, value)]
@@ -37,12 +36,3 @@ def _to_odd(value: ir.Value) -> ir.Value:
     smaller = b.make("arith.subi", word, [bits, b.make("arith.extui", word, [is_larger])])
     odd = b.make("arith.ori", word, [smaller, b.number(1, word)])
     return b.make("arith.bitcast", single, [b.make("arith.select", word, [is_other, odd, bits])])
-
-
-def _like(type_: ir.Type, element: ir.Type) -> ir.Type:
-    """The type of as many elements of another type."""
-    return ir.VectorType.get(type_.shape, element) if isinstance(type_, ir.VectorType) else element
-
-
-def _element(type_: ir.Type) -> ir.Type:
-    return type_.element_type if isinstance(type_, ir.VectorType) else type_

@@ -244,8 +244,7 @@ def _is_own(pointer: ir.Value) -> bool:
 
 
 def _is_pointer(type_: ir.Type) -> bool:
-    element = type_.element_type if isinstance(type_, ir.VectorType) else type_
-    return element == pointer_type()
+    return b.element_of(type_) == pointer_type()
 
 
 def _bytes(type_: ir.Type) -> int:
