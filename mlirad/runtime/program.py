@@ -25,6 +25,8 @@ from mlirad.runtime.random import Random
 from mlirad.runtime.threads import Threads
 from mlirad.runtime.trees import Trees
 
+_FEW = 1 << 14  # bytes
+
 
 class Program:
     """Everything that lives until the next `ti.init`."""
@@ -132,9 +134,11 @@ def start(config: Config) -> Program:
 
 
 def settled(values: Values) -> Values:
-    """An array of Python's; a copy, where it lies in memory that launches may change."""
-    is_ours = is_started() and program().executor.memory.holds(values)
-    return values.copy() if is_ours else values
+    """An array of Python's; a copy, where it lies in memory that launches may change, or is sooner
+    copied than looked for there."""
+    if values.nbytes > _FEW and not (is_started() and program().executor.memory.holds(values)):
+        return values
+    return values.copy()
 
 
 def is_started() -> bool:

@@ -117,7 +117,7 @@ def test_equal_to_copies(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(one, other)
 
 
-def test_several_fields_and_components(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_fields_and_components() -> None:
     x, loss = ti.Vector.field(2, ti.f64, (8, 4), needs_grad=True), scalar()
     y = ti.field(ti.f64, needs_grad=True)
     ti.root.dense(ti.i, 4).dense(ti.i, 8).place(y, y.grad)  # its elements have two axes
@@ -170,8 +170,8 @@ def test_a_direction_that_is_a_result() -> None:
 
 
 def test_directions_that_the_program_writes_to() -> None:
-    """They are what they were at the call: in an array that a kernel writes to, in one whose copy
-    it does, in an ndarray, and in the gradient itself."""
+    """They are what they were at the call: in an array that a kernel writes to, in one to whose
+    copy it does, and in an ndarray, to which Python writes as well."""
     x, loss = field(1, N), scalar()
 
     @ti.kernel

@@ -184,7 +184,7 @@ class ForwardOverReverse(Order):
             assert isinstance(key, str)
             self.overwritten.before_write(key, cells, box_of(cells, None))
         if isinstance(target, Ndarray):
-            self.moved.before_array_write(target.address, target.elements.nbytes)
+            self.moved.before_ndarray_write(target)
         else:
             elements = target.located().elements
             self.moved.before_write([target.symbol])
@@ -210,7 +210,7 @@ class ForwardOverReverse(Order):
         """Keep what it overwrites in fields."""
         for piece in transfer.targets:
             if isinstance(piece.target, Ndarray):
-                self.moved.before_array_write(piece.target.address, piece.target.elements.nbytes)
+                self.moved.before_ndarray_write(piece.target)
             else:
                 self.moved.before_write([piece.target.symbol])
                 elements, box = piece.target.located().elements, box_of_piece(piece)

@@ -3,14 +3,15 @@ and back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.arguments.overlaps import extent
 from mlirad.lang.field.field import Field
+from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.derivative_kind import DerivativeKind
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
@@ -66,25 +67,23 @@ class MovedTangents:
                 elements.move(None, self._program.clearing)
                 elements.write(values)
 
-    def before_array_write(self, address: int, size: int) -> None:
-        """Something is about to write to memory that may be the caller's."""
-        self._before_write_where(lambda values: _has_some(values, address, size))
+    def before_array_write(self, begin: int, end: int) -> None:
+        """Something is about to write to memory that may be the caller's, up to an address."""
+        found = [
+            symbol
+            for symbol, directions in self._directions.items()
+            if any(_lies_in(values, begin, end) for _, values in directions)
+        ]
+        self.before_write(found)
+
+    def before_ndarray_write(self, array: Ndarray) -> None:
+        """Python is about to write to an ndarray."""
+        self.before_array_write(array.address, array.address + array.elements.nbytes)
 
     def before_arrays_write(self, buffers: Sequence[ArrayBuffer]) -> None:
         """A launch is about to write to arrays, or to copies of them."""
         for buffer in buffers:
-            self.before_array_write(buffer.address, buffer.nbytes)
-            given = buffer.given
-            if given is not None:
-                self._before_write_where(partial(np.may_share_memory, given))
-
-    def _before_write_where(self, has_some: Callable[[Array], bool]) -> None:
-        found = [
-            symbol
-            for symbol, directions in self._directions.items()
-            if any(has_some(values) for _, values in directions)
-        ]
-        self.before_write(found)
+            self.before_array_write(*extent(buffer))
 
     def return_home(self) -> None:
         """The program has run: let all tangents lie in fields again."""
@@ -95,7 +94,7 @@ class MovedTangents:
         self._results.clear()
 
 
-def _has_some(values: Array, address: int, size: int) -> bool:
-    """Whether a contiguous array has some of so many bytes at an address."""
+def _lies_in(values: Array, begin: int, end: int) -> bool:
+    """Whether some of a contiguous array lies between two addresses."""
     own = values.__array_interface__["data"][0]
-    return bool(own < address + size and address < own + values.nbytes)
+    return bool(own < end and begin < own + values.nbytes)
