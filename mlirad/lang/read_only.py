@@ -62,13 +62,17 @@ def _check_apart_from(
         if (
             first <= buffer.address < first + size
             and memory.elements.overlaps(current.executor.memory.given(values))
-            and (name != symbol or _is_written(variant, symbol))
+            and (place := _place(variant, symbol, is_derivative=name != symbol)) is not None
         ):
+            who = "the kernel" if name == symbol else "a derivative of the kernel"
             raise TaichiRuntimeTypeError(
-                f"argument {buffer.name} of kernel '{variant.kernel.name}' shows the memory of "
-                f"field '{name}', which the kernel writes to: pass a copy"
+                f"{place}: argument {buffer.name} of kernel '{variant.kernel.name}' shows the "
+                f"memory of field '{name}', which {who} writes to: pass a copy"
             )
 
 
-def _is_written(variant: Variant, symbol: str) -> bool:
-    return any(one.array == symbol for one in variant.notes.accesses().written)
+def _place(variant: Variant, symbol: str, *, is_derivative: bool) -> str | None:
+    """Where a kernel writes to a field; where it uses one, of which it has a derivative."""
+    accesses = variant.notes.accesses()
+    found = (*accesses.written, *(accesses.read if is_derivative else ()))
+    return next((one.place for one in found if one.array == symbol), None)
