@@ -158,6 +158,10 @@ class MemRefType(ShapedType):
     def memory_space(self) -> Attribute | None: ...
     def get_strides_and_offset(self) -> tuple[list[int], int]: ...
 
+class ComplexType(Type):
+    @property
+    def element_type(self) -> Type: ...
+
 class VectorType(ShapedType):
     @staticmethod
     def get(

@@ -8,6 +8,7 @@ import sys
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class, replace
 from mlirad.dialect import context
+from mlirad.dialect.placements import conflicting_places
 from mlirad.dialect.well_formed import malformed_types
 from mlirad.errors import MLIRError
 from mlirad.ir.location import source_location
@@ -112,7 +113,7 @@ class _Run:
         self._note("reading")
         with self.timing.section("Parser"):
             root = self.chunk.parse(settings.implicit_module)
-            for op, problem in malformed_types(root):
+            for op, problem in (*malformed_types(root), *conflicting_places(root)):
                 raise MLIRError(problem, source_location(op.location))
         self._run_passes(root)
         for item in remarks(root):

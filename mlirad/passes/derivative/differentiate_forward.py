@@ -10,6 +10,7 @@ writes set tangents to zero, and nothing else passes.
 from typing import Annotated
 
 from mlirad.analysis.activity import Activity
+from mlirad.analysis.differentiable import differentiable_forward
 from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.errors import TaichiCompilationError
@@ -24,7 +25,7 @@ from mlirad.sweeps.forward import Forward
 
 Tangents = Annotated[int, Range(1, 4096)]
 
-REQUIRES = KERNELS
+REQUIRES = (*KERNELS, differentiable_forward)
 
 
 def differentiate_forward(

@@ -11,6 +11,7 @@ type, behind all others, for its adjoint; results are dropped.
 from __future__ import annotations
 
 from mlirad.analysis.activity import Activity
+from mlirad.analysis.differentiable import differentiable_in_reverse
 from mlirad.analysis.finite import infinite_arrays
 from mlirad.analysis.needed import Needed
 from mlirad.analysis.redone import redone_arrays
@@ -25,7 +26,7 @@ from mlirad.ir.walk import Array, attributes_of, functions
 from mlirad.sweeps.recompute import Recompute
 from mlirad.sweeps.reverse import Reverse
 
-REQUIRES = KERNELS
+REQUIRES = (*KERNELS, differentiable_in_reverse)
 
 
 def differentiate_reverse(module: ir.Operation, *, again: bool = False) -> None:
