@@ -48,13 +48,14 @@ class KernelVariants:
         """The variant for some arguments, and what a launch passes; see `Kernel.prepare`."""
         given, config = self.declaration.bind(args, kwargs), self.program.config
         parameters = self.declaration.parameters
-        key = tuple([key_of(p, v) for p, v in zip(parameters, given) if p.decides])
+        forms = {p.name: key_of(p, v) for p, v in zip(parameters, given) if p.decides}
+        key = tuple(forms.values())
         arrays = {
             p.name: array_buffer(v, p.name, True)
             for p, v in zip(parameters, given)
             if p.kind == NDARRAY
         }
-        same = same_arrays(arrays) if len(arrays) > 1 else {}
+        same = same_arrays(arrays, forms) if len(arrays) > 1 else {}
         if same:
             key = (*key, *same.items())
         variant = self._by_key.get(key)

@@ -8,14 +8,19 @@ import numpy as np
 
 from mlirad.data_classes import replace
 from mlirad.errors import TaichiRuntimeTypeError
+from mlirad.frontend.python.matrix import shown_type
+from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 
 
-def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
+def same_arrays(
+    buffers: Mapping[str, ArrayBuffer], forms: Mapping[str, Hashable]
+) -> dict[str, str]:
     """Parameters given the array of an earlier one, with that one. Raises TaichiRuntimeTypeError
-    where arrays overlap.
+    if arrays overlap, or if one array has two forms.
 
-    Kernels are compiled for arrays that share no memory, so two names for one array become one.
+    Kernels are compiled for arrays that share no memory, so two names for one array become one,
+    which has one form (`NdarrayArgument`): element type, axes, boundary, gradient.
     """
     same: dict[str, str] = {}
     earlier: list[tuple[str, int, int, ArrayBuffer]] = []
@@ -29,6 +34,12 @@ def same_arrays(buffers: dict[str, ArrayBuffer]) -> dict[str, str]:
                     raise TaichiRuntimeTypeError(
                         f"Arguments {other} and {name} overlap in memory and are not the same "
                         "array: pass copies, or one array with an offset"
+                    )
+                if forms[name] != forms[other]:
+                    raise TaichiRuntimeTypeError(
+                        f"Arguments {other} and {name} are one memory in two forms, "
+                        f"{_shown(forms[other])} and {_shown(forms[name])}: pass a copy, or "
+                        "declare both parameters alike"
                     )
                 same[name] = other
                 break
@@ -76,6 +87,13 @@ def same_key(buffer: ArrayBuffer) -> Hashable:
         return buffer.address, buffer.dims, buffer.dtype.char
     view = buffer.theirs()
     return view.__array_interface__["data"][0], view.shape, view.strides, view.dtype.char
+
+
+def _shown(form: Hashable) -> str:
+    assert isinstance(form, NdarrayArgument)
+    text = f"{form.ndim} axes of {shown_type(form.element_shape, form.dtype)}"
+    text += f" with boundary={form.boundary!r}" if form.boundary != "unsafe" else ""
+    return text + (" with needs_grad=False" if form.is_cut else "")
 
 
 def _is_same(left: ArrayBuffer, right: ArrayBuffer) -> bool:
