@@ -152,6 +152,8 @@ class Kernel:
         if mode == PRIMAL:
             count, recorder = current.threads.count_change(), current.threads.recorder
             variant.launched_at = RECORDED if recorder is not None else count
+            if buffers and (keeper := current.threads.keeper) is not None:
+                keeper.before_launch(variant, values, buffers)
             if recorder is not None:
                 found = recorder.launch(self, variant, values, buffers)
                 if variant.kernel.results:

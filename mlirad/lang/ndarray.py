@@ -18,7 +18,7 @@ from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.host_values import array_of, check_element
 from mlirad.lang.keywords import refuse_unknown
 from mlirad.lang.layout.axes import Shape, element_sizes, extents_of
-from mlirad.runtime.memory.memory import Elements
+from mlirad.runtime.memory.memory import Elements, Index
 from mlirad.runtime.program import program
 from mlirad.types import DataType, TypeLike, resolve
 
@@ -113,6 +113,13 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
 
     def _whole(self) -> Elements:
         return self.elements
+
+    def note_write(self, index: Index | None = None) -> None:
+        """Count a write and tell what keeps arrays, and what records."""
+        keeper = self.program.threads.keeper
+        if keeper is not None:
+            keeper.before_write(self, index)
+        super().note_write(index)
 
     def _set_element(self, key: object, value: object) -> None:
         elements, index = self._located(key)

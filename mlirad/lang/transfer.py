@@ -44,6 +44,12 @@ class Piece:
         """The box, with all axes."""
         return ((None, None),) * len(elements.shape) if self.box is None else self.box
 
+    def keep(self) -> None:
+        """Tell what keeps arrays that this one is about to be written."""
+        target, keeper = self.target, self.target.program.threads.keeper
+        if keeper is not None and isinstance(target, Ndarray):
+            keeper.before_box(target, self.box_in(target.elements))
+
     def note_write(self, values: Values) -> None:
         """Count that Python writes values there, for what does not record."""
         target = self.target
@@ -113,6 +119,7 @@ class Transfer(ABC):
         was chosen."""
         found, decision = self.apply([read(piece, piece.target) for piece in self.sources])
         for piece, values in zip(self.targets, found, strict=True):
+            piece.keep()
             write(piece, piece.target, values)
             if counts:
                 piece.note_write(values)

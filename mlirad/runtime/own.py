@@ -16,6 +16,7 @@ class Own:
     def __init__(self) -> None:
         self.thread: Thread = current_thread()
         self.recorder: Any = None  # a tape, a forward mode, or what records the steps of a loop
+        self.keeper: Any = None  # what is told of arrays before they are written to
         self.changed = (
             0  # the program's count of changes at this thread's last one, while anything watches
         )

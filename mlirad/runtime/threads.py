@@ -37,6 +37,17 @@ class Threads:
             self.watch(recorder)
         self.of_thread.own.recorder = recorder
 
+    @property
+    def keeper(self) -> Any:
+        """What keeps the arrays that the calling thread is about to write to, or None."""
+        return self.of_thread.own.keeper if self.watchers else None
+
+    @keeper.setter
+    def keeper(self, keeper: Any) -> None:
+        if keeper is not None:
+            self.watch(keeper)
+        self.of_thread.own.keeper = keeper
+
     def watch(self, watcher: Any) -> None:
         """Have threads note their changes, and look for their recorders, as long as an object
         lives."""

@@ -99,6 +99,8 @@ class Built:
         count, recorder = current.threads.count_change(), current.threads.recorder
         variant = found.variant
         variant.launched_at = count if recorder is None else RECORDED
+        if (keeper := current.threads.keeper) is not None:
+            keeper.before_launch(variant, values, buffers)
         if recorder is None:
             variant.launch(PRIMAL, values, buffers)
         else:

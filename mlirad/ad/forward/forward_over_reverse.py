@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,7 @@ class ForwardOverReverse(Order):
     def begin(self, claims: Claims) -> None:
         """Set tangents to 0, and those of the parameters to the directions."""
         claims.clear(self.program.derivatives.tangents)
+        claims.clear_arrays(self.program.derivatives.arrays, Ndarray.clear_tangents)
         claims.use([field.symbol for field in self.given])
         for field, rows in zip(self.fields, self.directions):
             for number, kind in enumerate(self.tangents):
@@ -134,21 +135,24 @@ class ForwardOverReverse(Order):
         written = notes.accesses().written if is_replacing else notes.footprints().written
         self.overwritten.before_launch(written, values)
 
-    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
-        """Note the arrays, whose tangents lie beside them."""
-        for buffer in buffers:
-            if isinstance(buffer.owner, Ndarray):
-                self._arrays[buffer.address] = buffer.owner
+    def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
+        """Note arrays, beside which their tangents lie from now on."""
+        self._arrays.update({array.address: array for array in arrays})
 
     def beside(self, key: Key) -> Sequence[Elements]:
         """The tangents of an array."""
         if isinstance(key, int):
-            array = self._arrays.get(key)
-            return [] if array is None else [one.elements for one in array.tangents[: self.count]]
+            return self._tangents_of(self._arrays.get(key))
         return [
             self.program.fields[name].elements
             for name in self.program.derivatives.duals.get(key, ())[: self.count]
         ]
+
+    def _tangents_of(self, array: Ndarray | None) -> list[Elements]:
+        """The tangents of an array in all directions: zeros, where no launch has used them yet."""
+        if array is None:
+            return []
+        return [array.tangent(number).elements for number in range(self.count)]
 
     def check_call(self, function: GivenGradient) -> None:
         """Raise TaichiRuntimeError for one with a reverse."""
@@ -167,7 +171,7 @@ class ForwardOverReverse(Order):
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else hidden
             tangents = [one.elements for one in target.tangents]
-            beside = [] if adjoint is None else [one.elements for one in adjoint.tangents]
+            beside = self._tangents_of(adjoint)
         else:
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
@@ -223,9 +227,6 @@ class ForwardOverReverse(Order):
             [one.symbol for one in transfer.sent if isinstance(one, Field)],
             [one.symbol for one in transfer.reached if isinstance(one, Field)],
         )
-        for one in transfer.named:
-            if isinstance(one, Ndarray):
-                self._arrays[one.address] = one
 
 
 def together(rows: Sequence[Array]) -> Array:

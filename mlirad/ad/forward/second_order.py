@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mlirad.ad.forward.forward_over_reverse import ForwardOverReverse
+from mlirad.ad.forward.overwritten_arrays import arrays_put_back
 from mlirad.ad.forward.seeds import floats
 from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.tape import Tape
@@ -37,7 +38,7 @@ def hvp(
     are lists. The result has the shape of `v`. `memory` is a budget for what is kept, tangents
     included, as `Tape` has it. A large `v` is read where it lies, so nobody else may write to it
     meanwhile. Afterwards the gradients of `loss` are in `wrt.grad`; all other fields, but for
-    `loss` and what holds derivatives, are what they were before.
+    `loss` and what holds derivatives, are what they were before, and so are arrays.
 
     Raises TaichiTypeError for a `wrt` or a `v` of another type or shape, TaichiRuntimeError where
     the program calls a function with a gradient of its own, or runs in a tape.
@@ -108,7 +109,8 @@ def _run(
     tape = Tape(loss, memory=memory)
     tape.order = order
     try:
-        return _run_tape(tape, order, computation, loss)
+        with arrays_put_back(order.program):
+            return _run_tape(tape, order, computation, loss)
     finally:
         order.end()
 

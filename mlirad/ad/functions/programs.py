@@ -11,6 +11,7 @@ import numpy as np
 
 from mlirad.ad.checkpoint.snapshot import Snapshot
 from mlirad.ad.forward.forward_mode import FwdMode
+from mlirad.ad.forward.overwritten_arrays import arrays_put_back
 from mlirad.ad.functions.targets import has_twice, listed
 from mlirad.ad.tape.overrides import place_overrides
 from mlirad.ad.tape.seeds import check_seeds, name_of
@@ -30,8 +31,8 @@ class ProgramFunction:
     `inputs`.
 
     A call sets the inputs to its arguments and the outputs to 0, and runs the program. Afterwards
-    inputs, outputs and gradients hold what belongs to this call, all other fields what they held
-    before. Results are of the kind of the arguments: NumPy arrays of the fields' types, torch
+    inputs, outputs and gradients hold what belongs to this call, all other fields and arrays what
+    they held before. Results are of the kind of the arguments: NumPy arrays of the fields' types, torch
     tensors, or numbers.
     """
 
@@ -104,8 +105,8 @@ class ProgramFunction:
 
     @contextmanager
     def _at(self, values: Sequence[Array]) -> Iterator[None]:
-        """Run with some inputs; other fields are afterwards what they were before, and all are
-        where an error is raised."""
+        """Run with some inputs; other fields and arrays are afterwards what they were before, and
+        all are if an error is raised."""
         current = program()
         if current.threads.recorder is not None:
             raise TaichiRuntimeError(
@@ -122,8 +123,10 @@ class ProgramFunction:
             for one, value in zip(self.inputs, values):
                 one.from_numpy(value)
                 one.grad.fill(0)
-            yield
-            own = [*zip(self.inputs, values), *((one, one.to_numpy()) for one in self.outputs)]
+            with arrays_put_back(current):
+                yield
+                left = [(one, one.to_numpy()) for one in self.outputs]
+            own = [*zip(self.inputs, values), *left]
         finally:
             launches = current.random.launches  # random numbers go on
             before.restore()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlirad.ad.tape.claims import Claims
@@ -68,8 +68,9 @@ class Order(ABC):
         """A launch is about to run."""
 
     @abstractmethod
-    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
-        """A launch was recorded, with these arrays for its reverse."""
+    def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
+        """Arrays that carry derivatives are about to be read or written: what lies beside them is
+        kept with them from now on."""
 
     @abstractmethod
     def beside(self, key: Key) -> Sequence[Elements]:
@@ -149,7 +150,7 @@ class FirstOrder(Order):
     ) -> None:
         """Nothing."""
 
-    def launched(self, buffers: Sequence[ArrayBuffer]) -> None:
+    def use_arrays(self, arrays: Iterable[Ndarray]) -> None:
         """Nothing."""
 
     def beside(self, key: Key) -> Sequence[Elements]:

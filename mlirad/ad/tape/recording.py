@@ -149,6 +149,8 @@ class Recording(RecordedTransfers):
         known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
         held = ledger.hold(piece, values, buffers)
         own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
+        carrying = [one.owner for one in own if one.grad is not None]
+        self.order.use_arrays([one for one in carrying if isinstance(one, Ndarray)])
         ledger.entries += unseen
         ledger.plan(piece, values, held, derivative)
         saved += versions.before_launch(piece, values, own)
@@ -157,7 +159,6 @@ class Recording(RecordedTransfers):
         ledger.take(piece, values, buffers)
         given = [buffer.without_copy() for buffer in buffers]
         ledger.add(Launch(kernel, piece, values, own, saved, derivative, given, known))
-        self.order.launched(own)
         versions.after_launch(piece, values, own)
         return found
 
@@ -203,6 +204,8 @@ class Recording(RecordedTransfers):
             warn_of_write(ledger, target, touched, place)
         if ledger.budget is not None:
             ledger.budget.write(key, elements, touched)
+        if isinstance(target, Ndarray) and adjoint is not None:
+            self.order.use_arrays([target])
         saved = ledger.versions.before_write(key, elements, touched, place)
         beside = self.order.host_write(target, index, hidden)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]

@@ -95,6 +95,8 @@ def record_transfer(
     carries = carried(ledger, transfer, Pass.TAPE, number, place, is_cut=is_cut)
     if carries:
         order.prepare_transfer([one for one in transfer.named if isinstance(one, Field)])
+    arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
+    order.use_arrays([one for one in arrays if one.grad is not None])
     if ledger.budget is not None:
         ledger.budget.call(())  # a step by itself
     saved = before_targets(ledger, transfer, place)
