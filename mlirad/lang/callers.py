@@ -33,6 +33,11 @@ def caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
+def place_in_program(place: str) -> str:
+    """A place of a kernel; of a kernel of this package, the line of the program that launches it."""
+    return caller() if place.startswith(_PACKAGE) else place
+
+
 def is_result_used() -> bool:
     """Whether the program does something with what the call that runs now returns to it."""
     frame: FrameType | None = program_frame()[0]

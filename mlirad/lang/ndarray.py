@@ -151,14 +151,20 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
         self.note_write()
         self.elements.write(array)
 
-    def copy_from(self, other: Ndarray) -> None:
-        """Set all elements from an ndarray of the same shape."""
-        other.note_read()
-        if (other.dims, other.dtype) != (self.dims, self.dtype):
-            self.from_numpy(other.elements.read())
-        elif other is not self:
+    def copy_from(self, other: object) -> None:
+        """Set all elements from an ndarray or a field of the same shape; a tape differentiates
+        that.
+
+        Raises ValueError for another shape, TypeError for what is neither.
+        """
+        if other is self:
+            return
+        is_alike = isinstance(other, Ndarray) and (other.dims, other.dtype) == (self.dims, self.dtype)
+        if is_alike and self.program.threads.recorder is None:
             self.note_write()
             self.elements.take(other.elements)
+        else:
+            self.program.trees.copy(self, other)
 
     def __len__(self) -> int:
         return self.shape[0]

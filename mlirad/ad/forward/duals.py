@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.callers import place_in_program
 from mlirad.runtime.derivative_kind import tangent
 from mlirad.runtime.footprints import Flow
 from mlirad.runtime.program import Program
@@ -79,7 +80,7 @@ class Duals:
                 continue
             if not self._may_arrive(variant, flow.target):
                 raise TaichiRuntimeError(
-                    f"{flow.place}: a derivative passes to array argument {flow.target} of "
+                    f"{place_in_program(flow.place)}: a derivative passes to array argument {flow.target} of "
                     f"kernel '{variant.kernel.name}', which has no gradient"
                 )
             if isinstance(flow.target, str) and flow.target not in duals:

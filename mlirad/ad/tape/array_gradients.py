@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from mlirad.ad.tape.known_arrays import KnownArray, KnownArrays
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.callers import place_in_program
 from mlirad.lang.ndarray import Ndarray
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -42,7 +43,8 @@ class ArrayGradients:
             if not missing:
                 break
             for position, place in missing.items():
-                known[position].hide_gradient(place, variant.kernel.arrays[position].dtype)
+                dtype = variant.kernel.arrays[position].dtype
+                known[position].hide_gradient(place_in_program(place), dtype)
         found = [
             one.of_launch(buffer, needs)
             for one, buffer, needs in zip(known, buffers, chosen.array_needs_grad)

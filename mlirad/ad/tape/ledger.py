@@ -17,6 +17,7 @@ from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Versions
 from mlirad.dialect.turn import in_turn
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
+from mlirad.lang.callers import place_in_program
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import Target
@@ -202,7 +203,7 @@ class Ledger:
         place."""
         adjoints = self.program.derivatives.adjoints
         return {
-            flow.target: flow.place
+            flow.target: place_in_program(flow.place)
             for piece in self._parts(variant)
             for flow in piece.notes.footprints().flows.between
             if isinstance(flow.target, str)

@@ -19,7 +19,7 @@ from mlirad.lang.field.memory import present_memory
 from mlirad.lang.host_array import Values
 from mlirad.lang.host_slices import SlicedArray
 from mlirad.lang.host_values import array_of, check_element, fitting
-from mlirad.lang.layout.tree import Leaf, LeafGroup
+from mlirad.lang.layout.tree import Leaf
 from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Index
 
@@ -147,15 +147,14 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         memory.write(array)
 
     def copy_from(self, other: object) -> None:
-        """Set all elements from a field of the same shape; a tape differentiates that.
+        """Set all elements from a field or an ndarray of the same shape; a tape differentiates
+        that.
 
-        Raises ValueError for another shape.
+        Raises ValueError for another shape, TypeError for what is neither.
         """
-        if isinstance(other, LeafGroup):  # of its components
+        if not isinstance(other, FieldAccess):  # an ndarray, or a field component by component
             self.program.trees.copy(self, other)
             return
-        if not isinstance(other, FieldAccess):
-            raise TypeError(f"copy_from: a field is needed, not a {type(other).__name__}")
         if (other.shape, other.element_shape) != (self.shape, self.element_shape):
             raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
         if other is self:

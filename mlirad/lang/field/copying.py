@@ -1,26 +1,107 @@
-"""`x.copy_from(y)` where one of the fields lies component by component and the other as a whole: a
-kernel, as a user's would be, so that what records launches records it."""
+"""`x.copy_from(y)` of what lies in memory in two ways: of a field component by component and one as a
+whole, of an ndarray and a field; and of ndarrays while derivatives are taken.
 
+Kernels copy, as a user's would, so that what records launches records them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import Any
 
+from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.specials import grouped
+from mlirad.lang.field.access import FieldAccess
+from mlirad.lang.field.split_field import SplitField
 from mlirad.lang.kernel import kernel
-from mlirad.lang.types_namespace import template
+from mlirad.lang.ndarray import Ndarray
+from mlirad.lang.types_namespace import ndarray, template
+from mlirad.types import i32
 
 
 @kernel
-def copy_elements(target: template(), source: template()) -> None:  # type: ignore[valid-type]
+def copy_field(target: template(), source: template(), shift: template()) -> None:  # type: ignore[valid-type]
     """Copy the elements that are active."""
     for element in grouped(source):
+        target[element + shift] = source[element]
+
+
+@kernel
+def copy_array(target: ndarray(), source: ndarray()) -> None:  # type: ignore[valid-type]
+    """Copy all elements."""
+    for element in grouped(target):
         target[element] = source[element]
 
 
+@kernel
+def copy_field_to_array(target: ndarray(), source: template(), shift: template()) -> None:  # type: ignore[valid-type]
+    """Copy all elements, 0 for those that are not active."""
+    for element in grouped(target):
+        target[element] = source[element - shift]
+
+
+@kernel
+def copy_array_to_field(target: template(), source: ndarray(), shift: template()) -> None:  # type: ignore[valid-type]
+    """Set the elements that are active."""
+    for element in grouped(target):
+        target[element] = source[element - shift]
+
+
 def copy(target: Any, source: Any) -> None:
-    """Copy a field to another. Raises TypeError for what is no field, ValueError for another
-    shape."""
-    element_shape = getattr(source, "element_shape", None)
-    if element_shape is None:
-        raise TypeError(f"copy_from: a field is needed, not a {type(source).__name__}")
-    if (source.shape, element_shape) != (target.shape, target.element_shape):
-        raise ValueError(f"copy_from: shapes {target.shape} and {source.shape} differ")
-    copy_elements(target, source)
+    """Copy a field or an ndarray to another. Raises TypeError for what is neither, ValueError for
+    another shape."""
+    if not isinstance(source, FieldAccess | SplitField | Ndarray):
+        raise TypeError(
+            f"copy_from: a field or an ndarray is needed, not a {type(source).__name__}"
+        )
+    are_fields = not isinstance(target, Ndarray) and not isinstance(source, Ndarray)
+    is_launched = are_fields or _carries(target, source)
+    _check_shapes(target, source, are_alike=is_launched)
+    if not is_launched:
+        target.from_numpy(source.to_numpy())
+    elif are_fields:
+        copy_field(target, source, _shift(target, source))
+    elif isinstance(target, Ndarray) and isinstance(source, Ndarray):
+        copy_array(target, source)
+    elif isinstance(target, Ndarray):
+        copy_field_to_array(target, source, _shift(target, source))
+    else:
+        for part in _parts(target):
+            part.note_values(source.elements.read())
+        copy_array_to_field(target, source, _shift(target, source))
+
+
+def _check_shapes(target: Any, source: Any, *, are_alike: bool) -> None:
+    """Raise ValueError for other shapes; for elements of other shapes too, if they `are_alike`."""
+    shapes = [(one.shape, one.element_shape) for one in (target, source)]
+    if (are_alike and shapes[0] != shapes[1]) or sum(shapes[0], ()) != sum(shapes[1], ()):
+        of = [f"{shape}" + f" of {element}" * bool(element) for shape, element in shapes]
+        raise ValueError(f"copy_from: shapes {of[0]} and {of[1]} differ")
+
+
+def _carries(target: Any, source: Any) -> bool:
+    """Whether something records the copy, and a derivative may pass through it."""
+    parts = [*_parts(target), *_parts(source)]
+    are_primal = not any(part.is_derivative for part in parts)
+    are_floats = target.dtype.is_float and source.dtype.is_float
+    return are_primal and are_floats and target.program.threads.recorder is not None
+
+
+def _parts(one: Any) -> Sequence[Any]:
+    """What an array is made of."""
+    return one.parts if isinstance(one, SplitField) else [one]
+
+
+def _shift(target: Any, source: Any) -> Any:
+    """How far the indices of a target are from those of a source."""
+    starts = [_start(target), _start(source)]
+    if not any(map(any, starts)):
+        return 0
+    return Matrix([[a - b] for a, b in zip(*starts)], i32)
+
+
+def _start(one: Any) -> tuple[int, ...]:
+    """The first index along each axis."""
+    if isinstance(one, Ndarray):
+        return (0,) * len(one.shape)
+    return _parts(one)[0].offset or (0,) * len(one.shape)

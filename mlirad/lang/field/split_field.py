@@ -157,9 +157,10 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
             part.from_numpy(one)
 
     def copy_from(self, other: object) -> None:
-        """Set all elements from a field of the same shape; a tape differentiates that.
+        """Set all elements from a field or an ndarray of the same shape; a tape differentiates
+        that.
 
-        Raises ValueError for another shape.
+        Raises ValueError for another shape, TypeError for what is neither.
         """
         if not isinstance(other, SplitField):
             self.program.trees.copy(self, other)
