@@ -95,6 +95,57 @@ def test_ties_go_to_the_lowest_rank(folder: Path) -> None:
 
 
 @check
+def test_ndarrays(folder: Path) -> None:
+    """Gradients of ndarrays that only a transfer touches are cleared; a transformed program leaves
+    them alone; a derivative that reaches one without a gradient is refused."""
+    size = dist.size()
+    x, loss = ti.field(float, 2, needs_grad=True), ti.field(float, (), needs_grad=True)
+    a, b = ti.ndarray(float, 2, needs_grad=True), ti.ndarray(float, 2, needs_grad=True)
+    hidden = ti.ndarray(float, 2)
+    x.fill(2.0)
+
+    @ti.kernel
+    def square(a: ti.types.ndarray()):
+        for i in x:
+            a[i] = x[i] ** 2
+
+    @ti.kernel
+    def multiply(a: ti.types.ndarray()):
+        for i in x:
+            a[i] *= x[i]
+
+    @ti.kernel
+    def total(a: ti.types.ndarray()):
+        for i in x:
+            loss[None] += a[i]
+
+    def run() -> None:
+        square(a)
+        dist.allreduce(a, b)
+        multiply(b)
+        dist.allreduce(b, a)
+        total(a)
+
+    with ti.ad.Tape() as tape:
+        dist.allreduce(a, b)
+        total(b)
+    for _ in range(2):
+        tape.grad({loss: 1.0})
+        assert (a.grad.to_numpy() == size).all(), a.grad.to_numpy()
+    b.fill(1.0)
+    for _ in range(2):  # of size * (sum of x) * (sum of x ** 2), sums over ranks
+        assert (ti.ad.hvp(run, loss, x, np.ones(2)) == 12.0 * size**2).all()
+        assert (a.to_numpy() == 0.0).all() and (b.to_numpy() == 1.0).all()
+
+    def lost() -> None:
+        with ti.ad.Tape(loss):
+            square(hidden)
+            dist.allreduce(hidden, b)
+
+    refused(ti.TaichiRuntimeError, "has no gradient", lost)
+
+
+@check
 def test_refusals(folder: Path) -> None:
     rank, error = dist.rank(), ti.TaichiRuntimeError
     x, y = ti.field(float, 4), ti.field(float, 4)

@@ -8,7 +8,7 @@ from mlirad.ad.checkpoint.recorded import Recorded
 from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.recording import Recording
-from mlirad.ad.tape.transferred import carried, flows_of
+from mlirad.ad.tape.transferred import arrays_of, carried, flows_of
 from mlirad.lang.callers import caller
 from mlirad.lang.recorder import Recorder
 from mlirad.lang.transfer import Pass, Transfer
@@ -32,6 +32,7 @@ class StepTransfers(Recorder):
             self.touched.note_target(piece.target, transfer.name, place, is_written=True)
         for piece in transfer.sources:
             self.touched.note_target(piece.target, transfer.name, place, is_written=False)
+        self.log.arrays.update(arrays_of(transfer))
         if self.taped:
             self.tape.transfer(transfer)
             return

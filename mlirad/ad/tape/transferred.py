@@ -9,7 +9,7 @@ from mlirad.ad.tape.ledger import Ledger
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.versions import Version
 from mlirad.data_classes import data_class
-from mlirad.lang.arguments.array_buffer import array_buffer
+from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
 from mlirad.lang.callers import caller
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
@@ -41,6 +41,10 @@ class Transferred(Entry):
     def is_copy(self) -> bool:
         """It does."""
         return True
+
+    def arrays(self) -> Sequence[ArrayBuffer]:
+        """The ndarrays that it is about."""
+        return list(arrays_of(self.transfer).values())
 
     def reverse(self) -> None:
         """The adjoints of what arrived go to where it came from."""
@@ -112,7 +116,8 @@ def carried(
 ) -> bool:
     """Whether a transfer carries a derivative, in any process; then all that it is about has a
     gradient."""
-    is_one = transfer.is_float and not is_cut and any(map(has_gradient, transfer.sent))
+    sent = transfer.sent if transfer.is_float and not is_cut else ()
+    is_one = any(has_gradient(ledger, one) for one in sent)
     carries = transfer.agree(why, number, is_one)
     if carries:
         symbols = [one.symbol for one in transfer.named if isinstance(one, Field)]
@@ -123,11 +128,17 @@ def carried(
     return carries
 
 
-def has_gradient(target: Target) -> bool:
+def has_gradient(ledger: Ledger, target: Target) -> bool:
     """Whether a field or an ndarray may pass a derivative on."""
     if isinstance(target, Ndarray):
-        return target.grad is not None
+        return target.grad is not None or ledger.arrays.gradients.hidden_of(target) is not None
     return target.symbol in target.program.derivatives.adjoints
+
+
+def arrays_of(transfer: Transfer) -> dict[int, ArrayBuffer]:
+    """The ndarrays that a transfer is about, by address."""
+    arrays = [one for one in transfer.named if isinstance(one, Ndarray)]
+    return {one.address: array_buffer(one, "", True) for one in arrays}
 
 
 def before_targets(ledger: Ledger, transfer: Transfer, place: str) -> list[Version]:
