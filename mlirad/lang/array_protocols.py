@@ -8,11 +8,13 @@ from typing import Any
 from numpy.typing import DTypeLike
 
 from mlirad.errors import TaichiRuntimeError
+from mlirad.lang.callers import caller
 from mlirad.lang.shown import shown
 from mlirad.runtime.html import heading
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.program import Program
+from mlirad.types import DataType
 
 _SAYS_READ_ONLY = (1, 0)  # the first version of DLPack in which an array can be read-only
 
@@ -25,9 +27,20 @@ class AsArray(ABC):
     """
 
     program: Program
+    dtype: DataType
     shape: Any
     element_shape: tuple[int, ...]
     _lent: Values
+
+    @property
+    @abstractmethod
+    def key(self) -> str | int:
+        """What accesses call it: a field's name, or an address."""
+
+    @property
+    @abstractmethod
+    def is_derivative(self) -> bool:
+        """Whether it holds adjoints or tangents, of which nothing is recorded."""
 
     def _repr_html_(self) -> str:
         """What a notebook shows: some elements, and a picture of what may be an image."""
@@ -52,7 +65,7 @@ class AsArray(ABC):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Values:
         """What NumPy makes an array of. Raises ValueError where a copy is needed, as of elements in
         blocks, of sparse fields or on a GPU, and none is allowed."""
-        view = None if copy else self._view()
+        view = None if copy else self._watched_view()
         if view is None and copy is False:
             raise ValueError(f"{self!r} does not lie in Python's memory as one array: it is copied")
         found = self.to_numpy() if view is None else view
@@ -61,6 +74,15 @@ class AsArray(ABC):
         if copy is False:
             raise ValueError(f"{self!r} has other elements than {dtype}: it is copied")
         return found.astype(dtype)
+
+    @property
+    def __array_struct__(self) -> Any:
+        """The same for NumPy, which asks for this first, and keeps the view as long as its array
+        lives. Raises AttributeError where the elements are no array in Python's memory."""
+        view = self._watched_view()
+        if view is None:
+            raise AttributeError(f"{self!r} does not lie in Python's memory as one array")
+        return view.__array_struct__
 
     @property
     def __array_interface__(self) -> dict[str, Any]:
@@ -93,7 +115,7 @@ class AsArray(ABC):
             if copy is False:
                 raise BufferError(f"{self!r} is read-only, which this version of DLPack cannot say")
             return self.to_numpy().__dlpack__()
-        view = None if copy else self._view()
+        view = None if copy else self._watched_view()
         if view is None and copy is False:
             raise BufferError(f"{self!r} does not lie in the processor's memory as one array")
         found = self.to_numpy() if view is None else view
@@ -109,3 +131,10 @@ class AsArray(ABC):
             return None
         self.note_read()
         return elements.lend()
+
+    def _watched_view(self) -> Values | None:
+        """The same; tapes are told of the view as long as it exists."""
+        view = self._view()
+        if view is not None and self.dtype.is_float and not self.is_derivative:
+            self.program.threads.views.add(self.key, view, caller())
+        return view

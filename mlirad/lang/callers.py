@@ -9,14 +9,15 @@ from pathlib import Path
 from types import FrameType
 
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
+_LIBRARIES = frozenset({"numpy", "torch", "jax", "matplotlib", "PIL", "scipy"})
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
 
 
 def program_frame() -> tuple[FrameType, int]:
     """The innermost frame of the program, and how many frames up it is from the caller, counting
-    from 1."""
+    from 1. Libraries that take our arrays are not the program."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and is_ours(frame):
+    while frame.f_back is not None and (is_ours(frame) or _is_library(frame)):
         frame, level = frame.f_back, level + 1
     return frame, level
 
@@ -25,6 +26,10 @@ def is_ours(frame: FrameType) -> bool:
     """Whether a frame is one of this package, and not of its examples."""
     file = frame.f_code.co_filename
     return file.startswith(_PACKAGE) and not file.startswith(_EXAMPLES)
+
+
+def _is_library(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] in _LIBRARIES
 
 
 def caller() -> str:

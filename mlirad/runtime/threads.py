@@ -10,6 +10,38 @@ from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.own import OfThread, Own
 
 
+class Views:
+    """Views of fields and ndarrays that were handed to Python, as long as they exist: what is read
+    through them, nobody sees."""
+
+    def __init__(self) -> None:
+        # each with the line that it was handed to, by field or address
+        self._handed: dict[str | int, list[tuple[ref[Any], str]]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._handed)
+
+    def add(self, key: str | int, view: Any, place: str) -> None:
+        """A view is handed to a line of the program."""
+        self._handed[key] = [*self._existing(key), (ref(view), place)]
+
+    def places(self, key: str | int) -> list[str]:
+        """The lines that existing views of a field or ndarray were handed to."""
+        if key not in self._handed:
+            return []
+        found = self._handed[key] = self._existing(key)
+        if not found:
+            del self._handed[key]
+        return [place for _, place in found]
+
+    def keys(self) -> list[str | int]:
+        """Of what views were handed out."""
+        return list(self._handed)
+
+    def _existing(self, key: str | int) -> list[tuple[ref[Any], str]]:
+        return [one for one in self._handed.get(key, ()) if one[0]() is not None]
+
+
 class Threads:
     """Changes are launches of kernels, and writes from Python."""
 
@@ -17,6 +49,7 @@ class Threads:
         self.changes = 0
         # `changes` at the last write from Python, by field or address
         self.written: dict[str | int, int] = {}
+        self.views = Views()
         self.of_thread = OfThread()
         self.alone = RLock()  # held by what puts all fields back
         self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes

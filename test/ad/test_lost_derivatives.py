@@ -342,3 +342,82 @@ class TestTheLoss:
             m.loss.copy_from(other)
         with ti.ad.Tape():
             m.to_y()
+
+
+@pytest.mark.cpu_code("a GPU's memory is copied")
+class TestViews:
+    """Views, through which Python reads unseen."""
+
+    VIEWS: tuple[Callable[[Any], Any], ...] = (np.asarray, np.from_dlpack, lambda y: np.asarray(y)[1:])
+
+    @pytest.mark.parametrize("view", VIEWS)
+    @pytest.mark.parametrize("place", ["before", "inside"])
+    def test_that_exist_when_a_derivative_arrives(self, view: Any, place: str) -> None:
+        m = Model()
+        with (
+            pytest.warns(
+                UserWarning,
+                match=r"test_lost_derivatives.py:\d+: a view of 'y' is handed out, and exists at "
+                r".*test_lost_derivatives.py:\d+, inside a tape",
+            ) as caught,
+        ):
+            early = view(m.y) if place == "before" else None
+            for _ in range(2):
+                with ti.ad.Tape(m.loss):
+                    late = view(m.y) if place == "inside" else early
+                    m.to_y()
+                    m.weigh(float(late[0]))
+        assert len(caught) == 1
+
+    def test_of_an_ndarray_and_in_other_modes(self) -> None:
+        m, a = Model(), ti.ndarray(ti.f64, N, needs_grad=True)
+
+        def in_steps() -> None:
+            for _ in ti.ad.checkpointed(range(3), state=[m.y], snapshots=1):
+                m.to_y()
+
+        def tape(run: Callable[[], object]) -> None:
+            with ti.ad.Tape(m.loss):
+                m.weigh(1.0)
+                run()
+
+        def forward(run: Callable[[], object]) -> None:
+            with ti.ad.FwdMode(m.loss, m.x, np.ones(N)):
+                run()
+
+        for mode, run, lent in (
+            (tape, lambda: m.to_array(a), a),
+            (tape, lambda: m.y.copy_from(m.x), m.y),
+            (tape, in_steps, m.y),
+            (forward, lambda: m.to_array(a), a),
+            (forward, m.to_y, m.y),
+        ):
+            with pytest.warns(UserWarning, match="a view of .* is handed out") as caught:
+                view = np.asarray(lent)
+                mode(run)
+            assert len(caught) == 1
+            del view
+            m.x.program.derivatives.warned.clear()
+
+    def test_what_warns_of_nothing(self) -> None:
+        m, a = Model(), ti.ndarray(ti.f64, N)
+        x, plain, grad = np.asarray(m.x), np.asarray(m.plain), np.asarray(m.x.grad)
+        copy, constant = np.array(m.y), np.asarray(a)
+        assert np.asarray(m.y).sum() + np.sum(a) == 0.0  # views that do not exist any more
+        with ti.ad.Tape(m.loss):
+            m.to_y()
+            m.from_y()
+            m.of_array(a)
+            m.plain.fill(1.0)
+        assert np.asarray(m.y)[0] == x[0] ** 2 and plain[0] == 1.0
+        assert (grad == 2 * x).all() and copy.sum() + constant.sum() == 0.0
+
+    def test_the_line_is_the_program_s(self) -> None:
+        m = Model()
+        with pytest.warns(UserWarning) as caught, ti.ad.Tape(m.loss):
+            m.to_y()
+            np.sum(m.y)
+            np.sum(m.y)
+            m.from_y()
+        assert len(caught) == 2
+        assert all("test_lost_derivatives.py" in str(one.message) for one in caught)

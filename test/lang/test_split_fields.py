@@ -127,7 +127,7 @@ class TestPython:
         for other in (ti.Vector.field(2, ti.f32, shape=4), ti.field(ti.f32, shape=3)):
             with pytest.raises(ValueError, match="copy_from: shapes"):
                 x.copy_from(other)
-        with pytest.raises(TypeError, match="a field is needed, not a list"):
+        with pytest.raises(TypeError, match="a field or an ndarray is needed, not a list"):
             x.copy_from([1])
 
     def test_components_held_from_before(self) -> None:

@@ -13,7 +13,7 @@ from mlirad.ad.checkpoint.step_arrays import StepArrays
 from mlirad.ad.checkpoint.step_transfers import StepTransfers
 from mlirad.ad.checkpoint.touched import Touched
 from mlirad.ad.tape.entries import touched_box
-from mlirad.ad.tape.lost import warn_of_write
+from mlirad.ad.tape.lost import warn_of_views, warn_of_write
 from mlirad.ad.tape.recording import Recording
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
@@ -150,6 +150,7 @@ class StepRecorder(StepTransfers):
             found = self.tape.run(piece, values, buffers)
             self.arrays.note_carried(piece, values, named)
             self.step.launch(kernel, piece, values, shared)
+        warn_of_views(self.ledger)
         return found
 
     def result(

@@ -9,7 +9,8 @@ from mlirad.ad.forward.duals import Duals
 from mlirad.ad.forward.pushed import push_tangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.lost import warn_of_read, warn_of_result
+from mlirad.ad.tape.lost import warn_of_read, warn_of_result, warn_of_view
+from mlirad.ad.tape.versions import buffer_of
 from mlirad.errors import TaichiRuntimeError
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller
@@ -64,7 +65,19 @@ class TangentRecorder(Recorder):
         )
         self.calls.append(kernel)
         variant.check(variant.codes.collision_check(self._mode), values, buffers)
+        if self.program.threads.views and not self.is_replacing:
+            self._warn_of_views(variant, buffers)
         return variant.launch(self._mode, values, buffers)
+
+    def _warn_of_views(self, variant: Variant, buffers: Sequence[ArrayBuffer]) -> None:
+        """Say where Python has views of what a launch leaves tangents in."""
+        for flow in variant.notes.flows().between:
+            if any(self.duals.carries(variant, source) for source in flow.sources):
+                key, name = flow.target, f"'{flow.target}'"
+                if isinstance(key, int):
+                    buffer = buffer_of(key, variant, buffers)
+                    key, name = buffer.address, f"a ti.ndarray of shape {buffer.dims}"
+                warn_of_view(self.program, key, name, "forward mode")
 
     def replaced(
         self,

@@ -48,6 +48,18 @@ def warn_of_result(program: Program, kernel: LaunchedKernel, within: str) -> Non
         )
 
 
+def warn_of_view(program: Program, key: str | int, name: str, within: str) -> None:
+    """A launch leaves what carries a derivative in an array of which there may be views."""
+    for place in program.threads.views.places(key):
+        warn_once(
+            program,
+            place,
+            f"{place}: a view of {name} is handed out, and exists at {caller()}, inside a {within}, "
+            f"while {name} carries a derivative: what Python computes from the view there carries "
+            "none; take it afterwards",
+        )
+
+
 # Of a tape.
 
 
@@ -92,6 +104,18 @@ def warn_of_carried_read(ledger: Ledger, target: Target) -> None:
     array = ledger.name_of(target)
     if array in ledger.carriers.carrying:
         warn_of_read(ledger.program, _quoted(array), "tape")
+
+
+def warn_of_views(ledger: Ledger) -> None:
+    """Say where Python has views of what carries a derivative now."""
+    views = ledger.program.threads.views
+    if not views:
+        return
+    ledger.carriers.follow(ledger.entries)
+    for key in views.keys():
+        array = key if isinstance(key, str) else ledger.arrays.known.by_key.get(key)
+        if array in ledger.carriers.carrying:
+            warn_of_view(ledger.program, key, _quoted(array), "tape")
 
 
 def warn_of_write(ledger: Ledger, target: Target, box: Box, place: str) -> None:

@@ -17,7 +17,12 @@ from mlirad.ad.tape.entries import (
     touched_box,
 )
 from mlirad.ad.tape.ledger import Ledger
-from mlirad.ad.tape.lost import warn_of_carried_read, warn_of_carried_result, warn_of_write
+from mlirad.ad.tape.lost import (
+    warn_of_carried_read,
+    warn_of_carried_result,
+    warn_of_views,
+    warn_of_write,
+)
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.recorded_transfers import RecordedTransfers
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, write_back
@@ -104,7 +109,9 @@ class Recording(RecordedTransfers):
         if len(pieces) > 1:
             for piece in pieces:  # what has no reverse is refused before anything runs
                 piece.codes.derivative(self.order.reverse_mode)
-        return [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
+        found = [self.record(kernel, piece, values, buffers) for piece in pieces][-1]
+        warn_of_views(ledger)
+        return found
 
     def _launch_alone(
         self,
@@ -228,3 +235,4 @@ class Recording(RecordedTransfers):
         if carries:
             saved = ledger.take_back().saved
             ledger.add(HostCopy(target, source, place, saved, self.order.copied))
+            warn_of_views(ledger)
