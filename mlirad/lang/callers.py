@@ -39,7 +39,7 @@ def caller() -> str:
 
 
 def place_in_program(place: str) -> str:
-    """A place of a kernel; of a kernel of this package, the line of the program that launches it."""
+    """A place of a kernel; of one of this package, the line of the program that launches it."""
     return caller() if place.startswith(_PACKAGE) else place
 
 

@@ -112,11 +112,8 @@ class Kernel:
     def autodiff_mode(self) -> AutodiffMode:
         """What launches do besides computing now: `VALIDATION` inside a tape that validates."""
         recorder = program().threads.recorder
-        return (
-            AutodiffMode.VALIDATION
-            if recorder is not None and recorder.validates
-            else AutodiffMode.NONE
-        )
+        validates = recorder is not None and recorder.validates
+        return AutodiffMode.VALIDATION if validates else AutodiffMode.NONE
 
     def grad(self, *args: Any, **kwargs: Any) -> None:
         """Run the reverse of this kernel at the present state: adjoints of its outputs flow to its
@@ -144,9 +141,8 @@ class Kernel:
             check_arrays(variant, buffers, is_derived=is_derived)
         if variant.kernel.uses_seed:
             seeds = current.threads.own.seeds
-            if (
-                mode == PRIMAL or variant not in seeds
-            ):  # a reverse repeats the draws of the thread's last launch
+            # a reverse repeats the draws of the thread's last launch
+            if mode == PRIMAL or variant not in seeds:
                 seeds[variant] = current.random.next_seed()
             values.append(seeds[variant])
         if mode == PRIMAL:

@@ -159,8 +159,9 @@ class Ndarray(SlicedArray, AsArray, LibraryCopies):
         """
         if other is self:
             return
-        is_alike = isinstance(other, Ndarray) and (other.dims, other.dtype) == (self.dims, self.dtype)
-        if is_alike and self.program.threads.recorder is None:
+        if not isinstance(other, Ndarray) or self.program.threads.recorder is not None:
+            self.program.trees.copy(self, other)
+        elif (other.dims, other.dtype) == (self.dims, self.dtype):
             self.note_write()
             self.elements.take(other.elements)
         else:

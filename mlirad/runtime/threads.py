@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from threading import RLock
 from typing import Any
 from weakref import ref
@@ -34,9 +35,8 @@ class Views:
             del self._handed[key]
         return [place for _, place in found]
 
-    def keys(self) -> list[str | int]:
-        """Of what views were handed out."""
-        return list(self._handed)
+    def __iter__(self) -> Iterator[str | int]:
+        return iter(list(self._handed))
 
     def _existing(self, key: str | int) -> list[tuple[ref[Any], str]]:
         return [one for one in self._handed.get(key, ()) if one[0]() is not None]

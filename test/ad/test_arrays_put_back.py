@@ -1,5 +1,5 @@
-"""Derivatives of programs that change arrays: each call gives the same, and leaves the arrays as they
-were."""
+"""Derivatives of programs that change arrays: each call gives the same, and leaves the arrays as
+they were."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ pytestmark = pytest.mark.usefixtures("f64")
 
 
 class Model:
-    """loss = sum of c a[i] x[i] ** 3, where `a` is an array that the program multiplies: by x, or by
-    2."""
+    """loss = sum of c a[i] x[i] ** 3, where `a` is an array that the program multiplies."""
 
     def __init__(self) -> None:
         self.x = ti.field(ti.f64, N, needs_grad=True)
@@ -121,8 +120,6 @@ def transforms(m: Model, run: Callable[[], Any]) -> dict[str, tuple[Callable[[],
     }
 
 
-
-
 def check(m: Model, a: Any, begin: Callable[[], Any], weights: Any, *, carries: bool) -> None:
     """Call each transform of a program twice, and look at the array after each call."""
 
@@ -145,7 +142,7 @@ def check(m: Model, a: Any, begin: Callable[[], Any], weights: Any, *, carries: 
         else:
             want = np.diag(factor) @ form if name == "hessian" else factor * form
         if is_tangent_refused and name in ("jvp", "hvp", "hvp within a budget", "hessian"):
-            with pytest.raises(ti.TaichiRuntimeError, match="no tangents|no gradient"):
+            with pytest.raises(ti.TaichiRuntimeError, match=r"no tangents|no gradient"):
                 call()
         elif name == "jvp" and carries and a.grad is None:
             with pytest.raises(ti.TaichiRuntimeError, match="no gradient"):

@@ -1,5 +1,5 @@
-"""`copy_from` between ndarrays, and between ndarrays and fields, where derivatives are taken: a store of
-what was read."""
+"""`copy_from` between ndarrays, and between ndarrays and fields, where derivatives are taken: a
+store of what was read."""
 
 from __future__ import annotations
 
@@ -48,12 +48,7 @@ SCALARS: dict[str, Callable[[], Any]] = {
     "blocked": blocked,
     "sparse": sparse,
 }
-PAIRS = [
-    (one, other)
-    for one in SCALARS
-    for other in SCALARS
-    if "ndarray" in (one, other)
-]
+PAIRS = [(one, other) for one in SCALARS for other in SCALARS if "ndarray" in (one, other)]
 
 
 @ti.kernel

@@ -348,9 +348,11 @@ class TestTheLoss:
 class TestViews:
     """Views, through which Python reads unseen."""
 
-    VIEWS: tuple[Callable[[Any], Any], ...] = (np.asarray, np.from_dlpack, lambda y: np.asarray(y)[1:])
-
-    @pytest.mark.parametrize("view", VIEWS)
+    @pytest.mark.parametrize(
+        "view",
+        [np.asarray, np.from_dlpack, lambda y: np.asarray(y)[1:]],
+        ids=["array", "dl", "part"],
+    )
     @pytest.mark.parametrize("place", ["before", "inside"])
     def test_that_exist_when_a_derivative_arrives(self, view: Any, place: str) -> None:
         m = Model()

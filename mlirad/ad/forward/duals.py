@@ -79,9 +79,10 @@ class Duals:
             if not any(self.carries(variant, source) for source in flow.sources):
                 continue
             if not self._may_arrive(variant, flow.target):
+                place, name = place_in_program(flow.place), variant.kernel.name
                 raise TaichiRuntimeError(
-                    f"{place_in_program(flow.place)}: a derivative passes to array argument {flow.target} of "
-                    f"kernel '{variant.kernel.name}', which has no gradient"
+                    f"{place}: a derivative passes to array argument {flow.target} of kernel "
+                    f"'{name}', which has no gradient"
                 )
             if isinstance(flow.target, str) and flow.target not in duals:
                 self.hidden[flow.target] = flow.place

@@ -142,17 +142,11 @@ class ForwardOverReverse(Order):
     def beside(self, key: Key) -> Sequence[Elements]:
         """The tangents of an array."""
         if isinstance(key, int):
-            return self._tangents_of(self._arrays.get(key))
+            return _tangents_of(self._arrays.get(key), self.count)
         return [
             self.program.fields[name].elements
             for name in self.program.derivatives.duals.get(key, ())[: self.count]
         ]
-
-    def _tangents_of(self, array: Ndarray | None) -> list[Elements]:
-        """The tangents of an array in all directions: zeros, where no launch has used them yet."""
-        if array is None:
-            return []
-        return [array.tangent(number).elements for number in range(self.count)]
 
     def check_call(self, function: GivenGradient) -> None:
         """Raise TaichiRuntimeError for one with a reverse."""
@@ -171,7 +165,7 @@ class ForwardOverReverse(Order):
         if isinstance(target, Ndarray):
             adjoint = target.grad if target.grad is not None else hidden
             tangents = [one.elements for one in target.tangents]
-            beside = self._tangents_of(adjoint)
+            beside = _tangents_of(adjoint, self.count)
         else:
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
@@ -227,6 +221,11 @@ class ForwardOverReverse(Order):
             [one.symbol for one in transfer.sent if isinstance(one, Field)],
             [one.symbol for one in transfer.reached if isinstance(one, Field)],
         )
+
+
+def _tangents_of(array: Ndarray | None, count: int) -> list[Elements]:
+    """The tangents of an array in some directions: zeros, if no launch has used them yet."""
+    return [] if array is None else [array.tangent(number).elements for number in range(count)]
 
 
 def together(rows: Sequence[Array]) -> Array:

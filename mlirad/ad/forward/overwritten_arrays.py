@@ -1,5 +1,4 @@
-"""What a program overwrites of arrays, as it was before: of ndarrays, and of arguments of NumPy's and
-torch's."""
+"""What a program overwrites of ndarrays, and of NumPy's and torch's arrays, as it was before."""
 
 from __future__ import annotations
 

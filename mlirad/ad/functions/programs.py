@@ -32,8 +32,8 @@ class ProgramFunction:
 
     A call sets the inputs to its arguments and the outputs to 0, and runs the program. Afterwards
     inputs, outputs and gradients hold what belongs to this call, all other fields and arrays what
-    they held before. Results are of the kind of the arguments: NumPy arrays of the fields' types, torch
-    tensors, or numbers.
+    they held before. Results are of the kind of the arguments: NumPy arrays of the fields' types,
+    torch tensors, or numbers.
     """
 
     def __init__(self, what: str, run: Callable[[], Any], inputs: object, output: object) -> None:

@@ -54,9 +54,9 @@ def warn_of_view(program: Program, key: str | int, name: str, within: str) -> No
         warn_once(
             program,
             place,
-            f"{place}: a view of {name} is handed out, and exists at {caller()}, inside a {within}, "
-            f"while {name} carries a derivative: what Python computes from the view there carries "
-            "none; take it afterwards",
+            f"{place}: a view of {name} is handed out, and exists at {caller()}, inside a "
+            f"{within}, while {name} carries a derivative: what Python computes from the view "
+            "there carries none; take it afterwards",
         )
 
 
@@ -112,7 +112,7 @@ def warn_of_views(ledger: Ledger) -> None:
     if not views:
         return
     ledger.carriers.follow(ledger.entries)
-    for key in views.keys():
+    for key in views:
         array = key if isinstance(key, str) else ledger.arrays.known.by_key.get(key)
         if array in ledger.carriers.carrying:
             warn_of_view(ledger.program, key, _quoted(array), "tape")

@@ -156,8 +156,7 @@ class Recording(RecordedTransfers):
         known = [arrays.known.know(buffer, kernel.__name__) for buffer in buffers]
         held = ledger.hold(piece, values, buffers)
         own, unseen, saved = arrays.unseen.look(piece, values, buffers, known, versions)
-        carrying = [one.owner for one in own if one.grad is not None]
-        self.order.use_arrays([one for one in carrying if isinstance(one, Ndarray)])
+        self.order.use_arrays(_with_gradients(own))
         ledger.entries += unseen
         ledger.plan(piece, values, held, derivative)
         saved += versions.before_launch(piece, values, own)
@@ -236,3 +235,12 @@ class Recording(RecordedTransfers):
             saved = ledger.take_back().saved
             ledger.add(HostCopy(target, source, place, saved, self.order.copied))
             warn_of_views(ledger)
+
+
+def _with_gradients(buffers: Sequence[ArrayBuffer]) -> list[Ndarray]:
+    """The ndarrays that are passed with a gradient."""
+    return [
+        buffer.owner
+        for buffer in buffers
+        if buffer.grad is not None and isinstance(buffer.owner, Ndarray)
+    ]

@@ -1,5 +1,5 @@
-"""`x.copy_from(y)` of what lies in memory in two ways: of a field component by component and one as a
-whole, of an ndarray and a field; and of ndarrays while derivatives are taken.
+"""`x.copy_from(y)` of what lies in memory in two ways, as an ndarray and a field, or as components
+and as a whole; and of ndarrays while derivatives are taken.
 
 Kernels copy, as a user's would, so that what records launches records them.
 """
@@ -65,7 +65,7 @@ def copy(target: Any, source: Any) -> None:
         copy_array(target, source)
     elif isinstance(target, Ndarray):
         copy_field_to_array(target, source, _shift(target, source))
-    else:
+    elif isinstance(source, Ndarray):
         for part in _parts(target):
             part.note_values(source.elements.read())
         copy_array_to_field(target, source, _shift(target, source))
