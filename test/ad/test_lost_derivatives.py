@@ -189,6 +189,47 @@ class TestResults:
         assert m.x.grad[0] == pytest.approx(m.size() + N + m.x[0] + (m.x.to_numpy() ** 2).sum() + 2)
 
 
+class TestReads:
+    """What Python reads of the program's inputs."""
+
+    @pytest.mark.parametrize(
+        "read",
+        [
+            lambda x: x[0],
+            lambda x: x.to_numpy(),
+            lambda x: x[1:3],
+            lambda x: np.sum(x),
+            lambda x: np.array(x),
+        ],
+        ids=["element", "all", "slice", "library", "copy"],
+    )
+    @pytest.mark.parametrize("is_field", [True, False], ids=["field", "ndarray"])
+    def test_of_what_has_a_gradient(self, read: Callable[[Any], Any], is_field: bool) -> None:
+        m, a = Model(), ti.ndarray(ti.f64, N, needs_grad=True)
+        name = "'x'" if is_field else r"a ti.ndarray of shape \(4,\)"
+        with (
+            pytest.warns(
+                UserWarning,
+                match=rf"test_lost_derivatives.py:\d+: {name} is read in Python inside a tape",
+            ) as caught,
+            ti.ad.Tape(m.loss),
+        ):
+            for _ in range(2):
+                m.weigh(float(np.sum(read(m.x if is_field else a))))
+        assert len(caught) == 1
+
+    def test_what_warns_of_nothing(self) -> None:
+        m, a = Model(), ti.ndarray(ti.f64, N)
+
+        @ti.ad.no_grad
+        def constant() -> float:
+            return float(m.x[0])
+
+        with ti.ad.Tape(m.loss):
+            m.weigh(constant() + m.plain[0] + a[0] + m.count[None] + m.x.grad[0])
+        assert (m.x.grad.to_numpy() == 1.0).all() and m.x[0] == 1.0
+
+
 class TestWrites:
     """What Python writes over."""
 
@@ -355,19 +396,17 @@ class TestViews:
     )
     @pytest.mark.parametrize("place", ["before", "inside"])
     def test_that_exist_when_a_derivative_arrives(self, view: Any, place: str) -> None:
-        m = Model()
-        with (
-            pytest.warns(
-                UserWarning,
-                match=r"test_lost_derivatives.py:\d+: a view of 'y' is handed out, and exists at "
-                r".*test_lost_derivatives.py:\d+, inside a tape",
-            ) as caught,
-        ):
-            early = view(m.y) if place == "before" else None
+        m, hidden = Model(), ti.field(ti.f64, N, name="hidden")
+        with pytest.warns(
+            UserWarning,
+            match=r"test_lost_derivatives.py:\d+: a view of 'hidden' is handed out, and exists at "
+            r".*test_lost_derivatives.py:\d+, inside a tape",
+        ) as caught:
+            early = view(hidden) if place == "before" else None
             for _ in range(2):
                 with ti.ad.Tape(m.loss):
-                    late = view(m.y) if place == "inside" else early
-                    m.to_y()
+                    late = view(hidden) if place == "inside" else early
+                    hidden.copy_from(m.x)
                     m.weigh(float(late[0]))
         assert len(caught) == 1
 

@@ -191,7 +191,8 @@ class StepRecorder(StepTransfers):
 
     def host_read(self, target: Target) -> None:
         """Python reads a field."""
-        self.tape.host_read(target)
+        if not self.is_replacing or self.tape.call is not None:
+            self.tape.host_read(target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """Python is about to write to a field. Raises TaichiRuntimeError where it was not

@@ -11,8 +11,10 @@ from mlirad.ad.tape.known_arrays import FlowArray, KnownArray
 from mlirad.ad.tape.ledger import Ledger
 from mlirad.lang.arguments.array_buffer import ArrayBuffer
 from mlirad.lang.callers import caller, is_result_used, program_frame
+from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.recorder import LaunchedKernel, Target
 from mlirad.runtime.boxes import Box
+from mlirad.runtime.derivative_kind import ADJOINT
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
 
@@ -99,11 +101,19 @@ def warn_of_unreached(ledger: Ledger, loss: Target) -> None:
 
 
 def warn_of_carried_read(ledger: Ledger, target: Target) -> None:
-    """Python reads a field or an array, which may carry a derivative."""
+    """Python reads a field or an ndarray that has a gradient, or carries a derivative."""
     ledger.carriers.follow(ledger.entries)
     array = ledger.name_of(target)
-    if array in ledger.carriers.carrying:
-        warn_of_read(ledger.program, _quoted(array), "tape")
+    if array in ledger.carriers.carrying or _is_input(ledger.program, target):
+        shown = f"a ti.ndarray of shape {target.shape}" if array is None else _quoted(array)
+        warn_of_read(ledger.program, shown, "tape")
+
+
+def _is_input(program: Program, target: Target) -> bool:
+    """Whether the program asked for the gradient of a field or an ndarray."""
+    if isinstance(target, Ndarray):
+        return target.grad is not None
+    return target.has(ADJOINT) and target.symbol not in program.derivatives.hidden
 
 
 def warn_of_views(ledger: Ledger) -> None:

@@ -190,7 +190,7 @@ class Recording(RecordedTransfers):
         """Python reads a field or an ndarray."""
         if self.call is not None:
             self.call.read_from_python(target)  # its gradient is its own affair
-        else:
+        elif not self.is_cut:
             warn_of_carried_read(self.ledger, target)
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
