@@ -47,7 +47,7 @@ class Poles:
         if isinstance(values, int | float):  # an element: not worth NumPy's overhead
             if not -largest <= values <= largest:
                 self._give({symbol})
-        elif not _all_below(np.asarray(values), largest, dtype.numpy):
+        elif not _all_within(np.asarray(values), largest, dtype.numpy):
             self._give({symbol})
 
     def note_copy(self, source: str, target: str) -> None:
@@ -78,9 +78,13 @@ def mark_infinite(module: ir.Operation, symbols: frozenset[str]) -> None:
             place.attributes[INFINITE] = ir.UnitAttr.get()
 
 
-def _all_below(values: np.ndarray[Any, Any], largest: float, kind: np.dtype[Any]) -> bool:
-    """Whether none is infinite, NaN, or too large for a kind of floats."""
-    if values.dtype != kind and values.size:
-        return bool(-largest <= values.min() and values.max() <= largest)
-    with np.errstate(all="ignore"):  # a sum is finite only where all of them are
-        return bool(np.isfinite(np.sum(values)))
+def _all_within(values: np.ndarray[Any, Any], largest: float, dtype: np.dtype[Any]) -> bool:
+    """Return whether no value is infinite, NaN, or too large for `dtype`, whose largest is given."""
+    if values.dtype == dtype or not values.size:
+        with np.errstate(all="ignore"):  # a sum is finite only if all of them are
+            return bool(np.isfinite(np.sum(values)))
+    if values.dtype == object:  # as memory takes them
+        values = values.astype(np.float64)
+    # compared as Python's numbers: NumPy would round `largest` to the type of the array
+    low, high = values.min().item(), values.max().item()
+    return bool(-largest <= low and high <= largest)

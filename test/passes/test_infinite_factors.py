@@ -3,7 +3,10 @@ there."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -158,6 +161,110 @@ def test_infinities_in_an_array(f64: int) -> None:
     factors = np.array([np.inf] + [3.0] * (SIZE - 1))
     with ti.ad.Tape(loss):
         scale(factors)
+        drop(x, v, loss)()
+    np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
+
+
+WRITES: dict[str, Callable[[Any, Any], object]] = {
+    "from_numpy": lambda w, values: w.from_numpy(values),
+    "from_dlpack": lambda w, values: w.from_numpy(np.from_dlpack(values)),
+    "slice": lambda w, values: w.__setitem__(slice(None), values),
+    "element": lambda w, values: [w.__setitem__(i, values[i]) for i in range(len(values))],
+    "list": lambda w, values: w.from_numpy(list(values)),
+    "ndarray": lambda w, values: w.from_numpy(in_ndarray(values).to_numpy()),
+    "copy_from": lambda w, values: w.copy_from(in_field(values)),
+}
+
+
+def in_field(values: np.ndarray[Any, Any]) -> Any:
+    """A field of the type of an array, with its values."""
+    field = ti.field(np.dtype(values.dtype).type, len(values))
+    field.from_numpy(values)
+    return field
+
+
+def in_ndarray(values: np.ndarray[Any, Any]) -> Any:
+    """A `ti.ndarray` of the type of an array, with its values."""
+    array = ti.ndarray(np.dtype(values.dtype).type, len(values))
+    array.from_numpy(values)
+    return array
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_infinities_from_values_of_any_type(name: str) -> None:
+    """What a field takes, not the type that it comes in, decides, and nothing warns."""
+    ti.init()
+    w = {dtype: ti.field(dtype, 3) for dtype in (ti.f16, ti.f32, ti.f64)}
+    poles = w[ti.f64].program.poles
+    for (dtype, field), given in product(w.items(), (np.float16, np.float32, np.float64)):
+        for value, is_noted in ((1.0, False), (np.inf, True), (-np.inf, True), (np.nan, True)):
+            poles.infinite = frozenset()
+            WRITES[name](field, np.array([1.0, value, 2.0], given))
+            assert (field.symbol in poles.infinite) == is_noted, (dtype, given, value)
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_values_too_large_for_a_field(name: str) -> None:
+    ti.init()
+    half, single = ti.field(ti.f16, 2), ti.field(ti.f32, 2)
+    poles = half.program.poles
+    cases = [(half, np.array([0, 70_000], kind)) for kind in (np.int32, np.uint64, np.float32)]
+    for field, values in [*cases, (single, np.array([-1e300, 0.0]))]:
+        poles.infinite = frozenset()
+        with np.errstate(over="ignore"):
+            WRITES[name](field, values)
+        assert np.isinf(field.to_numpy()).sum() == 1
+        assert field.symbol in poles.infinite
+
+
+@pytest.mark.parametrize(
+    ("value", "is_noted"),
+    [
+        (True, False),
+        (np.bool_(True), False),
+        (2**63, False),
+        (2**200, False),
+        (np.int64(-(2**63)), False),
+        (np.uint64(2**64 - 1), False),
+        (Fraction(1, 3), False),
+        (np.longdouble(2.0), False),
+        (np.longdouble("inf"), True),
+        (math.nan, True),
+    ],
+    ids=repr,
+)
+def test_numbers_of_any_type(value: Any, is_noted: bool) -> None:
+    ti.init()
+    field = ti.field(ti.f64, 2)
+    poles = field.program.poles
+    for write in (
+        lambda: field.fill(value),
+        lambda: field.__setitem__(0, value),
+        lambda: field.__setitem__(slice(None), value),
+        lambda: field.from_numpy(np.array([value, value])),
+    ):
+        poles.infinite = frozenset()
+        write()
+        assert (field.symbol in poles.infinite) == is_noted
+        np.testing.assert_equal(field[0], float(value))
+
+
+def test_vectors_and_members_of_other_types(f64: int) -> None:
+    vectors, structs = ti.Vector.field(2, ti.f64, 2), ti.Struct.field({"a": ti.f64}, shape=2)
+    vectors.from_numpy(np.array([[1, 2], [np.inf, 4]], np.float32))
+    structs.from_numpy({"a": np.array([0, np.inf], np.float16)})
+    assert {vectors.symbol, structs.a.symbol} <= vectors.program.poles.infinite
+
+
+@pytest.mark.parametrize("given", [np.float16, np.float32])
+def test_infinities_of_narrower_values_in_a_gradient(f64: int, given: type[np.floating]) -> None:
+    w, z, v, x = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    z.fill(2.0)
+    x.from_numpy(np.arange(SIZE, dtype=given))
+    w.from_numpy(np.array([np.inf] + [3.0] * (SIZE - 1), given))
+    with ti.ad.Tape(loss):
+        multiply(w, z, v)()
         drop(x, v, loss)()
     np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
 

@@ -169,8 +169,8 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             return
         if other.primal is None:
             self.program.poles.note_copy(other.symbol, self.symbol)
-        else:  # of adjoints and tangents it is not known
-            self.note_values(source.read())
+        if other.primal is not None or not np.can_cast(other.dtype.numpy, self.dtype.numpy):
+            self.note_values(source.read())  # of adjoints and tangents nothing is noted
 
     def __len__(self) -> int:
         if not self.shape:
