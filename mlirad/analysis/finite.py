@@ -12,6 +12,7 @@ the host gave infinities (`mark-poles`). What cannot be 0 by its form may be div
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from math import isfinite
 
 from mlirad.analysis.intervals import Intervals
 from mlirad.analysis.rules.table import RULES, primal_reads
@@ -160,7 +161,7 @@ class Finiteness:
             return not self.intervals.of(node.operands[0])[0] > -1.0
         if node.name in ("math.exp", "math.expm1"):
             return not self.intervals.exponential_is_finite(node.operands[0])
-        return node.name in _POLES
+        return node.name in _POLES or _is_infinite_constant(node)
 
     def _is_kept_from_zero(self, node: Node, value: int) -> bool:
         """Whether a node runs only under a comparison that a value of 0 fails."""
@@ -251,6 +252,12 @@ class Finiteness:
             isinstance(divisor, Operand)
             and self.intervals.is_away_from_zero(node.operands[divisor.position])
         )
+
+
+def _is_infinite_constant(node: Node) -> bool:
+    if node.name != "arith.constant" or not isinstance(node.op.attributes["value"], ir.FloatAttr):
+        return False
+    return not isfinite(ir.FloatAttr(node.op.attributes["value"]).value)
 
 
 def _is_minus_a_square(term: Term) -> bool:

@@ -269,6 +269,36 @@ def test_infinities_of_narrower_values_in_a_gradient(f64: int, given: type[np.fl
     np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
 
 
+@pytest.mark.parametrize("literal", [math.inf, -math.inf, math.nan])
+def test_infinite_literals(f64: int, literal: float) -> None:
+    """Stored by one kernel and multiplied by in another, and multiplied by at once."""
+    w, z, v, x = fields(4)
+    loss = ti.field(ti.f64, (), needs_grad=True)
+
+    @ti.kernel
+    def put():
+        for i in w:
+            w[i] = ti.select(i == 0, literal, 3.0)
+
+    @ti.kernel
+    def use():
+        for i in w:
+            factor = literal
+            if i > 0:
+                factor = 3.0
+            loss[None] += ti.select(i > 0, factor * z[i], 0.0)
+
+    x.from_numpy(np.arange(SIZE, dtype=float))
+    put()
+    with ti.ad.Tape(loss):
+        multiply(w, z, v)()
+        drop(x, v, loss)()
+    np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
+    with ti.ad.Tape(loss):
+        use()
+    np.testing.assert_array_equal(z.grad.to_numpy(), [0.0] + [3.0] * (SIZE - 1))
+
+
 def test_finite_programs_are_not_compiled_again(f64: int) -> None:
     """What divides only by what is not 0 gives no field infinities."""
     x, w, z, v = fields(4)
