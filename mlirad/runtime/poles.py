@@ -79,7 +79,7 @@ def mark_infinite(module: ir.Operation, symbols: frozenset[str]) -> None:
 
 
 def _all_within(values: np.ndarray[Any, Any], largest: float, dtype: np.dtype[Any]) -> bool:
-    """Return whether no value is infinite, NaN, or too large for `dtype`, whose largest is given."""
+    """Return whether no value is infinite, NaN, or too large for a type of floats."""
     if values.dtype == dtype or not values.size:
         with np.errstate(all="ignore"):  # a sum is finite only if all of them are
             return bool(np.isfinite(np.sum(values)))

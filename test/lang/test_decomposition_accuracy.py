@@ -199,3 +199,113 @@ def test_a_round_stretch_costs_no_rounding(precision: str) -> None:
     A = np.stack([1 + rng.integers(-1, 1, COUNT) * ulp / 2, off, off, np.ones(COUNT)], axis=1)
     U, _, V = svd(A.reshape(COUNT, 2, 2).astype(dtype))
     np.testing.assert_array_equal(U @ transposed(V), np.broadcast_to(np.eye(2), U.shape))
+
+
+# The type that they compute in.
+
+
+@ti.func
+def factors_of_svd(M, dtype):
+    U, S, V = ti.svd(M, dtype)
+    return ((U @ S @ V.transpose()) * (U + V)).sum()
+
+
+@ti.func
+def factors_of_polar(M, dtype):
+    R, S = ti.polar_decompose(M, dtype)
+    return (R * S * S).sum()
+
+
+@ti.func
+def eigenvectors(M, dtype):
+    values, vectors = ti.sym_eig(M + M.transpose(), dtype)
+    return values.sum() + vectors[0, 0]
+
+
+@ti.func
+def complex_eigenvalues(M, dtype):
+    values, vectors = ti.eig(M[:2, :2], dtype)
+    return values[0, 0] * vectors[0, 0]
+
+
+@ti.func
+def solved(M, dtype):
+    return ti.solve(M, M[:, 0] * 2, dtype).norm_sqr()
+
+
+@ti.func
+def inverted(M, dtype):
+    return M.inverse().norm() + M[:, 0].normalized()[1] + M[0, 0] ** -3
+
+
+def rotations(n: int, count: int) -> np.ndarray:
+    """Random rotations."""
+    Q = np.linalg.qr(np.random.default_rng(5).standard_normal((count, n, n)))[0]
+    Q[:, :, 0] *= np.linalg.det(Q)[:, None]
+    return Q
+
+
+def values_and_gradients(function: Any, a: np.ndarray, default: Any) -> np.ndarray:
+    """A row a matrix, all in f32, in a program with a default type."""
+    ti.init(default_fp=default, fast_math=False, opt_level=0)
+    A = ti.Matrix.field(*a.shape[1:], ti.f32, shape=len(a), needs_grad=True)
+    values, loss = ti.field(ti.f32, len(a)), ti.field(ti.f32, (), needs_grad=True)
+    A.from_numpy(a)
+
+    @ti.kernel
+    def run():
+        for i in A:
+            result = function(A[i], ti.f32)
+            ti.static_assert(result.dtype == ti.f32)
+            values[i] = result
+            loss[None] += result
+
+    with ti.ad.Tape(loss):
+        run()
+    return np.column_stack([values.to_numpy(), A.grad.to_numpy().reshape(len(a), -1)])
+
+
+CALLS = [
+    (factors_of_svd, 2),
+    (factors_of_svd, 3),
+    (factors_of_polar, 2),
+    (eigenvectors, 2),
+    (complex_eigenvalues, 2),
+    (solved, 3),
+    (inverted, 3),
+]
+
+
+@pytest.mark.parametrize(("function", "n"), CALLS, ids=lambda f: getattr(f, "__name__", f))
+def test_the_default_type_changes_nothing(function: Any, n: int) -> None:
+    """Values and gradients of f32 have the same bits under each default."""
+    U, V = rotations(n, 6).reshape(2, 3, n, n)
+    spectra = np.array([[1.0] * n, [0.5] * n, [2.0, 1.0, 0.4][:n]])
+    a = ((U * spectra[:, None]) @ V).astype(np.float32)
+    np.testing.assert_array_equal(
+        values_and_gradients(function, a, ti.f32), values_and_gradients(function, a, ti.f64)
+    )
+
+
+@pytest.mark.parametrize("default", [ti.f32, ti.f64], ids=str)
+@pytest.mark.parametrize("n", [2, 3])
+def test_gradients_at_scaled_rotations(n: int, default: Any) -> None:
+    """`‖U S Vᵀ‖²` has the gradient `2 A`, and of `A = c R` the sum of singular values has `R`."""
+    ti.init(default_fp=default, opt_level=0)
+    R = rotations(n, 8)
+    scales = np.linspace(0.3, 4.0, 8)[:, None, None]
+    A = ti.Matrix.field(n, n, ti.f32, shape=8, needs_grad=True)
+    squares, total = (ti.field(ti.f32, shape=(), needs_grad=True) for _ in range(2))
+
+    @ti.kernel
+    def run():
+        for i in A:
+            U, S, V = ti.svd(A[i], ti.f32)
+            squares[None] += (U @ S @ V.transpose()).norm_sqr()
+            total[None] += S.trace()
+
+    A.from_numpy((scales * R).astype(np.float32))
+    for loss, expected in ((squares, 2 * scales * R), (total, R)):
+        with ti.ad.Tape(loss):
+            run()
+        np.testing.assert_allclose(A.grad.to_numpy(), expected, atol=5e-5)

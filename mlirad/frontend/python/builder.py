@@ -39,6 +39,15 @@ class Builder:
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
 
+    @contextmanager
+    def literals_as(self, dtype: DataType) -> Iterator[None]:
+        """Give floats that Python writes out another type than the default one."""
+        outer, self.default_fp = self.default_fp, dtype
+        try:
+            yield
+        finally:
+            self.default_fp = outer
+
     def at_entry(self) -> ir.InsertionPoint:
         """The start of the kernel, which dominates everything in it."""
         assert self.entry is not None

@@ -121,8 +121,8 @@ class Algebra(Elementwise):
         if not isinstance(square, Expr):
             return fn.sqrt(square)
         square = square if square.dtype.is_float else fn.cast(square, float)
-        positive = square > 0
-        return fn.select(positive, fn.sqrt(fn.select(positive, square, 1.0)), 0.0)
+        positive, one, zero = square > 0, fn.one(square), fn.zero(square)
+        return fn.select(positive, fn.sqrt(fn.select(positive, square, one)), zero)
 
     def norm_inv(self, eps: Scalar = 0) -> Any:
         """`1 / norm`."""
@@ -142,8 +142,8 @@ class Algebra(Elementwise):
         self._square(4)
         n, rows = self.n, self.rows_list()
         if n == 1:
-            return self.like([1.0 / self.entries[0]])
-        scale = 1.0 / _determinant(rows)
+            return self.like([1 / self.entries[0]])
+        scale = 1 / _determinant(rows)
         entries = []
         for i in range(n):
             for j in range(n):

@@ -407,7 +407,7 @@ def power(left: Scalar, right: Scalar) -> Expr:
         if exponent < 0 and base.dtype.is_integer:
             raise TaichiTypeError("an integer to a negative power")
         product = _product(base, abs(int(exponent)))
-        return divide(1.0, product) if exponent < 0 else product
+        return divide(1, product) if exponent < 0 else product
     a, b, dtype = _joined(left, right)
     if dtype.is_integer:
         return Expr(division.power(a.value, b.value, dtype), dtype)

@@ -21,10 +21,12 @@ two do, R is not continuous, and its derivatives are infinite or NaN.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import matrix as fm
+from mlirad.frontend.python.builder import current
 from mlirad.frontend.python.scalar import Scalar
 from mlirad.lang.matrix import Matrix, Vector
 
@@ -33,6 +35,20 @@ Solve = Callable[[fm.Matrix, fm.Matrix], fm.Matrix]
 MANTISSAS = {16: 10, 32: 23, 64: 52}  # bits of floats, by their width
 EPSILON = {width: 2.0**-bits for width, bits in MANTISSAS.items()}
 PAIRS = {2: ((0, 1),), 3: ((0, 1), (0, 2), (1, 2))}
+
+
+def in_type_of_matrix(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute wholly in the type of the first argument, a matrix or several: literals would
+    otherwise widen it to the default float type, whose tolerances rounding in a narrower type
+    exceeds."""
+
+    @wraps(function)
+    def call(matrices: fm.Matrix | Matrices, *arguments: Any) -> Any:
+        first = matrices if isinstance(matrices, fm.Matrix) else matrices[0]
+        with current().literals_as(first.entries[0].dtype):
+            return function(matrices, *arguments)
+
+    return call
 
 
 class _Pair:
@@ -52,6 +68,7 @@ class _Pair:
         return fn.select(fn.abs(divisor) <= self.small, value, 0.0)
 
 
+@in_type_of_matrix
 def svd_adjoint(result: Matrices, adjoint: Matrices) -> Any:
     """The adjoint of A, from the factors and theirs."""
     (U, S, V), (U_bar, S_bar, V_bar) = result, adjoint
@@ -66,6 +83,7 @@ def svd_adjoint(result: Matrices, adjoint: Matrices) -> Any:
     return U @ Matrix(P) @ V.transpose()
 
 
+@in_type_of_matrix
 def svd_tangent(result: Matrices, tangent: fm.Matrix) -> Any:
     """The tangents of the factors, from theirs and that of A."""
     U, S, V = result
@@ -90,12 +108,14 @@ def svd_tangent(result: Matrices, tangent: fm.Matrix) -> Any:
     return U @ Matrix(turn_u), Matrix(moved), V @ Matrix(turn_v)
 
 
+@in_type_of_matrix
 def polar_adjoint(result: Matrices, adjoint: Matrices, solve: Solve) -> Any:
     """The adjoint of A, from the factors and theirs."""
     (R, S), (R_bar, S_bar) = result, adjoint
     return R @ (S_bar + _rotation(S, R.transpose() @ R_bar - S_bar @ S, solve))
 
 
+@in_type_of_matrix
 def polar_tangent(result: Matrices, tangent: fm.Matrix, solve: Solve) -> Any:
     """The tangents of the factors, from theirs and that of A."""
     R, S = result

@@ -14,6 +14,7 @@ from mlirad.lang.kernel import func
 from mlirad.lang.math.decomposition_rules import (
     EPSILON,
     MANTISSAS,
+    in_type_of_matrix,
     polar_adjoint,
     polar_tangent,
     svd_adjoint,
@@ -53,8 +54,8 @@ def _magnitude(M: fm.Matrix) -> tuple[Any, Any]:
 def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
     """The vector x of `A @ x == b`, for an n×n matrix and a vector of n entries, by elimination
     with row pivoting, which is written out: for small n. `dt` is the float type to compute in, by
-    default A's. Raises TaichiCompilationError for other shapes; a singular A gives infinities or
-    NaN."""
+    default that of `A * 1.0`. Raises TaichiCompilationError for other shapes; a singular A gives
+    infinities or NaN."""
     if A.ndim != 2 or A.n != A.m or b.n != A.n:
         raise TaichiCompilationError(
             f"ti.solve needs a square matrix and a vector, not shapes {A.shape} and {b.shape}"
@@ -73,38 +74,46 @@ def solve(A: fm.Matrix, b: fm.Matrix, dt: TypeLike | None = None) -> Any:
             rows[i] = [q - factor * p for p, q in zip(rows[k], rows[i])]
     x: list[Any] = [None] * n
     for k in reversed(range(n)):
-        known = sum((rows[k][j] * x[j] for j in range(k + 1, n)), start=0.0)
-        x[k] = (rows[k][n] - known) / rows[k][k]
+        right = rows[k][n]
+        for j in range(k + 1, n):
+            right = right - rows[k][j] * x[j]
+        x[k] = right / rows[k][k]
     return Vector(x)
+
+
+@func
+def _eig2(M):  # type: ignore[no-untyped-def]
+    power, reciprocal = _magnitude(M)
+    M = M * reciprocal
+    one, zero = fn.one(M[0, 0]), fn.zero(M[0, 0])
+    half, apart = (M[0, 0] + M[1, 1]) * (one / 2), (M[0, 0] - M[1, 1]) * (one / 2)
+    gap = apart * apart + M[0, 1] * M[1, 0]
+    root = fn.sqrt(fn.abs(gap))
+    real, imaginary = fn.select(gap >= 0, root, zero), fn.select(gap >= 0, zero, root)
+    values = Matrix([[half + real, imaginary], [half - real, -imaginary]])
+    vectors = Matrix([[one, zero], [zero, zero], [zero, one], [zero, zero]])
+    if M[0, 1] != 0 or M[1, 0] != 0 or imaginary != 0:
+        for j in static(range(2)):
+            x = Vector([M[0, 1], zero, values[j, 0] - M[0, 0], values[j, 1]])
+            y = Vector([values[j, 0] - M[1, 1], values[j, 1], M[1, 0], zero])
+            larger = fn.select(x.norm_sqr() > y.norm_sqr(), x, y).normalized()
+            for k in static(range(4)):
+                vectors[k, j] = larger[k]
+    elif M[1, 1] > M[0, 0]:
+        vectors = Matrix([[zero, one], [zero, zero], [one, zero], [zero, zero]])
+    return values * power, vectors
 
 
 @func
 def eig(A, dt=None):  # type: ignore[no-untyped-def]
     """Eigenvalues (a 2×2 matrix: rows of real and imaginary part) and eigenvectors (the columns of
     a 4×2 matrix, real and imaginary parts in turn) of a 2×2 matrix, in a kernel, in the float type
-    `dt` (by default A's). Raises TaichiCompilationError for other shapes."""
+    `dt` (by default that of `A * 1.0`). Raises TaichiCompilationError for other shapes."""
     static_assert(A.n == 2 and A.m == 2, "Eigen solver only supports 2D matrices.")
-    M = _typed(A, dt)
-    power, reciprocal = _magnitude(M)
-    M = M * reciprocal
-    half, apart = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
-    gap = apart * apart + M[0, 1] * M[1, 0]
-    root = fn.sqrt(fn.abs(gap))
-    real, imaginary = fn.select(gap >= 0, root, 0.0), fn.select(gap >= 0, 0.0, root)
-    values = Matrix([[half + real, imaginary], [half - real, -imaginary]])
-    vectors = Matrix([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]) * fn.one(half)
-    if M[0, 1] != 0 or M[1, 0] != 0 or imaginary != 0:
-        for j in static(range(2)):
-            x = Vector([M[0, 1], 0.0, values[j, 0] - M[0, 0], values[j, 1]])
-            y = Vector([values[j, 0] - M[1, 1], values[j, 1], M[1, 0], 0.0])
-            larger = fn.select(x.norm_sqr() > y.norm_sqr(), x, y).normalized()
-            for k in static(range(4)):
-                vectors[k, j] = larger[k]
-    elif M[1, 1] > M[0, 0]:
-        vectors = Matrix([[0.0, 1.0], [0.0, 0.0], [1.0, 0.0], [0.0, 0.0]]) * fn.one(half)
-    return values * power, vectors
+    return _eig2(_typed(A, dt))
 
 
+@in_type_of_matrix
 def _sym_eig2(M: fm.Matrix) -> Any:
     mean, half = (M[0, 0] + M[1, 1]) * 0.5, (M[0, 0] - M[1, 1]) * 0.5
     off = M[0, 1]
@@ -123,14 +132,13 @@ def _sym_eig2(M: fm.Matrix) -> Any:
 @func
 def _sym_eig3(M):  # type: ignore[no-untyped-def]
     """Jacobi's rotations: each zeroes one entry beside the diagonal."""
-    S = M
-    V = Matrix([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * fn.one(M[0, 0])
+    S, V, one = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0])
     for _ in range(SWEEPS):
         for p, q in static(PAIRS):
             if S[p, q] != 0:
-                zeta = (S[q, q] - S[p, p]) / (2.0 * S[p, q])
-                t = fn.select(zeta >= 0, 1.0, -1.0) / (fn.abs(zeta) + fn.sqrt(1.0 + zeta * zeta))
-                c = 1.0 / fn.sqrt(1.0 + t * t)
+                zeta = (S[q, q] - S[p, p]) / (2 * S[p, q])
+                t = fn.select(zeta >= 0, one, -one) / (fn.abs(zeta) + fn.sqrt(one + zeta * zeta))
+                c = one / fn.sqrt(one + t * t)
                 s = c * t
                 for k in static(range(3)):
                     left, right = S[k, p], S[k, q]
@@ -152,8 +160,8 @@ def _sym_eig3(M):  # type: ignore[no-untyped-def]
 @func
 def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     """Eigenvalues (a vector, the largest first) and eigenvectors (columns of a matrix) of a
-    symmetric 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by default A's). Raises
-    TaichiCompilationError for other shapes."""
+    symmetric 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by default that of
+    `A * 1.0`). Raises TaichiCompilationError for other shapes."""
     static_assert(
         A.n == A.m and A.n in (2, 3), "Symmetric eigen solver only supports 2D and 3D matrices."
     )
@@ -166,6 +174,7 @@ def sym_eig(A, dt=None):  # type: ignore[no-untyped-def]
     return values * power, vectors
 
 
+@in_type_of_matrix
 def _rotation_and_stretch(M: fm.Matrix) -> Any:
     x, y = M[0, 0] + M[1, 1], M[1, 0] - M[0, 1]
     square = x * x + y * y
@@ -192,6 +201,7 @@ def _svd2(M):  # type: ignore[no-untyped-def]
     return R @ V, Matrix([[values[0], zero], [zero, values[1]]]), V
 
 
+@in_type_of_matrix
 def _unit(v: fm.Matrix) -> Any:
     """A vector of length 1 but for rounding, made more so. A quotient by the norm would be too
     long on average: a norm of 1 + ulp rounds to 1, one of 1 - ulp does not."""
@@ -201,16 +211,15 @@ def _unit(v: fm.Matrix) -> Any:
 @func
 def _hestenes(M):  # type: ignore[no-untyped-def]
     """Hestenes' rotations: each makes two columns of `M @ V` orthogonal."""
-    B = M
-    tiny = static(1e-31 if M[0, 0].dtype.bits == 64 else 1e-14)
-    V = Matrix([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]) * fn.one(M[0, 0])
+    B, V, one, zero = M, Matrix.identity(M[0, 0].dtype, 3), fn.one(M[0, 0]), fn.zero(M[0, 0])
+    tiny = fn.cast(static(1e-31 if M[0, 0].dtype.bits == 64 else 1e-14), M[0, 0].dtype)
     for _ in range(SWEEPS):
         for p, q in static(PAIRS):
             off = B[:, p].dot(B[:, q])
             if off * off > tiny * B[:, p].norm_sqr() * B[:, q].norm_sqr():
-                zeta = (B[:, q].norm_sqr() - B[:, p].norm_sqr()) / (2.0 * off)
-                t = fn.select(zeta >= 0, 1.0, -1.0) / (fn.abs(zeta) + fn.sqrt(1.0 + zeta * zeta))
-                c = 1.0 / fn.sqrt(1.0 + t * t)
+                zeta = (B[:, q].norm_sqr() - B[:, p].norm_sqr()) / (2 * off)
+                t = fn.select(zeta >= 0, one, -one) / (fn.abs(zeta) + fn.sqrt(one + zeta * zeta))
+                c = one / fn.sqrt(one + t * t)
                 s = c * t
                 for k in static(range(3)):
                     left, right = B[k, p], B[k, q]
@@ -226,7 +235,6 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
     other = _unit(V[:, 1] - axis * axis.dot(V[:, 1]))
     V = Matrix.cols([axis, other, axis.cross(other)])
     B = M @ V
-    one, zero = fn.one(B[0, 0]), fn.zero(B[0, 0])
     first = Vector([one, zero, zero])
     largest = B[:, 0].norm()
     if largest > 0:
@@ -234,7 +242,7 @@ def _hestenes(M):  # type: ignore[no-untyped-def]
     rest = B[:, 1] - first * first.dot(B[:, 1])
     middle = rest.norm()
     second = fn.select(fn.abs(first[0]) < 0.5, Vector([one, zero, zero]), Vector([zero, one, zero]))
-    if middle > static(2.0**-8) * B[:, 1].norm():  # else it is what rounding left
+    if middle * static(1 << 8) > B[:, 1].norm():  # else it is what rounding left
         second = rest / middle
     second = _unit((second - first * first.dot(second)).normalized())
     third = first.cross(second)
@@ -263,8 +271,8 @@ def _svd_jvp(M, result, tangent):  # type: ignore[no-untyped-def]
 @func
 def svd(A, dt=None):  # type: ignore[no-untyped-def]
     """`U, S, V` with `A == U @ S @ V.transpose()` of a 2×2 or 3×3 matrix, in a kernel, in the float
-    type `dt` (by default A's): U and V rotations, S diagonal; the last value has the determinant's
-    sign. Raises TaichiCompilationError for other shapes.
+    type `dt` (by default that of `A * 1.0`): U and V rotations, S diagonal; the last value has the
+    determinant's sign. Raises TaichiCompilationError for other shapes.
 
     Where two singular values coincide, U and V have no derivative; `lang/decomposition_rules.py`
     says what stands for it.
@@ -279,7 +287,7 @@ def svd(A, dt=None):  # type: ignore[no-untyped-def]
 def _polar3(M):  # type: ignore[no-untyped-def]
     U, S, V = _svd3(M)
     stretch = V @ S @ V.transpose()
-    return U @ V.transpose(), (stretch + stretch.transpose()) * 0.5
+    return U @ V.transpose(), (stretch + stretch.transpose()) / 2
 
 
 @func
@@ -303,7 +311,8 @@ for _function in (_polar2, _polar3):
 @func
 def polar_decompose(A, dt=None):  # type: ignore[no-untyped-def]
     """`R, S` with `A == R @ S` of a 2×2 or 3×3 matrix, in a kernel, in the float type `dt` (by
-    default A's): R a rotation and S symmetric. Raises TaichiCompilationError for other shapes.
+    default that of `A * 1.0`): R a rotation and S symmetric. Raises TaichiCompilationError for
+    other shapes.
 
     Its derivatives are infinite or NaN where two singular values (the last one has the
     determinant's sign) add up to 0.
