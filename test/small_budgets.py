@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import mlirad as ti
-from mlirad.ad.budget.budget import Budget
 
 PART = 0.1
 
@@ -26,10 +25,5 @@ def small_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
             self.memory = None
         return enter(self)
 
-    def least(self: Budget) -> int:
-        found = int(self.memory * self.would_keep)
-        return found if self.planner.room.is_open else max(found, self.planner.graph.least())
-
     monkeypatch.setattr(ti.ad.Tape, "__init__", begin_within)
     monkeypatch.setattr(ti.ad.Tape, "__enter__", enter_within)
-    monkeypatch.setattr(Budget, "bytes", property(least))

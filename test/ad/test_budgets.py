@@ -363,6 +363,59 @@ def test_a_budget_that_is_too_small_names_the_least() -> None:
         chain.run()
 
 
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("ends_early", [False, True])
+def test_a_part_is_at_least_what_a_small_program_needs(count: int, ends_early: bool) -> None:
+    """That includes what the program leaves, so it may be more than all that would be kept."""
+    chain = Chain(count)
+    z = ti.field(ti.f64, count, needs_grad=True)
+
+    @ti.kernel
+    def mix(w: ti.f64):
+        for i in z:
+            z[i] = chain.x[i] * z[i] + w
+
+    def run() -> None:
+        for t in range(1 if ends_early else 3):
+            mix(t)
+            chain.x[0] = 0.5 + t  # which cannot be made again
+            chain.step(t)
+        chain.total()
+
+    def prepare() -> None:
+        chain.prepare()
+        z.fill(0.3)
+
+    parts = (1e-9, 0.01, 0.25, 0.5, 0.75, 0.99)
+    check_within_budgets(chain.loss, run, prepare, [chain.x, chain.p, z], parts)
+    prepare()
+    with pytest.raises(TooSmall) as refused:
+        within(chain.loss, run, 1)
+    for part in parts:
+        prepare()
+        budget = within(chain.loss, run, part).ledger.budget
+        assert budget is not None
+        assert budget.limit == max(int(part * budget.would_keep), refused.value.least)
+        assert f"memory={part}: {budget.limit} bytes" in str(budget.explain())
+
+
+@pytest.mark.filterwarnings("ignore:.*that derivative is lost")
+def test_a_part_of_second_derivatives() -> None:
+    chain = Chain(1)
+    chain.prepare()
+
+    def run() -> None:
+        chain.loss[None] = 0.0
+        chain.step(1)
+        chain.total()
+
+    expected = ti.ad.hvp(run, chain.loss, chain.x, np.ones(1))
+    for part in (0.01, 0.5):
+        np.testing.assert_array_equal(
+            ti.ad.hvp(run, chain.loss, chain.x, np.ones(1), memory=part), expected
+        )
+
+
 @pytest.mark.parametrize("memory", [0, "0B", 7, 0.01, 0.99])
 def test_a_program_of_which_nothing_is_kept_needs_no_memory(memory: Any) -> None:
     chain, y = Chain(), ti.field(ti.f64, N, needs_grad=True)

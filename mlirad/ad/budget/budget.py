@@ -28,7 +28,7 @@ from mlirad.runtime.variant import Variant
 
 class Budget:
     """What a tape keeps within `memory`: bytes, or a part of what would be kept without a
-    budget."""
+    budget, which is at least what the reverse cannot do without."""
 
     def __init__(self, program: Program, memory: int | float, order: Order) -> None:
         self.program, self.memory, self.order = program, memory, order
@@ -49,6 +49,11 @@ class Budget:
         if isinstance(self.memory, int):
             return self.memory
         return int(self.memory * self.would_keep)
+
+    @property
+    def limit(self) -> int:
+        """The bytes that there were in reverse."""
+        return max(self.bytes, self.planner.room.least)
 
     @property
     def planner(self) -> Planner:
@@ -155,16 +160,12 @@ class Budget:
 
     def explain(self) -> Explanation:
         """What is kept, what was given up and made again, and where the time went."""
-        head = f"memory={self.memory!r}: {self.bytes} bytes, of {self.would_keep} without a budget"
+        head = f"memory={self.memory!r}: {self.limit} bytes, of {self.would_keep} without a budget"
         return explained(self.planner, self.units, self.copies, self.names, head)
 
     def _message(self) -> str:
-        least, given = self.planner.graph.least(), repr(self.memory)
-        part = (
-            f", of {self.would_keep} bytes that would be kept" if self.memory != self.bytes else ""
-        )
         return (
-            f"ti.ad.Tape(memory={given}): {self.bytes} bytes{part}, are too few for this program: "
-            f"memory={least} is the least that can, for what was in memory at first and is "
-            "overwritten, for what cannot be made again, and for what the program leaves"
+            f"ti.ad.Tape(memory={self.memory}): these are too few bytes for this program: memory="
+            f"{self.planner.graph.least()} is the least that can, for what was in memory at first "
+            "and is overwritten, for what cannot be made again, and for what the program leaves"
         )

@@ -227,7 +227,6 @@ def _done(planner: Planner, name: str, arguments: Sequence[Any], place: Place | 
         return tuple(planner.split(unit, sizes, place or _nowhere))
     if name == "record":
         return planner.record(*arguments)
-    planner.room.is_open = False
     return planner.reverse()
 
 

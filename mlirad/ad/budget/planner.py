@@ -97,8 +97,18 @@ class Planner:
     def reverse(self) -> None:
         """Run all reverses, last first; memory is afterwards what the program left.
 
-        Raises NoRoomError, before the first one runs, where what has to be kept does not fit.
+        Raises NoRoomError, before the first one runs, where what has to be kept does not fit; an
+        open room has the least that does.
         """
+        is_open, self.room.is_open = self.room.is_open, False
+        if is_open:
+            self.room.least = self.graph.least()
+        try:
+            self._sweep()
+        finally:
+            self.room.is_open = is_open
+
+    def _sweep(self) -> None:
         steps = len(self.graph.steps)
         if self.is_over or not self.room.can_fix(self.graph.reserve()):
             if not self.graph.is_at_hand():

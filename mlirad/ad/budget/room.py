@@ -60,19 +60,24 @@ class Room:
         self.bytes = self.peak = 0
         self.reserved = 0  # for what is about to be fixed
         self.is_open = False  # what has to be kept is, within the budget or not, as it may grow
+        self.least = 0  # bytes that there are, whatever the budget is
         self.dropped: dict[int, int] = {}  # how often, by unit
         self._by_first_use: dict[int, list[Content]] = {}
 
     def __contains__(self, content: object) -> bool:
         return content in self.loose or content in self.fixed
 
+    def limit(self) -> int:
+        """Bytes that there are."""
+        return max(self.budget(), self.least)
+
     def free(self) -> int:
         """Bytes that nothing takes."""
-        return self.budget() - self.bytes - self.reserved
+        return self.limit() - self.bytes - self.reserved
 
     def can_fix(self, size: int) -> bool:
         """Whether there would be room for some bytes besides what is fixed."""
-        return sum(self.graph.bytes_of(self.fixed)) + size <= self.budget()
+        return sum(self.graph.bytes_of(self.fixed)) + size <= self.limit()
 
     def has_room(self, size: int, used: Collection[Content]) -> bool:
         """Whether there is room for some bytes, made of what is not about to be used; of that,

@@ -58,7 +58,7 @@ class States:
 
     def share(self) -> int:
         """The bytes for what may be given up."""
-        return max(0, self.room.budget() - self._fixed)
+        return max(0, self.room.limit() - self._fixed)
 
     def is_tight(self) -> bool:
         """Whether there is not room enough for a cut in front of each of some parts of the program,
