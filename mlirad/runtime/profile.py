@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from mlirad.data_classes import data_class, field
+from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.executor.executor import Code, PassedArray
 
 _KEPT = 100_000  # launches that can be told one by one
@@ -36,7 +37,7 @@ class Profile:
 
     kernels: dict[str, Launches] = field(default_factory=dict)
     last: deque[tuple[str, float]] = field(default_factory=lambda: deque(maxlen=_KEPT))
-    _lock: Any = field(default_factory=Lock, compare=False)
+    _lock: Any = field(default_factory=lambda: free_in_forks(Lock()), compare=False)
 
     def note(self, name: str, milliseconds: float) -> None:
         """Count a launch."""

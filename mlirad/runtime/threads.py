@@ -7,6 +7,7 @@ from threading import RLock
 from typing import Any
 from weakref import ref
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.own import OfThread, Own
 
@@ -51,7 +52,7 @@ class Threads:
         self.written: dict[str | int, int] = {}
         self.views = Views()
         self.of_thread = OfThread()
-        self.alone = RLock()  # held by what puts all fields back
+        self.alone = free_in_forks(RLock())  # held by what puts all fields back
         self.watchers: dict[int, ref[Any]] = {}  # while there are any, threads note their changes
 
     @property

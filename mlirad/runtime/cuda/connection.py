@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiRuntimeError
 from mlirad.runtime.cuda.card import Card, chip_of, first_card
 from mlirad.runtime.cuda.constants import CU_STREAM_DEFAULT, STICKY, CUfunction_attribute
@@ -30,7 +31,7 @@ class Connection:
         self.chip = chip_of(self.card)
         self.gone = ""
         self.launched: deque[str] = deque(maxlen=_NAMED)  # since the last synchronisation
-        self.turn = Lock()  # held by host code that launches
+        self.turn = free_in_forks(Lock())  # held by host code that launches
         stream = ctypes.c_void_p()
         self.ask("make a stream", "cuStreamCreate", ctypes.byref(stream), CU_STREAM_DEFAULT)
         self.stream = stream.value or 0

@@ -7,6 +7,7 @@ from weakref import finalize
 
 import numpy as np
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.memory.values import Values
 
 _LEAST, _IDLE = 1 << 20, 1 << 28  # bytes
@@ -17,7 +18,7 @@ class Blocks:
 
     def __init__(self) -> None:
         self._idle: list[Values] = []
-        self._turn = RLock()  # what is collected may give back in the middle of a turn
+        self._turn = free_in_forks(RLock())  # what is collected may give back in a turn
 
     def take(self, size: int) -> Values:
         """So many bytes, which hold anything, as long as an array of them lives."""

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.boxes import Box, within_shape
 from mlirad.runtime.capacity import Capacity
 from mlirad.runtime.memory.blocks import Blocks
@@ -137,7 +138,7 @@ class HostMemory(Memory):
 
     def __init__(self) -> None:
         self._blocks = Blocks()
-        self._allocations, self._turn = WeakSet[HostAllocation](), RLock()
+        self._allocations, self._turn = WeakSet[HostAllocation](), free_in_forks(RLock())
 
     def allocate(self, size: int, *, lazily: bool = False) -> HostAllocation:
         """Zeroed bytes."""

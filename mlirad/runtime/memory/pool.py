@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from threading import RLock
 from weakref import finalize
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiMemoryError
 from mlirad.runtime.device.driver import Driver
 
@@ -21,7 +22,7 @@ class Pool:
         self._driver = driver
         self._idle: dict[int, list[int]] = {}  # addresses by size
         self._idle_bytes = 0
-        self._turn = RLock()
+        self._turn = free_in_forks(RLock())
         finalize(self, _free_all, driver, self._idle).atexit = False
 
     @contextmanager

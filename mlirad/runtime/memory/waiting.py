@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Generic, Protocol, TypeVar
 from weakref import WeakSet
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.runtime.boxes import Box, KnownBox, lies_in
 from mlirad.runtime.memory.values import Values
 
@@ -33,7 +34,7 @@ class Clearing:
 
     def __init__(self) -> None:
         self.version = self.moves = 0
-        self.lock = Lock()
+        self.lock = free_in_forks(Lock())
         self.put_back_later = WeakSet[Waiting]()  # of which copies are held
 
     def count_move(self) -> None:

@@ -14,6 +14,7 @@ from threading import RLock
 
 import numpy as np
 
+from mlirad.dialect.turn import free_in_forks
 from mlirad.errors import TaichiMemoryError, TaichiRuntimeError
 from mlirad.runtime.capacity import available_memory, machine_memory
 from mlirad.runtime.device.driver import Driver
@@ -35,7 +36,7 @@ class SimtDriver(Driver):
         self._blocks = _Blocks()
         self._locked: dict[int, Values] = {}
         self._freed: deque[_Block] = deque()
-        self._turn = RLock()  # a collection of garbage, which frees, comes at any time
+        self._turn = free_in_forks(RLock())  # garbage is collected, and freed, at any time
 
     # Memory.
 
