@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
+import linecache
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -148,3 +152,113 @@ def test_template_arguments_are_immutable() -> None:
 
     with pytest.raises(ti.TaichiSyntaxError, match='Kernel argument "a" is immutable'):
         run(3)
+
+
+# Files that are edited between the import and the first launch.
+
+IMPORTED = """import mlirad as ti
+
+@ti.func
+def power(a):
+    return a ** 2
+
+scaled = ti.func(lambda a: 3 * a)
+
+@ti.kernel
+def run(a: float) -> float:
+    return power(a) + 1
+
+@ti.kernel
+def run_lambda(a: float) -> float:
+    return scaled(a)
+
+def make(factor):
+    @ti.kernel
+    def run(a: float) -> float:
+        return factor * a
+    return run
+
+@ti.data_oriented
+class Solver:
+    @ti.kernel
+    def run(self, a: float) -> float:
+        return a - 1
+"""
+EDITS = {
+    "the kernel": ("+ 1", "+ 2"),
+    "a function": ("** 2", "** 3"),
+    "an operator": ("power(a) +", "power(a) -"),
+    "a name": ("return power(a)", "return abs(a)"),
+    "a type of a number": ("+ 1", "+ 1.0"),
+    "away": ("@ti.kernel\ndef run(a", "def other():\n    pass\n\ndef ran(a"),
+    "no Python": ("+ 1", "+ "),
+}
+
+
+def imported(tmp_path: Path) -> Any:
+    """A module that Python has read, and nobody else."""
+    file = tmp_path / "imported.py"
+    file.write_text(IMPORTED)
+    spec = importlib.util.spec_from_file_location("imported", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    linecache.clearcache()
+    return module
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edited_file_is_refused(edit: str, tmp_path: Path) -> None:
+    module = imported(tmp_path)
+    Path(module.__file__).write_text(IMPORTED.replace(*EDITS[edit]))
+    name = "power" if edit == "a function" else "run"
+    with pytest.raises(ti.TaichiSyntaxError, match=f"'{name}', which began in .*edited since"):
+        module.run(3.0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "run"),
+    [
+        ("3 * a", "4 * a", lambda module: module.run_lambda(2.0)),
+        ("factor * a", "factor + a", lambda module: module.make(2)(3.0)),
+        ("a - 1", "a - 2", lambda module: module.Solver().run(3.0)),
+    ],
+    ids=["lambda", "closure", "method"],
+)
+def test_every_kind_of_function_in_an_edited_file(
+    old: str, new: str, run: Callable[[Any], float], tmp_path: Path
+) -> None:
+    module = imported(tmp_path)
+    Path(module.__file__).write_text(IMPORTED.replace(old, new))
+    assert module.run(3.0) == 10
+    with pytest.raises(ti.TaichiSyntaxError, match="edited since"):
+        run(module)
+
+
+def test_lines_that_an_edit_has_moved(tmp_path: Path) -> None:
+    module = imported(tmp_path)
+    text = "import math\n\n# a comment\n" + IMPORTED.replace("\nscaled", "\n\n\nscaled")
+    Path(module.__file__).write_text(text.replace("+ 1\n", "+ 1  # one\n"))
+    found = module.run(3.0), module.run_lambda(2.0), module.make(2)(3.0), module.Solver().run(3.0)
+    assert found == (10, 6, 6, 2)
+
+
+def test_what_was_read_before_the_edit_is_compiled(tmp_path: Path) -> None:
+    module = imported(tmp_path)
+    assert module.run_lambda(2.0) == 6
+    Path(module.__file__).write_text(IMPORTED.replace("+ 1", "+ 2").replace("a - 1", "a - 2"))
+    assert module.run(3.0) == 10
+    assert module.Solver().run(3.0) == 2
+
+
+def test_a_module_that_is_imported_again(tmp_path: Path) -> None:
+    module = imported(tmp_path)
+    before = module.run
+    text = IMPORTED.replace("+ 1", "+ 2")
+    Path(module.__file__).write_text(text)
+    exec(compile(text, module.__file__, "exec"), module.__dict__)
+    assert module.run(3.0) == 11
+    with pytest.raises(
+        ti.TaichiSyntaxError, match=r"'run', which began in line 9 of .*edited since"
+    ):
+        before(3.0)

@@ -2,7 +2,8 @@
 
 Python keeps no text of a program that `python -c`, the standard input or `exec()` gave it, so it is
 looked for: in the command line, in the file that the standard input is, in the strings of the
-callers. What is found is taken where Python makes the function's code of it again.
+callers. What is found is taken where Python makes the function's code of it again. So is the text
+of a file that was written to since the process began, which is refused where Python does not.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import os
 import re
 import stat
 import sys
+import time
 import zlib
 from ast import PyCF_ONLY_AST
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any
+
+from mlirad.errors import TaichiSyntaxError
 
 _ATTEMPTS = 8  # to find the end of a function
 _FUTURE = 0x1FF0000  # flags of `from __future__ import ...`, which code that runs exec() hands on
@@ -25,11 +29,18 @@ _FUTURE = 0x1FF0000  # flags of `from __future__ import ...`, which code that ru
 
 def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
     """The lines of a function, the number of the first, and its file. Raises OSError or TypeError
-    where there are none."""
+    where there are none, TaichiSyntaxError where they are not those that Python read."""
     code = getattr(function, "__code__", None)
     if code is None or code.co_filename not in _WITHOUT_TEXT:
-        lines, start = inspect.findsource(inspect.unwrap(function))
+        function = inspect.unwrap(function)
         file = inspect.getsourcefile(function) or "<unknown>"
+        earlier: Any = linecache.cache.get(file, ())
+        now, start = inspect.findsource(function)  # which reads an edited file again
+        lines: Sequence[str] = now
+        if may_be_edited(file):
+            lines, start = as_imported(function.__code__, (*earlier[2:3], now))
+            if lines is not now:
+                linecache.cache[file] = earlier
         return definition(lines[start:]), start + 1, file
     for name, text, flags in _WITHOUT_TEXT[code.co_filename]():
         if f"def {code.co_name}" in text and _makes(text, flags, code):
@@ -37,6 +48,61 @@ def text_of(function: Callable[..., Any]) -> tuple[list[str], int, str]:
             lines = linecache.getlines(name)[code.co_firstlineno - 1 :]
             return definition(lines), code.co_firstlineno, name
     raise OSError(f"no text is kept of {code.co_filename}")
+
+
+def may_be_edited(file: str) -> bool:
+    """Whether a file was written to since this process began."""
+    try:
+        return os.stat(file).st_mtime >= _BEGAN
+    except OSError:  # such as a cell of a notebook, whose text never changes
+        return False
+
+
+def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequence[str], int]:
+    """The first of several texts of a file, as lines, that has a function of some code, and the
+    position of its first line. Raises TaichiSyntaxError where none does."""
+    flags, wanted = code.co_flags & _FUTURE, _without_places(code)
+    for lines in texts:
+        try:
+            made = compile("".join(lines), "<string>", "exec", flags=flags, dont_inherit=True)
+        except (SyntaxError, ValueError):
+            continue
+        places = [*_lines_of(made, wanted)]
+        if places:
+            return lines, min(places, key=lambda line: abs(line - code.co_firstlineno)) - 1
+    raise TaichiSyntaxError(
+        f"'{code.co_name}', which began in line {code.co_firstlineno} of '{code.co_filename}', is "
+        "not in that file as Python read it: the file has been edited since, and what is launched "
+        "first is compiled from its text. Run the program again, or reload the module"
+    )
+
+
+def _lines_of(code: CodeType, wanted: CodeType) -> Iterator[int]:
+    if code.co_name == wanted.co_name and _without_places(code) == wanted:
+        yield code.co_firstlineno
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            yield from _lines_of(part, wanted)
+
+
+def _without_places(code: CodeType) -> CodeType:
+    """Code that is equal to the same code on other lines."""
+    parts = [_without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    return code.replace(co_consts=tuple(parts), co_firstlineno=1, co_linetable=b"")
+
+
+def _process_start() -> float:
+    """When the process began; 0 where the system does not say."""
+    try:
+        with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):
+        return 0.0
+    return time.time() - age
+
+
+_BEGAN = _process_start()
 
 
 def definition(lines: Sequence[str]) -> list[str]:
