@@ -75,6 +75,8 @@ class Kernel:
         ready = self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
             return self._launch(current, args, kwargs, PRIMAL)
+        if not ready.are_bound():
+            return self._launch(current, args, kwargs, PRIMAL)
         arrays = ready.arrays(args)
         if arrays is None or (arrays and current.threads.watchers):
             return self._launch(current, args, kwargs, PRIMAL)
@@ -96,7 +98,10 @@ class Kernel:
         """From now on launch without looking arguments up, where they are like these."""
         parameters = self.declaration.parameters[self.owner is not None :]
         with compiling:  # in which nothing becomes stale
-            self._ready = ready(variant, variant.codes.compiled.get(PRIMAL), parameters, args)
+            variants = self._variants
+            assert variants is not None
+            compiled, names = variant.codes.compiled.get(PRIMAL), variants.names
+            self._ready = ready(variant, compiled, parameters, args, names.are_bound)
             if self._ready is not None:
                 variant.codes.when_stale.append(self._forget_ready)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from types import FunctionType
 from typing import Any
 
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.frontend.python.builder import Builder
+from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.kernel import build_kernel
 from mlirad.kernel.arguments import ConstantArgument, SameArgument
 from mlirad.lang.arguments.array_buffer import ArrayBuffer, array_buffer
@@ -19,7 +21,7 @@ from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
 from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernel_declaration import KernelDeclaration
-from mlirad.lang.watched import Read, watch
+from mlirad.lang.watched import Name, Names, Read, watch
 from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -43,6 +45,7 @@ class KernelVariants:
         self._reads: dict[tuple[int, str], Read] = {}
         self._changed: set[tuple[int, str]] = set()  # those that have other values now
         self._told: set[tuple[int, str]] = set()  # those of which the user was told
+        self.names = Names(declaration.function)
 
     def prepare(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Prepared:
         """The variant for some arguments, and what a launch passes; see `Kernel.prepare`."""
@@ -63,6 +66,8 @@ class KernelVariants:
             variant = self._find(key, given, same)
         if self._changed:
             self._warn_of_changes()
+        if not self.names.are_bound():
+            self._warn_of_names()
         values: list[Any] = []
         for p, v in zip(parameters, given):
             if p.kind == SCALAR:
@@ -107,6 +112,7 @@ class KernelVariants:
             )
         current.variants += 1
         self._watch([Read(*read) for read in builder.attributes])
+        self.names.add(builder.names.values())
         constants = [a.value for _, a in arguments if isinstance(a, ConstantArgument)]
         return Variant(kernel, current, constants)
 
@@ -129,9 +135,25 @@ class KernelVariants:
             read = self._reads[key]
             if read.differs():
                 self._told.add(key)
-                warnings.warn(
-                    f"kernel '{self.declaration.name}' was compiled for {read}, and computes with "
-                    f"that, but it is {getattr(read.owner, read.name, None)!r} now: pass it as an "
-                    "argument, or keep it in a field",
-                    stacklevel=program_frame()[1],
-                )
+                self._warn_of(read, getattr(read.owner, read.name, None))
+
+    def _warn_of_names(self) -> None:
+        """Warn, once for each, of names that stand for something else since they became part of
+        compiled code."""
+        for name in self.names.changed():
+            key = id(name.home), name.name
+            if key not in self._told:
+                self._told.add(key)
+                self._warn_of(name, name.now())
+
+    def _warn_of(self, compiled: Read | Name, now: object) -> None:
+        if isinstance(compiled.value, Function | FunctionType):
+            what = f"with {compiled.value!r}, and calls it, but it has been defined again"
+            cure = "define the kernel again, too"
+        else:
+            what = f"for {compiled}, and computes with that, but it is {now!r} now"
+            cure = "pass it as an argument, or keep it in a field"
+        warnings.warn(
+            f"kernel '{self.declaration.name}' was compiled {what}: {cure}",
+            stacklevel=program_frame()[1],
+        )

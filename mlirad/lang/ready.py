@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlirad.frontend.python.builder import in_kernel
+from mlirad.frontend.python.builder import being_built, in_kernel
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.numbers import plain_range, scalar_dtype
 from mlirad.lang.arguments.parameters import NDARRAY, SCALAR, Parameter
@@ -22,6 +22,7 @@ from mlirad.runtime.variant import Variant
 # of an array: the number of its argument; what `Ndarray.form` is; of NumPy's, the type, how many
 # axes, and the extents of an element
 Guard = tuple[int, tuple[Any, ...], DType | None, int, tuple[int, ...]]
+_NO_ARRAYS: Sequence[Passed] = ()
 # only of memory that may be written to, side by side
 _at: Callable[[Any], c_char] = c_char.from_buffer
 
@@ -36,8 +37,10 @@ class Ready:
         variant: Variant,
         code: Code,
         parameters: Sequence[Parameter],
+        are_bound: Callable[[], bool],
     ) -> None:
         self.program, self.variant, self.code = program, variant, code
+        self.are_bound = are_bound  # the names that the code was compiled for
         self._count = len(parameters)
         self._ranges = [
             (number, *plain_range(scalar_dtype(one, program.config)))
@@ -47,15 +50,17 @@ class Ready:
         numbers = [number for number, one in enumerate(parameters) if one.kind == NDARRAY]
         self._guards = [_guard(*both) for both in zip(numbers, variant.kernel.arrays)]
 
-    def arrays(self, args: Sequence[Any]) -> list[Passed] | None:
+    def arrays(self, args: Sequence[Any]) -> Sequence[Passed] | None:
         """The arrays among some arguments; None where these are not such arguments, or this is a
         kernel."""
-        if len(args) != self._count or in_kernel():
+        if len(args) != self._count or (being_built and in_kernel()):
             return None
         for number, kind, low, high in self._ranges:
             value = args[number]
             if type(value) is not kind or not low <= value < high:  # type: ignore[operator]
                 return None
+        if not self._guards:
+            return _NO_ARRAYS
         found: list[Passed] = []
         for guard in self._guards:
             passed = self._passed(args[guard[0]], guard)
@@ -88,7 +93,11 @@ def _guard(number: int, array: NdarrayArgument) -> Guard:
 
 
 def ready(
-    variant: Variant, code: Code | None, parameters: Sequence[Parameter], args: Sequence[Any]
+    variant: Variant,
+    code: Code | None,
+    parameters: Sequence[Parameter],
+    args: Sequence[Any],
+    are_bound: Callable[[], bool],
 ) -> Ready | None:
     """How launches like one of a variant are made; None where they need more than this."""
     kernel = variant.kernel
@@ -99,5 +108,5 @@ def ready(
         return None
     if kinds.count(NDARRAY) != len(kernel.arrays):  # one array stands for two parameters
         return None
-    found = Ready(variant.program, variant, code, parameters)
+    found = Ready(variant.program, variant, code, parameters, are_bound)
     return found if found.arrays(args) is not None else None

@@ -1,15 +1,26 @@
-"""Attributes that are part of compiled kernels: an assignment to one is noted, so that the next
-launch can warn of it."""
+"""Attributes of objects, and names from outside of functions, that are part of compiled kernels.
+
+An assignment to an attribute is noted, so that the next launch can warn of it. Of an assignment to
+a name nothing is told, so each launch looks whether names stand for what they did.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 from weakref import WeakMethod
 
 import numpy as np
 
 from mlirad.data_classes import data_class
+from mlirad.frontend.python.annotations import MatrixType
+from mlirad.frontend.python.function import Function
+from mlirad.frontend.python.matrix import Matrix
+from mlirad.frontend.python.source_text import without_places
+from mlirad.frontend.python.struct_type import StructType
+from mlirad.types import DataType
 
 Note = Callable[[int, str], None]
 _Watchers = dict[tuple[int, str], list[Any]]
@@ -25,11 +36,7 @@ class Read:
 
     def differs(self) -> bool:
         """Whether the attribute has another value now."""
-        now = getattr(self.owner, self.name, None)
-        plain = isinstance(now, bool | int | float | str | tuple | np.generic) and type(
-            now
-        ) is type(self.value)
-        return now is not self.value and not (plain and now == self.value)
+        return not _is_same(getattr(self.owner, self.name, None), self.value)
 
     def __str__(self) -> str:
         return f"{type(self.owner).__name__}.{self.name} = {self.value!r}"
@@ -77,3 +84,136 @@ def _told(note: Any, owner: int, name: str) -> bool:
     if method is not None:
         method(owner, name)
     return method is not None
+
+
+# What keeps its meaning, or nobody gives another.
+_TYPES = (type, ModuleType, BuiltinFunctionType, DataType, MatrixType, StructType)
+_PLAIN = bool | int | float | str | np.generic
+_GONE = object()
+
+
+@data_class(frozen=True)
+class Name:
+    """A name from outside of functions, what holds it, and the value that a kernel was compiled
+    for; `seen` holds the one that it was seen to have last."""
+
+    home: CellType | dict[str, Any]
+    name: str
+    value: Any
+    seen: CellType
+
+    def now(self) -> Any:
+        """What it stands for."""
+        try:
+            home = self.home
+            return home[self.name] if isinstance(home, dict) else home.cell_contents
+        except (KeyError, ValueError):
+            return _GONE
+
+    def changes(self) -> bool:
+        """Whether it stands for something else than when it was seen last, and than a kernel was
+        compiled for."""
+        now = self.now()
+        is_seen, self.seen.cell_contents = now is self.seen.cell_contents, now
+        return not is_seen and now is not _GONE and not _is_same(now, self.value)
+
+    def __str__(self) -> str:
+        return f"{self.name} = {self.value!r}"
+
+
+class Names:
+    """The names that a kernel's code was compiled for; `are_bound` is asked at each launch, and
+    says whether all stand for what they were seen to stand for last."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._globals: dict[str, Any] = function.__globals__
+        self._names: dict[tuple[int, str], Name] = {}
+        self.are_bound: Callable[[], bool] = _are_bound(self._globals, [])
+
+    def add(self, found: Iterable[tuple[Any, str, Any]]) -> None:
+        """Look at these, too."""
+        for home, name, value in found:
+            is_ours = isinstance(home, dict) and _is_ours(home.get("__name__"))
+            is_function = isinstance(value, FunctionType) and _is_ours(value.__module__)
+            if not (is_ours or is_function or isinstance(value, _TYPES)):
+                self._names.setdefault((id(home), name), Name(home, name, value, CellType(value)))
+        self.are_bound = _are_bound(self._globals, [*self._names.values()])
+
+    def changed(self) -> Iterator[Name]:
+        """Those that stand for something else now, each time that they come to."""
+        return (name for name in self._names.values() if name.changes())
+
+
+def _is_ours(module: object) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "mlirad"
+
+
+def _are_bound(space: dict[str, Any], names: Sequence[Name]) -> Callable[[], bool]:
+    """A function that says whether names stand for what they were seen to, as fast as Python can
+    look: it is part of each launch."""
+    own = [name for name in names if name.home is space]
+    cells = [name for name in names if isinstance(name.home, CellType)]
+    others = [name for name in names if isinstance(name.home, dict) and name.home is not space]
+    held: dict[str, Any] = {f"seen{k}": name.seen for k, name in enumerate((*own, *cells, *others))}
+    held |= {f"cell{k}": name.home for k, name in enumerate(cells)}
+    held |= {f"space{k}": CellType(name.home) for k, name in enumerate(others)}
+    held |= {f"key{k}": CellType(name.name) for k, name in enumerate(others)}
+    code = _code(len(own), len(cells), len(others))
+    globals_ = {f"own{k}": name.name for k, name in enumerate(own)}
+    code = code.replace(co_names=tuple(globals_.get(name, name) for name in code.co_names))
+    return FunctionType(code, space, closure=tuple(held[name] for name in code.co_freevars))
+
+
+@lru_cache(maxsize=64)
+def _code(own: int, cells: int, others: int) -> CodeType:
+    """Code that compares so many globals of its own, cells, and entries of dictionaries."""
+    looks = [f"own{k}" for k in range(own)]
+    looks += [f"cell{k}" for k in range(cells)]
+    looks += [f"space{k}[key{k}]" for k in range(others)]
+    tests = [f"{look} is seen{k}" for k, look in enumerate(looks)]
+    given = [f"seen{k}" for k in range(len(looks))] + [f"cell{k}" for k in range(cells)]
+    given += [f"{kind}{k}" for kind in ("space", "key") for k in range(others)]
+    made: dict[str, Any] = {}
+    exec(
+        f"""
+def around({", ".join(given)}):
+    def are_bound():
+        try:
+            return {" and ".join(tests) or "True"}
+        except (NameError, KeyError):
+            return False
+    return are_bound
+""",
+        made,
+    )
+    code: CodeType = made["around"](*[None] * len(given)).__code__
+    return code
+
+
+def _is_same(now: Any, value: Any) -> bool:
+    """Whether an object stands for the same in a kernel as another one."""
+    if now is value or type(now) is not type(value):
+        return now is value
+    if isinstance(value, _PLAIN):
+        return repr(now) == repr(value)  # 0.0 is not -0.0, and NaN is NaN
+    if isinstance(value, list | tuple):
+        return len(now) == len(value) and all(map(_is_same, now, value))
+    if isinstance(value, np.ndarray):
+        return now.dtype == value.dtype and np.array_equal(now, value)
+    if isinstance(value, Matrix):
+        return now.shape == value.shape and all(map(_is_same, now.entries, value.entries))
+    if isinstance(value, Function):
+        return now.owner is value.owner and _is_same_function(now.function, value.function)
+    return isinstance(value, FunctionType) and _is_same_function(now, value)
+
+
+def _is_same_function(now: Any, value: Any) -> bool:
+    """Whether functions have the same code, and see the same: as one does that a cell of a notebook
+    defines again."""
+    cells = zip(now.__closure__ or (), value.__closure__ or ())
+    return (
+        now.__globals__ is value.__globals__
+        and without_places(now.__code__) == without_places(value.__code__)
+        and _is_same(now.__defaults__, value.__defaults__)
+        and all(one == other for one, other in cells)
+    )

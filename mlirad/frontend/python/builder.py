@@ -35,9 +35,16 @@ class Builder:
         self.custom: str | None = None
         # Attributes of the program's objects: object, name, value.
         self.attributes: list[tuple[Any, str, Any]] = []
+        # Names from outside of functions: the cell or the dictionary that holds one, name, value.
+        self.names: dict[tuple[int, str], tuple[Any, str, Any]] = {}
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
+
+    def note_name(self, home: Any, name: str, value: object) -> None:
+        """Note what a name from outside of functions stands for, and the cell or the dictionary
+        that holds it."""
+        self.names.setdefault((id(home), name), (home, name, value))
 
     @contextmanager
     def literals_as(self, dtype: DataType) -> Iterator[None]:
@@ -139,29 +146,29 @@ class Anchor:
 
 
 _CARRIED = "a variable that is assigned in front of it, or a field, carries values out"
-_active: list[Builder] = []
+being_built: list[Builder] = []  # of all threads
 
 
 @contextmanager
 def building(builder: Builder) -> Iterator[Builder]:
     """Make a builder the current one."""
-    _active.append(builder)
+    being_built.append(builder)
     try:
         yield builder
     finally:
-        _active.pop()
+        being_built.pop()
 
 
 def current() -> Builder:
     """The kernel under construction. Raises TaichiRuntimeError outside one."""
     if not in_kernel():
         raise TaichiRuntimeError("this can only be used inside a @ti.kernel or @ti.func")
-    return _active[-1]
+    return being_built[-1]
 
 
 def in_kernel() -> bool:
     """Whether this thread has a kernel under construction; only one thread at a time has."""
-    return bool(_active) and any(builder.thread == get_ident() for builder in _active)
+    return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.blocks import list_at
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place, ValuePlace
-from mlirad.frontend.python.python_objects import is_of_program
+from mlirad.frontend.python.python_objects import is_module_of_program, is_of_program
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.text_format import FormattedText, format_percent
@@ -182,7 +182,9 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
         raise TaichiCompilationError(
             f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}"
         ) from error
-    if is_of_program(base) and not callable(value):
+    if is_module_of_program(base):
+        t.builder.note_name(vars(base), node.attr, value)
+    elif is_of_program(base) and not callable(value):
         t.builder.attributes.append((base, node.attr, value))
     return value
 

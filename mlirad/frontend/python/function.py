@@ -131,5 +131,8 @@ class Function:
         )
         return kind if is_type else None
 
+    def __repr__(self) -> str:
+        return f"<ti.func '{self.__name__}'>"
+
     def __call__(self, *args: object, **kwargs: object) -> Any:
         return self.function(*([self.owner] if self.owner is not None else []), *args, **kwargs)

@@ -180,6 +180,11 @@ def is_of_program(item: object) -> bool:
     return not isinstance(item, type) and _package(type(item)) not in _FOREIGN
 
 
+def is_module_of_program(item: object) -> bool:
+    """Whether an object is one of the program's own modules."""
+    return isinstance(item, ModuleType) and item.__name__.partition(".")[0] not in _FOREIGN
+
+
 def _attributes(item: object) -> list[Any] | None:
     """What the attributes of an object of one of the program's classes stand for."""
     if isinstance(item, type):

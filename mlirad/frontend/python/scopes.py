@@ -126,8 +126,11 @@ class Frame:
                 "here; a global of that name is not seen, and cannot be assigned to: use "
                 f"{cure}{', which are elements' if is_field else ', a field or an argument'}"
             )
-        if name in self.source.names:
-            return self.source.names[name]
+        names = self.source.names
+        if name in names:
+            value = names[name]
+            current().note_name(names.home(name), name, value)
+            return value
         if hasattr(builtins, name):
             return getattr(builtins, name)
         local = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Callable, Mapping
+from types import CellType
 from typing import Any
 
 from mlirad.data_classes import data_class, field
@@ -90,6 +91,10 @@ class Names(Mapping[str, Any]):
             except ValueError:
                 raise KeyError(name) from None
         return self.globals[name]
+
+    def home(self, name: str) -> CellType | dict[str, Any]:
+        """Where Python keeps what a name stands for."""
+        return self.cells.get(name, self.globals)
 
     def __iter__(self) -> Any:
         return iter({**self.globals, **self.cells})

@@ -61,7 +61,7 @@ def may_be_edited(file: str) -> bool:
 def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequence[str], int]:
     """The first of several texts of a file, as lines, that has a function of some code, and the
     position of its first line. Raises TaichiSyntaxError where none does."""
-    flags, wanted = code.co_flags & _FUTURE, _without_places(code)
+    flags, wanted = code.co_flags & _FUTURE, without_places(code)
     for lines in texts:
         try:
             made = compile("".join(lines), "<string>", "exec", flags=flags, dont_inherit=True)
@@ -78,16 +78,16 @@ def as_imported(code: CodeType, texts: Iterable[Sequence[str]]) -> tuple[Sequenc
 
 
 def _lines_of(code: CodeType, wanted: CodeType) -> Iterator[int]:
-    if code.co_name == wanted.co_name and _without_places(code) == wanted:
+    if code.co_name == wanted.co_name and without_places(code) == wanted:
         yield code.co_firstlineno
     for part in code.co_consts:
         if isinstance(part, CodeType):
             yield from _lines_of(part, wanted)
 
 
-def _without_places(code: CodeType) -> CodeType:
+def without_places(code: CodeType) -> CodeType:
     """Code that is equal to the same code on other lines."""
-    parts = [_without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
+    parts = [without_places(c) if isinstance(c, CodeType) else c for c in code.co_consts]
     return code.replace(co_consts=tuple(parts), co_firstlineno=1, co_linetable=b"")
 
 
