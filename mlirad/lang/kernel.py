@@ -24,7 +24,7 @@ from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.kernel_variants import KernelVariants, Prepared
 from mlirad.lang.read_only import check_arrays
-from mlirad.lang.ready import Ready, ready
+from mlirad.lang.ready import Ready
 from mlirad.lang.results import shaped
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode, parse_mode
 from mlirad.runtime.explanation import Explanation, explained
@@ -75,8 +75,6 @@ class Kernel:
         ready = self._ready
         if ready is None or kwargs or ready.program is not current or current.trees.pending:
             return self._launch(current, args, kwargs, PRIMAL)
-        if not ready.are_bound():
-            return self._launch(current, args, kwargs, PRIMAL)
         arrays = ready.arrays(args)
         if arrays is None or (arrays and current.threads.watchers):
             return self._launch(current, args, kwargs, PRIMAL)
@@ -96,12 +94,9 @@ class Kernel:
 
     def _note_ready(self, variant: Variant, args: tuple[Any, ...]) -> None:
         """From now on launch without looking arguments up, where they are like these."""
-        parameters = self.declaration.parameters[self.owner is not None :]
         with compiling:  # in which nothing becomes stale
-            variants = self._variants
-            assert variants is not None
-            compiled, names = variant.codes.compiled.get(PRIMAL), variants.names
-            self._ready = ready(variant, compiled, parameters, args, names.are_bound)
+            assert self._variants is not None
+            self._ready = self._variants.ready(variant, args)
             if self._ready is not None:
                 variant.codes.when_stale.append(self._forget_ready)
 

@@ -21,7 +21,9 @@ from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, SCALAR, STRUCT
 from mlirad.lang.arguments.structs import struct_entries
 from mlirad.lang.callers import program_frame
 from mlirad.lang.kernel_declaration import KernelDeclaration
+from mlirad.lang.ready import Ready, ready
 from mlirad.lang.watched import Name, Names, Read, watch
+from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -80,6 +82,12 @@ class KernelVariants:
                 values += [None] * (2 if p.name in variant.kernel.gradients else 1)
         passed = {name: buffer for name, buffer in arrays.items() if name not in same}
         return variant, values, with_gradients(passed, variant.kernel.gradients)
+
+    def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
+        """How launches like one of a variant are made, where they need no more than `Ready`."""
+        parameters = self.declaration.parameters[self.declaration.owner is not None :]
+        compiled = variant.codes.compiled.get(PRIMAL)
+        return ready(variant, compiled, parameters, args, self.names.are_bound)
 
     @in_turn
     def _find(self, key: Hashable, given: Sequence[Any], same: Mapping[str, str]) -> Variant:

@@ -40,7 +40,7 @@ class Ready:
         are_bound: Callable[[], bool],
     ) -> None:
         self.program, self.variant, self.code = program, variant, code
-        self.are_bound = are_bound  # the names that the code was compiled for
+        self._are_bound = are_bound  # the names that the code was compiled for
         self._count = len(parameters)
         self._ranges = [
             (number, *plain_range(scalar_dtype(one, program.config)))
@@ -51,9 +51,9 @@ class Ready:
         self._guards = [_guard(*both) for both in zip(numbers, variant.kernel.arrays)]
 
     def arrays(self, args: Sequence[Any]) -> Sequence[Passed] | None:
-        """The arrays among some arguments; None where these are not such arguments, or this is a
-        kernel."""
-        if len(args) != self._count or (being_built and in_kernel()):
+        """The arrays among some arguments; None where these are not such arguments, a name stands
+        for something else now, or this is a kernel."""
+        if len(args) != self._count or not self._are_bound() or (being_built and in_kernel()):
             return None
         for number, kind, low, high in self._ranges:
             value = args[number]
