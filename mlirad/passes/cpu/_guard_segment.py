@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mlirad.bindings import ir
 from mlirad.ir.structured import is_for
 from mlirad.ir.walk import block_operations, captured, operations
-from mlirad.passes.cpu._lane_update import FLOAT_STEPS, update_of
+from mlirad.passes.cpu._lane_update import FLOAT_STEPS, Updates
 from mlirad.passes.cpu._zero_guards import guard_of
 
 _PURE = ("arith.", "math.")
@@ -129,9 +129,10 @@ def _late_ops(block: ir.Block, ops: list[ir.Operation]) -> set[ir.Operation]:
     if is_for(block.owner.operation):
         sums.update(list(block.arguments)[1:])
     found: set[ir.Operation] = set()
+    updates = Updates()
     for op in ops:
         if op.name == "memref.store":
-            update = update_of(op)
+            update = updates.of(op)
             if update is not None and not made.isdisjoint(
                 v for step in update.steps for v in step.operands
             ):

@@ -52,25 +52,60 @@ class Update:
         return operands[1] if operands[0] == self.load.results[0] else operands[0]
 
 
-def update_of(store: ir.Operation) -> Update | None:
-    """The update that ends in a store."""
-    value = store.operands[0]
-    last = defining_op(value)
-    if last is None or last.block != store.block:
-        return None
-    steps = [last]
-    if last.name == "arith.select":
-        test = defining_op(last.operands[0])
-        if test is None or test.name not in _CHOICES or test.block != store.block:
+class Updates:
+    """Finds the updates of code that stays as it is meanwhile."""
+
+    def __init__(self) -> None:
+        # the operations of a block, and their positions
+        self._orders: dict[ir.Block, tuple[list[ir.Operation], dict[ir.Operation, int]]] = {}
+
+    def of(self, store: ir.Operation) -> Update | None:
+        """The update that ends in a store."""
+        value = store.operands[0]
+        last = defining_op(value)
+        if last is None or last.block != store.block:
             return None
-        steps = [test, last]
-    elif last.name not in STEPS:
+        steps = [last]
+        if last.name == "arith.select":
+            test = defining_op(last.operands[0])
+            if test is None or test.name not in _CHOICES or test.block != store.block:
+                return None
+            steps = [test, last]
+        elif last.name not in STEPS:
+            return None
+        for operand in last.operands:
+            load = defining_op(operand)
+            if load is not None and _is_same_element(load, store):
+                return self._between(load, steps, store)
         return None
-    for operand in last.operands:
-        load = defining_op(operand)
-        if load is not None and _is_same_element(load, store):
-            return _between(load, steps, store)
-    return None
+
+    def _between(
+        self, load: ir.Operation, steps: list[ir.Operation], store: ir.Operation
+    ) -> Update | None:
+        """The update, where nothing happens between load and store, and who else wants what was
+        loaded comes behind them."""
+        ops, order = self._order(load.block)
+        first, last = order[load], order[store]
+        if any(op.regions or op.name.startswith("memref.store") for op in ops[first + 1 : last]):
+            return None
+        for use in load.results[0].uses:
+            user = use.owner.operation
+            while user.block != load.block:
+                user = enclosing(user)
+            if user not in steps and order[user] < last:
+                return None
+        for step in steps:
+            for use in step.results[0].uses:
+                if use.owner.operation not in steps and use.owner.operation != store:
+                    return None
+        return Update(load, tuple(steps), store)
+
+    def _order(self, block: ir.Block) -> tuple[list[ir.Operation], dict[ir.Operation, int]]:
+        found = self._orders.get(block)
+        if found is None:
+            ops = block_operations(block)
+            found = self._orders[block] = ops, {op: place for place, op in enumerate(ops)}
+        return found
 
 
 def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
@@ -81,29 +116,9 @@ def _is_same_element(load: ir.Operation, store: ir.Operation) -> bool:
     )
 
 
-def _between(load: ir.Operation, steps: list[ir.Operation], store: ir.Operation) -> Update | None:
-    """The update, where nothing happens between load and store, and who else wants what was
-    loaded comes behind them."""
-    ops = block_operations(load.block)
-    first, last = ops.index(load), ops.index(store)
-    if any(op.regions or op.name.startswith("memref.store") for op in ops[first + 1 : last]):
-        return None
-    for use in load.results[0].uses:
-        user = use.owner.operation
-        while user.block != load.block:
-            user = enclosing(user)
-        if user not in steps and ops.index(user) < last:
-            return None
-    for step in steps:
-        for use in step.results[0].uses:
-            if use.owner.operation not in steps and use.owner.operation != store:
-                return None
-    return Update(load, tuple(steps), store)
-
-
 def left_behind(loop: ir.Operation) -> set[ir.Operation]:
     """The loads of updates of which someone asks what was there: where lanes meet, each has the
     value that the lanes before it left."""
     stores = [op for op in operations(loop) if op.name == "memref.store"]
-    updates = [update for update in map(update_of, stores) if update is not None]
+    updates = [update for update in map(Updates().of, stores) if update is not None]
     return {update.load for update in updates if not update.is_sum}

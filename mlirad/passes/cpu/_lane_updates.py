@@ -8,7 +8,7 @@ from mlirad.ir.rounding import EXACT
 from mlirad.ir.structured import For, If, is_branch
 from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
 from mlirad.passes.cpu._lane_strides import Strides
-from mlirad.passes.cpu._lane_update import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, update_of
+from mlirad.passes.cpu._lane_update import FLOAT_STEPS, STEPS, TAKES_FIRST, Update, Updates
 
 _EXTREMES = ("arith.maximumf", "arith.minimumf")
 
@@ -27,6 +27,7 @@ class Meetings:
         self.updates: dict[ir.Operation, Update] = {}  # by store
         self.combined: set[ir.Operation] = set()  # what is done at those stores
         self.reason = ""
+        found = Updates()
         self._loads: dict[ir.Value, list[ir.Operation]] = {}
         self._stores: dict[ir.Value, list[ir.Operation]] = {}
         for op in operations(strides.loop):
@@ -37,14 +38,13 @@ class Meetings:
         for memref, stores in self._stores.items():
             if memref not in strides.private and memref in self._loads:
                 for store in stores:
-                    self._store(memref, store)
+                    self._store(memref, store, found.of(store))
         self.combined |= {
             op for update in self.updates.values() for op in (update.load, *update.steps)
         }
 
-    def _store(self, memref: ir.Value, store: ir.Operation) -> None:
+    def _store(self, memref: ir.Value, store: ir.Operation, update: Update | None) -> None:
         indices = list(store.operands)[2:]
-        update = update_of(store)
         meets = may_meet(store, indices, self.strides)
         if (
             update is not None

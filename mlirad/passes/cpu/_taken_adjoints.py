@@ -10,7 +10,7 @@ from mlirad.ir.rounding import is_marked
 from mlirad.ir.structured import For
 from mlirad.ir.walk import before, block_operations, is_zero
 from mlirad.passes.cpu._guard_segment import is_opaque, is_pure, touched, used
-from mlirad.passes.cpu._lane_update import Update, update_of
+from mlirad.passes.cpu._lane_update import Update, Updates
 
 _CONSTANT = "arith.constant"
 _SUMS = ("arith.addf", "arith.subf")
@@ -35,14 +35,15 @@ class _Made:
         self.taken, self.zeros = taken, set(taken)
         self.kept: dict[ir.Value, ir.Value] = {}  # of sums: what they are where 0 is added
         self.updates: dict[ir.Operation, Update] = {}  # by each of their ops
+        updates = Updates()
         for op in self.ops:
-            self._see(op)
+            self._see(op, updates)
         self.sunk: list[ir.Operation] = []
         self.behind: list[ir.Operation] = []
 
-    def _see(self, op: ir.Operation) -> None:
+    def _see(self, op: ir.Operation, updates: Updates) -> None:
         if op.name == "memref.store":
-            update = update_of(op)
+            update = updates.of(op)
             if update is not None and self._is_of_zero(update):
                 self.updates.update(dict.fromkeys((update.load, *update.steps, op), update))
         elif not is_pure(op) or is_marked(op) or not b.is_float(op.results[0].type):
