@@ -24,13 +24,15 @@ from mlirad.types import i32, u1
 @data_class(frozen=True)
 class BlockRef:
     """A block as a kernel sees it: how many cells it has along each axis; the activities of the
-    sparse blocks from the outermost one to itself; the objects that are placed in its cells."""
+    sparse blocks from the outermost one to itself; the objects that are placed in its cells, and
+    those placed there or in blocks below."""
 
     name: str
     kind: Kind
     shape: tuple[int, ...]
     activities: tuple[Activity, ...]
     leaves: Callable[[], Sequence[Any]]
+    below: Callable[[], Sequence[Any]]
 
     @property
     def own(self) -> Activity:
@@ -49,6 +51,13 @@ class BlockRef:
     def list_or_cell(self, key: object) -> list[ir.Value]:
         """The index of a list of a dynamic block, or of a cell of another one."""
         return self.list(key).index if self.kind is Kind.DYNAMIC else self.cell(key)
+
+    def deactivate(self, index: list[ir.Value]) -> None:
+        """Make a cell inactive, or empty a list. The kernel uses all fields below, and so their
+        derivatives, whenever they come to have some."""
+        for leaf in self.below():
+            array_ref(leaf)
+        effects.deactivate(self.own.field, index)
 
     def list(self, key: object) -> ListRef:
         """The list of a dynamic block at an index. Raises TaichiTypeError for other blocks."""
@@ -70,7 +79,7 @@ class ListRef:
 
     def deactivate(self) -> None:
         """Empty it."""
-        effects.deactivate(self.block.own.field, self.index)
+        self.block.deactivate(self.index)
 
     def append(self, value: Any) -> Expr:
         """Add an item; its number."""

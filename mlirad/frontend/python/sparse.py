@@ -67,7 +67,7 @@ def deactivate(t: Translator, node: ast.Call) -> None:
     dynamic block, empty the list. See `activate`."""
     value, key = _operands(t, node, "deactivate", 2)
     block = _block(value, "deactivate")
-    effects.deactivate(block.own.field, block.list_or_cell(key))
+    block.deactivate(block.list_or_cell(key))
 
 
 @special(takes="block, index")

@@ -19,6 +19,7 @@ def block_ref(
     path: Sequence[TreeBlock],
     shape: tuple[int, ...],
     leaves: Callable[[], Sequence[object]],
+    below: Callable[[], Sequence[object]],
 ) -> BlockRef:
     """The last block of a path in the kernel that is being compiled, whose trees are declared with
     it."""
@@ -38,4 +39,4 @@ def block_ref(
             builder.arrays[name] = field.get(name, type_)
     block = path[-1]
     name = f"this {block.kind.value} block"
-    return BlockRef(name, block.kind, shape, activities_of(path), leaves)
+    return BlockRef(name, block.kind, shape, activities_of(path), leaves, below)

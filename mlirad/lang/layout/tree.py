@@ -168,7 +168,13 @@ class SNode:
     def __kernel_block__(self) -> BlockRef:
         """This block, in the kernel that is being compiled."""
         leaves = [child for child in self.children if not isinstance(child, SNode)]
-        return block_ref(self.program, self.path(), self.shape, lambda: leaves)
+        return block_ref(
+            self.program,
+            self.path(),
+            self.shape,
+            lambda: leaves,
+            lambda: [field for field in self.fields() if field.memory is not None],
+        )
 
     def __repr__(self) -> str:
         return f"<ti.SNode of type {self.kind.value if self.parent_node else 'root'}>"
