@@ -30,12 +30,11 @@ def loop_over_lists(
 ) -> None:
     """Let the loops of a function go over lists where that pays; the others test each cell."""
     loops = [op for op in operations(function) if is_parallel(op)]
-    guards = {loop: guard_of(Parallel(loop), blocks) for loop in loops}
-    chosen = {loop: _chosen(loop, guard) for loop, guard in guards.items() if guard is not None}
-    _refuse_endless(function, {*blocks}, [loop for loop, one in chosen.items() if one])
-    for loop, choice in chosen.items():
-        guard = guards[loop]
-        if guard is not None and (choice is not None or guard.item is not None):
+    guards = [(loop, guard_of(Parallel(loop), blocks)) for loop in loops]
+    chosen = [(loop, guard, _chosen(loop, guard)) for loop, guard in guards if guard is not None]
+    _refuse_endless(function, {*blocks}, [loop for loop, _, choice in chosen if choice])
+    for loop, guard, choice in chosen:
+        if choice is not None or guard.item is not None:
             _mark_private(loop, choice, every_axis)
             ActiveLoop(module, loop, guard, choice).insert()
 

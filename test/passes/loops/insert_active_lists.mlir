@@ -61,6 +61,40 @@ func.func @over_cells(%v: f32) {
   return
 }
 
+// Copies of one loop, as of an unrolled one, are the same op at the same place, apart from their bodies.
+// CHECK-LABEL: func.func @copies
+// CHECK-COUNT-2: scf.parallel (%{{[^,]*}}, %{{[^)]*}}) =
+// CHECK-NOT: scf.parallel
+// CHECK: return
+func.func @copies(%v: f32) {
+  %p = "field.get"() {field = @p} : () -> !field.array<i8, [8]>
+  %x = "field.get"() {field = @x} : () -> !field.array<f32, [128]>
+  %one = arith.constant 1 : i8
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c128 = arith.constant 128 : index
+  scf.parallel (%i) = (%c0) to (%c128) step (%c1) {
+    %cell = arith.divui %i, %c16 : index
+    %byte = "field.load"(%p, %cell) : (!field.array<i8, [8]>, index) -> i8
+    %active = arith.cmpi eq, %byte, %one : i8
+    scf.if %active {
+      "field.store"(%v, %x, %i) : (f32, !field.array<f32, [128]>, index) -> ()
+    }
+    scf.reduce
+  } loc("loop")
+  scf.parallel (%i) = (%c0) to (%c128) step (%c1) {
+    %cell = arith.divui %i, %c16 : index
+    %byte = "field.load"(%p, %cell) : (!field.array<i8, [8]>, index) -> i8
+    %active = arith.cmpi eq, %byte, %one : i8
+    scf.if %active {
+      "field.store"(%v, %x, %i) : (f32, !field.array<f32, [128]>, index) -> ()
+    }
+    scf.reduce
+  } loc("loop")
+  return
+}
+
 // A list's items are gone through up to its length.
 // CHECK-LABEL: func.func @over_items
 // CHECK: %[[D:.*]] = "field.get"() {field = @d}
