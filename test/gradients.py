@@ -29,10 +29,9 @@ def variable(
 
 def scatter(x: Any, low: float = 0.5, high: float = 1.5, seed: int = 0) -> None:
     """Fill a field or ndarray with numbers between two bounds."""
-    shape = x.to_numpy().shape
-    x.from_numpy(
-        np.random.default_rng([seed, *shape]).uniform(low, high, shape).astype(x.to_numpy().dtype)
-    )
+    shape = (*x.shape, *x.element_shape)
+    values = np.random.default_rng([seed, *shape]).uniform(low, high, shape)
+    x.from_numpy(values.astype(x.dtype.numpy))
 
 
 def vectors(n: int, *shape: int, seed: int = 0) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -45,13 +46,18 @@ class HostArray(OfElements):
 
     def __getitem__(self, key: object) -> Any:
         elements, index = self._located(key)
-        self.note_read()
         if not self.element_shape:
+            self.note_read()
             return elements.get(index)
         found = elements.get(index)
         entries = found if len(self.element_shape) == 1 else [one for row in found for one in row]
         write = partial(self._set_component, elements, index)
-        return ElementMatrix(self.element_shape, entries, write)
+        return ElementMatrix(self.element_shape, entries, write, self.read_later())
+
+    def element(self, key: object) -> Any:
+        """A number, of which nothing that records is told."""
+        elements, index = self._located(key)
+        return elements.get(index)
 
     def _set_component(
         self, elements: Elements, index: tuple[int, ...], position: tuple[int, ...], value: object
@@ -69,6 +75,17 @@ class HostArray(OfElements):
         """Tell what records that Python reads."""
         if self.program.threads.recorder is not None and not self.is_derivative:
             self.program.threads.recorder.host_read(self)
+
+    def read_later(self) -> Callable[[], object] | None:
+        """Tell what records that Python reads an element: now, where a function with a gradient of
+        its own reads it; else what is returned tells it, if Python uses the element."""
+        recorder = self.program.threads.recorder
+        if recorder is None or self.is_derivative:
+            return None
+        if recorder.is_replacing:
+            self.note_read()
+            return None
+        return self.note_read
 
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python and tell what records: to everything, or to a place among the

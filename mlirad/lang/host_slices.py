@@ -112,6 +112,10 @@ class SlicedArray(HostArray):
         """The first index along each axis; empty for zeros."""
         return ()
 
+    def names_part(self, key: object) -> bool:
+        """Whether a subscript has slices."""
+        return part_of(key, self.shape, self._start) is not None
+
     def __getitem__(self, key: object) -> Any:
         part = part_of(key, self.shape, self._start)
         return super().__getitem__(key) if part is None else self._read_part(part)

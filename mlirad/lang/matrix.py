@@ -63,10 +63,27 @@ class ElementMatrix(Matrix):
         shape: tuple[int, ...],
         entries: list[Any],
         write: Callable[[tuple[int, ...], Any], None],
+        note_read: Callable[[], object] | None = None,
     ) -> None:
-        """`write` sets the entry at a position in the field."""
+        """`write` sets the entry at a position in the field; `note_read` is called when entries are
+        used, which they are not where one is set."""
         object.__setattr__(self, "_write_entry", write)
+        object.__setattr__(self, "_note_read", note_read)
         self._set(shape[0], shape[1] if len(shape) > 1 else 1, len(shape), entries)
+
+    @property
+    def entries(self) -> list[Any]:
+        """The entries, in row-major order."""
+        note_read = self.__dict__["_note_read"]
+        if note_read is not None:
+            self.__dict__["_note_read"] = None
+            note_read()
+        found: list[Any] = self.__dict__["_entries"]
+        return found
+
+    @entries.setter
+    def entries(self, entries: list[Any]) -> None:
+        self.__dict__["_entries"] = entries
 
     def like(self, entries: Sequence[Scalar]) -> fm.Matrix:
         return Matrix.of_shape(self.shape, entries)
@@ -76,11 +93,15 @@ class ElementMatrix(Matrix):
         return Matrix.of_shape(shape, entries)
 
     def __setitem__(self, key: Any, value: Scalar) -> None:
+        note_read, self.__dict__["_note_read"] = self.__dict__["_note_read"], None
         super().__setitem__(key, value)
+        self.__dict__["_note_read"] = note_read
         self._write(key if isinstance(key, tuple) else (key,), value)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        note_read, self.__dict__["_note_read"] = self.__dict__.get("_note_read"), None
         super().__setattr__(name, value)
+        self.__dict__["_note_read"] = note_read
         positions = fm.swizzle(name) if name not in ("n", "m") else None
         if positions is not None:
             for position, item in zip(positions, [value] if len(positions) == 1 else value):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mlirad as ti
+from mlirad import te
 
 N = 3
 ARRAY = ti.types.ndarray()
@@ -162,3 +163,122 @@ def test_each_call_gives_the_same(place: str, carries: bool) -> None:
         warnings.filterwarnings("ignore", message=".*has no gradient, but carries")
         for begin, weights in changes(a).values():
             check(m, a, begin, weights, carries=carries)
+
+
+def check_twice(m: Model, run: Callable[[], Any], weights: Any, power: int, *arrays: Any) -> None:
+    """Call transforms of a program with the loss sum of weights[i] x[i] ** power."""
+    before = [contents(a) for a in arrays]
+    first, second = power * weights * AT ** (power - 1), power * (power - 1) * AT ** (power - 2)
+    gradient = ti.ad.grad(run, inputs=m.x, output=m.loss)
+    for _ in range(2):
+        np.testing.assert_allclose(ti.ad.hvp(run, m.loss, m.x, V), weights * second * V)
+        assert [contents(a) for a in arrays] == before
+        np.testing.assert_allclose(gradient(AT), first)
+        assert [contents(a) for a in arrays] == before
+
+
+@pytest.mark.parametrize("is_hidden", [False, True], ids=["gradient", "hidden"])
+@pytest.mark.filterwarnings("ignore:.*has no gradient, but carries")
+def test_vectors_and_their_components(is_hidden: bool) -> None:
+    m, v = Model(), ti.Vector.ndarray(2, ti.f64, N, needs_grad=not is_hidden)
+    v.from_numpy(np.stack([START, 10 * START], axis=1))
+
+    @ti.kernel
+    def by_x(a: ARRAY):
+        for i in a:
+            a[i] *= ti.Vector([m.x[i], m.x[i]])
+
+    @ti.kernel
+    def total(a: ARRAY):
+        for i in a:
+            m.loss[None] += 2 * a[i][0] + a[i][1]
+
+    def run() -> None:
+        v[1][0] = 5.0
+        v[2] = [6.0, 7.0]
+        by_x(v)
+        by_x(v)
+        by_x(v)
+        total(v)
+
+    check_twice(m, run, np.array([12.0, 30.0, 19.0]), 3, v)
+
+
+def test_other_ways_to_write() -> None:
+    m, a, b = Model(), PLACES["ndarray"](), PLACES["ndarray"]()
+    p, q = (te.placeholder((N,), name=name, dtype="float64") for name in "pq")
+    multiply = te.build(te.compute((N,), lambda i: p[i] * q[i]), [p, q])
+    builder, argument = ti.graph.GraphBuilder(), ti.graph.Arg(ti.graph.ArgKind.NDARRAY, "a")
+    for kernel in (m.by_x, m.by_x, m.by_x, m.total):
+        builder.dispatch(kernel, argument)
+    graph = builder.compile()
+    quiet = ti.ad.no_grad(lambda: (m.double(a), a.__setitem__(0, 8.0)))
+
+    def tensors() -> None:
+        multiply(a, m.x, out=b)
+        multiply(b, m.x, out=a)
+        m.by_x(a)
+        m.total(a)
+
+    def steps() -> None:
+        for _ in ti.ad.checkpointed(range(3), state=[a], snapshots=1):
+            m.by_x(a)
+        m.total(a)
+
+    def constants() -> None:
+        quiet()
+        steps()
+
+    for run, weights in (
+        (tensors, START),
+        (steps, START),
+        (lambda: graph.run({"a": a}), START),
+        (constants, np.array([8.0, 4.0, 6.0])),
+    ):
+        check_twice(m, run, weights, 3, a, b)
+
+
+def test_overlapping_views() -> None:
+    m, values = Model(), np.arange(1.0, 7.0)
+
+    @ti.kernel
+    def scale(a: ARRAY, factor: ti.f64):
+        for i in a:
+            a[i] *= factor
+
+    def run() -> None:
+        scale(values[0:4], 2.0)
+        scale(values[2:6], 3.0)
+        scale(values[1:5][::-1], 5.0)
+        m.weigh(values[2:5])
+
+    check_twice(m, run, np.array([90.0, 120.0, 75.0]), 3, values)
+
+
+def test_errors_and_gradients() -> None:
+    """Arrays are put back after an error as well; gradients are what a program leaves there."""
+    m, a = Model(), PLACES["ndarray"]()
+
+    def fails() -> None:
+        m.double(a)
+        raise ValueError
+
+    for name, (call, _) in transforms(m, fails).items():
+        with pytest.raises(ValueError, match=r"^$"):
+            call()
+        assert contents(a) == START.tolist(), name
+
+    def run() -> None:
+        m.weigh(a)
+        m.double(a)
+
+    for _ in range(2):
+        np.testing.assert_allclose(
+            ti.ad.grad(run, inputs=m.x, output=m.loss)(AT), START * 3 * AT**2
+        )
+        np.testing.assert_allclose(a.grad.to_numpy(), AT**3)
+        a.grad.fill(7.0)
+    with ti.ad.FwdMode(m.loss, m.x, V):
+        m.by_x(a)  # whose tangents are left behind
+    a.from_numpy(START)
+    np.testing.assert_allclose(ti.ad.hvp(run, m.loss, m.x, V), START * 6 * AT * V)

@@ -225,9 +225,14 @@ class TestReads:
         def constant() -> float:
             return float(m.x[0])
 
+        v = ti.Vector.field(2, ti.f64, N, needs_grad=True)
         with ti.ad.Tape(m.loss):
+            v[1][0] = 1.0  # a write alone
+            v[1].y = 2.0
+            seen = v[1]
             m.weigh(constant() + m.plain[0] + a[0] + m.count[None] + m.x.grad[0])
         assert (m.x.grad.to_numpy() == 1.0).all() and m.x[0] == 1.0
+        assert list(seen) == [1.0, 2.0]
 
 
 class TestWrites:

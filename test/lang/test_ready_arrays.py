@@ -154,6 +154,40 @@ def test_arrays_that_share_memory() -> None:
     assert (mine.to_numpy() == 3).all()
 
 
+VECTORS = ti.types.ndarray(dtype=ti.types.vector(2, ti.f32), ndim=1)
+SCALARS = ti.types.ndarray(dtype=ti.f32, ndim=2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "views"),
+    [
+        (ARRAY, ARRAY, (np.float32, np.int32)),
+        (ARRAY, ARRAY, (np.int32, np.uint32)),
+        (ARRAY, ARRAY, (np.float32, np.float16)),
+        (VECTORS, SCALARS, (np.float32, np.float32)),
+        (SCALARS, VECTORS, (np.float32, np.float32)),
+        (ARRAY, ti.types.ndarray(boundary="clamp"), (np.float32, np.float32)),
+        (ti.types.ndarray(needs_grad=False), ARRAY, (np.float32, np.float32)),
+    ],
+)
+def test_one_memory_in_two_forms(one: Any, other: Any, views: tuple[Any, Any]) -> None:
+    """Refused, also after launches on arrays that are apart; the same form twice is one array."""
+
+    @ti.kernel
+    def launch(a: one, b: other) -> ti.i32:
+        return a.shape[0] + b.shape[0]
+
+    array = np.zeros((4, 2), np.float32)
+    first, second = (array.view(dtype) for dtype in views)
+    for _ in range(3):
+        assert launch(first, second.copy()) == 8
+    for given in ((first, second), (first[::2], second[::2])):
+        with pytest.raises(ti.TaichiRuntimeTypeError, match=r"in two forms|overlap in memory"):
+            launch(*given)
+    if one is other:
+        assert launch(first, first) == 8
+
+
 def test_numbers_beside_arrays() -> None:
     """One that needs a conversion gets it, one that is none is refused."""
     a, b = np.zeros(2, np.float32), np.ones(2, np.float32)

@@ -214,7 +214,7 @@ class Matrix(Algebra):
 
     def __getattr__(self, name: str) -> Any:
         positions = swizzle(name)
-        if positions is None or "entries" not in self.__dict__ or self.ndim != 1:
+        if positions is None or "ndim" not in self.__dict__ or self.ndim != 1:
             raise AttributeError(
                 f"a matrix of shape {self.__dict__.get('shape', ())} has no attribute '{name}'"
             )

@@ -104,14 +104,16 @@ class SplitField(FieldGroup, OfElements, LibraryCopies):
 
     def __getitem__(self, key: object) -> Any:
         self.check_shapes()
-        found = [part[key] for part in self.parts]
-        if isinstance(found[0], np.ndarray):  # of a slice
-            return self._joined(found)
+        if self.parts[0].names_part(key):
+            return self._joined([part[key] for part in self.parts])
+        notes = [note for part in self.parts if (note := part.read_later()) is not None]
+        note_read = (lambda: [note() for note in notes]) if notes else None
 
         def write(position: tuple[int, ...], value: object) -> None:
             self.get_scalar_field(*position)[key] = value
 
-        return ElementMatrix(self.element_shape, found, write)
+        found = [part.element(key) for part in self.parts]
+        return ElementMatrix(self.element_shape, found, write, note_read)
 
     def __setitem__(self, key: object, value: object) -> None:
         for part, one in zip(self.parts, self._by_part(value)):
