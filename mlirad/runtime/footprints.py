@@ -3,7 +3,7 @@ launch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mlirad.analysis.footprint import Axes, Axis, Bound, read_box
@@ -142,39 +142,62 @@ def _at(bound: Bound | None) -> Callable[[Sequence[Any]], int | None]:
 def _merged(found: list[Footprint]) -> tuple[Footprint, ...]:
     """Footprints of one array that differ along one axis, by constants, as one: the components of
     vectors and of matrices."""
-    merged: list[Footprint] = []
-    for new in found:
-        _merge(merged, new)
-    return tuple(merged)
+    count = -1
+    while count != len(found):
+        count = len(found)
+        for axis in range(max([len(one.axes) for one in found], default=0) or 1):
+            found = _merged_along(found, axis)
+    return tuple(found)
 
 
-def _merge(merged: list[Footprint], new: Footprint) -> None:
-    for position, old in enumerate(merged):
-        is_alike = old.array == new.array and old.part == new.part
-        axes = _union(old.axes, new.axes) if is_alike else None
-        if axes is not None:
-            del merged[position]  # what it grows to may go with another
-            return _merge(merged, Footprint(old.array, old.place, axes, old.part))
-    merged.append(new)
+def _merged_along(found: list[Footprint], k: int) -> list[Footprint]:
+    """Those that differ along an axis only, and meet or follow one another there, as one, at the
+    place of the first; of those that are equal, the first."""
+    groups: dict[Any, list[Footprint]] = {}
+    for one in found:
+        is_fixed = k < len(one.axes) and _is_fixed(one.axes[k])
+        others = (one.axes[:k], one.axes[k + 1 :]) if is_fixed else one.axes
+        groups.setdefault((one.array, one.part, is_fixed, others), []).append(one)
+    order = {one: number for number, one in enumerate(found)}
+    merged: dict[int, Footprint] = {}
+    for (_, _, is_fixed, _), alike in groups.items():
+        for run in _runs(alike, k) if is_fixed else [alike]:
+            first = min(run, key=order.__getitem__)
+            merged[order[first]] = _together(run, first, k) if is_fixed else first
+    return [merged[number] for number in sorted(merged)]
 
 
-def _union(left: Axes, right: Axes) -> Axes | None:
-    different = [k for k, (a, c) in enumerate(zip(left, right)) if a != c]
-    if not different:
-        return left
-    k = different[0]
-    (low, high), (first, last) = ((axis.low, axis.high) for axis in (left[k], right[k]))
-    if len(different) > 1 or low is None or high is None or first is None or last is None:
-        return None
-    if any(bound.terms for bound in (low, high, first, last)):
-        return None
-    if first.constant > high.constant + 1 or low.constant > last.constant + 1:
-        return None
-    axis = Axis(
-        low if low.constant < first.constant else first,
-        high if high.constant > last.constant else last,
-    )
-    return (*left[:k], axis, *left[k + 1 :])
+def _is_fixed(axis: Axis) -> bool:
+    return not (axis.low is None or axis.high is None or axis.low.terms or axis.high.terms)
+
+
+def _ends(one: Footprint, k: int) -> tuple[int, int]:
+    low, high = one.axes[k].low, one.axes[k].high
+    assert low is not None and high is not None
+    return low.constant, high.constant
+
+
+def _runs(alike: list[Footprint], k: int) -> Iterator[list[Footprint]]:
+    """Those that meet or follow one another, by where they begin."""
+    run: list[Footprint] = []
+    last = 0
+    for one in sorted(alike, key=lambda one: _ends(one, k)):
+        low, high = _ends(one, k)
+        if run and low > last + 1:
+            yield run
+            run = []
+        last = max(last, high) if run else high
+        run.append(one)
+    yield run
+
+
+def _together(run: list[Footprint], first: Footprint, k: int) -> Footprint:
+    if len(run) == 1:
+        return first
+    highest = max(run, key=lambda one: _ends(one, k)[1])
+    axis = Axis(run[0].axes[k].low, highest.axes[k].high)
+    axes = (*first.axes[:k], axis, *first.axes[k + 1 :])
+    return Footprint(first.array, first.place, axes, first.part)
 
 
 def read_footprints(module: ir.Module, name: str) -> Footprints:
