@@ -22,6 +22,20 @@ Environment = dict[int, ir.Value]
 MOST = 256  # iterations of a loop for which slots are made before it is known how many it makes
 
 
+class Scope(Environment):
+    """The values of a region: what is none of its own is one of the region around it."""
+
+    def __init__(self, outer: Environment, own: Environment | None = None) -> None:
+        super().__init__(own or {})
+        self._outer = outer
+
+    def __missing__(self, value: int) -> ir.Value:
+        return self._outer[value]
+
+    def __contains__(self, value: object) -> bool:
+        return super().__contains__(value) or value in self._outer
+
+
 class Recompute:
     """Emits the needed ops of blocks. `stacks` holds the saved history of carried values, `trips`
     trip counts."""
@@ -87,7 +101,7 @@ class Recompute:
         op = b.if_else(env[node.flow.control[0]], types)
         for number, (block, new) in enumerate(zip(node.blocks, op.blocks)):
             with ir.InsertionPoint(new):
-                inner = dict(env)
+                inner = Scope(env)
                 self.block(block, level, inner)
                 b.yield_([inner[one.given[number]] for one in wanted])
         if len(node.blocks) == 1:
@@ -117,7 +131,7 @@ class Recompute:
             self.undo.keep_marks(node, self.trips[node])
         op = b.for_loop(*bounds, [env[one.initial] for one in kept])
         block = op.body
-        inner = dict(env)
+        inner = Scope(env)
         inner.update(zip([*node.induction, *(one.argument for one in kept)], block.arguments))
         with ir.InsertionPoint(block):
             if history or with_marks:
@@ -154,7 +168,7 @@ class Recompute:
         if with_count:
             types += [b.index_type(), *(value.type for value in start)]
         op = b.while_loop(start + [b.index(0)] * with_count, types)
-        inner = dict(env)
+        inner = Scope(env)
         inner.update(zip([one.argument for one in kept], op.before.arguments))
         with ir.InsertionPoint(op.before):
             arguments: list[ir.Value] = list(op.before.arguments)
@@ -164,7 +178,7 @@ class Recompute:
             noted = [arguments[-1], *arguments[:-1]] if with_count else []
             given = [inner[one.given] for one in passed] + noted
             b.go_on_if(inner[node.flow.control[0]], given)
-        inner = dict(env)
+        inner = Scope(env)
         inner.update(zip([one.argument for one in passed], op.after.arguments))
         with ir.InsertionPoint(op.after):
             self.block(after, level, inner)
@@ -196,7 +210,7 @@ class Recompute:
             self._keep_history(node, kept, level, env)
             if redone_last:
                 self.undo.mark_last(node)
-                self.block(node.blocks[0], level, {**env, **self.final[node]})
+                self.block(node.blocks[0], level, Scope(env, self.final[node]))
 
     def _keep_history(
         self, node: Node, kept: Sequence[Carried], level: int, env: Environment
@@ -207,7 +221,7 @@ class Recompute:
             self.stacks[argument] = self._stack(argument, trips)
         op = b.for_loop(b.index(0), trips, b.index(1), [env[one.initial] for one in kept])
         block = op.body
-        inner = dict(env)
+        inner = Scope(env)
         inner.update(zip([one.argument for one in kept], op.carried))
         with ir.InsertionPoint(block):
             if node in self.needed.redone:
@@ -226,7 +240,7 @@ class Recompute:
 def _parallel(recompute: Recompute, node: Node, level: int, env: Environment) -> None:
     body = node.blocks[0]
     loop = parallel_like(node, env)
-    inner = dict(env)
+    inner = Scope(env)
     inner.update(zip(body.arguments, loop.indices))
     with ir.InsertionPoint(loop.body):
         recompute.block(body, level, inner)

@@ -10,7 +10,7 @@ from mlirad.ir.box import Bounds
 from mlirad.ir.graph import BlockNode, Node
 from mlirad.ir.structured import For
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
-from mlirad.sweeps.recompute import Environment
+from mlirad.sweeps.recompute import Environment, Scope
 from mlirad.sweeps.reverse_regions import captured, is_idle, mark_reversed
 
 
@@ -64,7 +64,7 @@ def for_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -
     loop = b.for_loop(*run, initial)
     mark_reversed(sweep, node, loop.op)
     with ir.InsertionPoint(loop.body):
-        scope = dict(env)
+        scope = Scope(env)
         if forwards:
             scope[body.arguments[0]] = loop.induction
         else:
@@ -90,7 +90,7 @@ def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints)
     mark_reversed(sweep, node, loop.op)
     with ir.InsertionPoint(loop.body):
         trip = b.sub(b.sub(trips, b.index(1)), loop.induction)
-        scope = dict(env)
+        scope = Scope(env)
         _go_back(sweep, node, trip, scope)
         inner = passing.begin(loop)
         _iteration(sweep, node, scope, inner)
@@ -100,7 +100,7 @@ def while_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints)
 
 
 def _last_condition(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> Adjoints:
-    before, scope = node.blocks[0], {**env, **sweep.recompute.final[node]}
+    before, scope = node.blocks[0], Scope(env, sweep.recompute.final[node])
     parts = dict(zip(node.results, sweep.pop_results(node, adj)))
     found: Adjoints = {}
     for one in node.flow.passed:

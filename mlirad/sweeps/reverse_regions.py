@@ -11,7 +11,7 @@ from mlirad.dialect.field import array_type, is_write
 from mlirad.ir import build as b
 from mlirad.ir.graph import Node
 from mlirad.sweeps.adjoints import Adjoints, AdjointSweep
-from mlirad.sweeps.recompute import Environment, parallel_like
+from mlirad.sweeps.recompute import Environment, Scope, parallel_like
 
 
 def captured(sweep: AdjointSweep, node: Node) -> list[int]:
@@ -57,7 +57,7 @@ def branch(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoints) -> 
         with ir.InsertionPoint(new):
             inner: Adjoints = {}
             if number < len(node.blocks):
-                block, scope = node.blocks[number], dict(env)
+                block, scope = node.blocks[number], Scope(env)
                 sweep.seed(inner, block.terminator.operands, results)
                 sweep.recompute.block(block, block.depth + 1, scope)
                 sweep.block(block, scope, inner)
@@ -75,7 +75,7 @@ def parallel_loop(sweep: AdjointSweep, node: Node, env: Environment, adj: Adjoin
     cells = [field.alloca(array_type(sweep.graph.values[v].type, [])) for v in outside]
     loop = parallel_like(node, env)
     with ir.InsertionPoint(loop.body):
-        scope = dict(env)
+        scope = Scope(env)
         scope.update(zip(body.arguments, loop.indices))
         inner: Adjoints = {}
         with sweep.undo.within(body, scope):
