@@ -1,0 +1,36 @@
+"""Ways that memory changes, places that it has, modes of differentiation: one cell of some of the
+table `python -m programs.memory_changes`, which is in docs/memory-changes.md as a whole."""
+
+from __future__ import annotations
+
+import importlib.util
+import zlib
+
+import pytest
+
+from programs.memory_changes.cell import Cell, Outcome, cells, outcome
+from programs.memory_changes.refusals import explained
+from programs.memory_changes.ways import WAYS, Way
+
+ONE_OF = 25
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+
+def _sample(way: Way) -> list[Cell]:
+    return [
+        cell
+        for cell in cells()
+        if cell.way is way
+        and zlib.crc32(str(cell).encode()) % ONE_OF == 0
+        and (HAS_TORCH or cell.place.name != "torch")
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name.replace(" ", "_"))
+def test_gradients_are_right_or_refused_by_name(way: Way) -> None:
+    results = {cell: outcome(cell) for cell in _sample(way)}
+    assert any(result.outcome is Outcome.RIGHT for result in results.values())
+    failures = {
+        str(cell): result.reason for cell, result in results.items() if not explained(cell, result)
+    }
+    assert not failures
