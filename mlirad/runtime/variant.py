@@ -4,8 +4,8 @@ and derivative."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any
 
 from mlirad.dialect.turn import compiling, in_turn
@@ -42,9 +42,7 @@ class Variant:
         self.launched_at = RECORDED  # the program's count of changes
         # of the program, when the gradients of the kernel's fields were last looked at
         self.gradient_version = -1
-        self.array_needs_grad = [
-            array.needs_grad and array.dtype.is_float for array in kernel.arrays
-        ]
+        self.array_needs_grad = [one.needs_grad and one.dtype.is_float for one in kernel.arrays]
         self._parts: list[Variant] | None = None
         self._with_gradients: dict[frozenset[int], Variant] = {}
         self._without_derivative: Variant | None = None
@@ -69,20 +67,21 @@ class Variant:
         primal is this one's."""
         found = self._with_gradients.get(positions)
         if found is None or found.codes.is_stale:
-            kernel = with_gradients(self.kernel, positions)
-            found = self._with_gradients[positions] = Variant(
-                kernel, self.program, self.owners, self
-            )
+            changed = partial(with_gradients, positions=positions)
+            found = self._with_gradients[positions] = self._copy(changed)
         return found
 
     def without_derivative(self) -> Variant:
         """The same kernel, through which no derivative passes; its primal is this one's."""
         found = self._without_derivative
         if found is None or found.codes.is_stale:
-            kernel = without_derivative(self.kernel)
-            found = Variant(kernel, self.program, self.owners, self)
-            self._without_derivative = found
+            found = self._without_derivative = self._copy(without_derivative)
         return found
+
+    def _copy(self, changed: Callable[[KernelModule], KernelModule]) -> Variant:
+        """A variant of the kernel's module as it is now, changed."""
+        self.refresh()  # the copy has its trees
+        return Variant(changed(self.kernel), self.program, self.owners, self)
 
     def reaches_gradients(self) -> bool:
         """Whether it writes to a field with a gradient, or to an array argument."""
@@ -176,6 +175,7 @@ class Variant:
     @in_turn
     def _find_parts(self) -> list[Variant]:
         if self._parts is None:
+            self.refresh()  # the pieces are copies with its trees
             pieces = self.stages.pieces(are_known=True)
             try:
                 if not pieces:

@@ -7,29 +7,31 @@ import importlib.util
 import zlib
 
 import pytest
-
-from programs.memory_changes.cell import Cell, Outcome, cells, outcome
+from programs.memory_changes.cell import Cell, cells, outcome
 from programs.memory_changes.refusals import explained
 from programs.memory_changes.ways import WAYS, Way
 
 ONE_OF = 25
+ONCE_WRONG = ("store, ndarray, hvp, hidden, compiled",)
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 
 def _sample(way: Way) -> list[Cell]:
+    of_way = [
+        cell for cell in cells() if cell.way is way and (HAS_TORCH or cell.place.name != "torch")
+    ]
     return [
         cell
-        for cell in cells()
-        if cell.way is way
-        and zlib.crc32(str(cell).encode()) % ONE_OF == 0
-        and (HAS_TORCH or cell.place.name != "torch")
+        for cell in of_way
+        if cell is of_way[0]
+        or str(cell) in ONCE_WRONG
+        or zlib.crc32(str(cell).encode()) % ONE_OF == 0
     ]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name.replace(" ", "_"))
 def test_gradients_are_right_or_refused_by_name(way: Way) -> None:
     results = {cell: outcome(cell) for cell in _sample(way)}
-    assert any(result.outcome is Outcome.RIGHT for result in results.values())
     failures = {
         str(cell): result.reason for cell, result in results.items() if not explained(cell, result)
     }

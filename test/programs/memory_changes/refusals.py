@@ -9,7 +9,7 @@ REASONS = {
     "which has no gradient": "forward mode gives no hidden tangents to arrays",
     "has no tangents": "forward mode takes ti.ndarray, not arrays of others",
     "state= takes fields and ti.ndarrays": "checkpoints hold memory of mlirad's own",
-    "Python has changed array argument": "arrays of others that Python writes to are not made again",
+    "Python has changed array argument": "arrays of others that Python writes are not made again",
     "is sparse: functions of tensors": "te functions take dense fields",
     "has a gradient of its own": "solves have a reverse only",
     "the view is read-only": "views of fields and ndarrays are for reading",
