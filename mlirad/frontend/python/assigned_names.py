@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from mlirad.frontend.python.annotations import is_by_reference
+from mlirad.frontend.python.jumps import is_static
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place
 
@@ -184,6 +185,32 @@ def names_with_assigned_parts(function: ast.FunctionDef) -> frozenset[str]:
         _base(node)
         for node in ast.walk(function)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    )
+
+
+def _is_block(node: ast.AST) -> bool:
+    """Whether a node is a branch or a loop of run time, as far as its text says."""
+    if isinstance(node, ast.For):
+        return not is_static(node.iter)
+    return isinstance(node, ast.While) or (isinstance(node, ast.If) and not is_static(node.test))
+
+
+def names_of_several_blocks(function: ast.FunctionDef) -> frozenset[str]:
+    """Names that a function assigns in a block, and again in a branch or loop inside of it."""
+    blocks: dict[str, set[tuple[ast.AST, ...]]] = {}
+
+    def walk(node: ast.AST, around: tuple[ast.AST, ...]) -> None:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            blocks.setdefault(node.id, set()).add(around)
+        inside = (*around, node) if _is_block(node) else around
+        for child in ast.iter_child_nodes(node):
+            walk(child, inside)
+
+    walk(function, ())
+    return frozenset(
+        name
+        for name, places in blocks.items()
+        if any(inner[: len(outer)] == outer != inner for inner in places for outer in places)
     )
 
 

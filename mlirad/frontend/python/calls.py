@@ -13,6 +13,7 @@ from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxEr
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor
+from mlirad.frontend.python.choices import returned
 from mlirad.frontend.python.conversions import convert, convert_result
 from mlirad.frontend.python.counterparts import refuse_counterpart
 from mlirad.frontend.python.custom_functions import call_custom
@@ -126,8 +127,7 @@ def _translate_body(t: Translator, function: Function, bindings: Bindings, node:
         t.frames.pop()
         t.in_parallel = outer
         del t.builder.stopped[stopped:]
-    is_kept = isinstance(frame.result, Variable | Place)
-    result = frame.result.load() if is_kept else frame.result
+    result = returned(frame)
     if function.is_real and result is not None:
         return convert_result(t, function.result_type(), result)
     if result is None and function.annotation("return") is not None:

@@ -1,25 +1,29 @@
-"""Expressions that evaluate one of their parts: `and`, `or` and conditional expressions."""
+"""Values of which one is chosen at run time: by `and`, `or` and conditional expressions, and by the
+`return` that a function reaches."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import functions as fn
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.builder import Anchor, constant
 from mlirad.frontend.python.leaves import kind_of, like, scalars_of
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.open_regions import Region
 from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scalar import Expr, Scalar
+from mlirad.frontend.python.scopes import Frame
 from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.translator import Translator, handles
 from mlirad.frontend.python.variables import make_slot, read_slot, write_slot
 from mlirad.ir.walk import owner_operation
-from mlirad.types import promote, u1
+from mlirad.types import i64, promote, u1
 
 Evaluate = Callable[[], Any]
 
@@ -107,33 +111,48 @@ def choose(t: Translator, condition: Expr, then: Evaluate, otherwise: Evaluate) 
         return run
 
     op = if_op(condition.value, branch(then), branch(otherwise))
-    values = [Matrix(v) if isinstance(v, list | tuple) else v for v in values]
-    model = _model(values)
-    lists = [_like_model(value, model) for value in values]
+    what = "Cannot broadcast tensor to tensor: the branches of a conditional expression"
+    values = [_without_lists(value, Matrix) for value in values]
+    model = _model(values, what)
+    lists = [_like_model(value, model, what) for value in values]
     with branches[0].reopened(), branches[1].reopened():
         results = [_join(op, anchor, [pair[0], pair[1]]) for pair in zip(*lists)]
     return like(model, results)
 
 
-def _model(values: Sequence[object]) -> Any:
-    """The one of two branches' values whose structure the result has: a scalar stands for all
-    entries of a vector."""
+def _without_lists(value: Any, kind: Callable[[Any], Any]) -> Any:
+    """A value with something else in the place of a list: a vector, or a tuple; within a tuple, a
+    tuple."""
+    if isinstance(value, tuple):
+        return tuple([_without_lists(part, tuple) for part in value])
+    if not isinstance(value, list):
+        return value
+    return kind([_without_lists(part, tuple) for part in value] if kind is tuple else value)
+
+
+def _model(values: Sequence[object], what: str) -> Any:
+    """The structure of several values' common result: tuples are joined part by part, and a scalar
+    stands for all entries of a vector."""
     whole = [value for value in values if not ex.is_scalar(value)]
-    kinds = {kind_of(value) for value in (values if _is_struct(whole) else whole)}
+    if any(isinstance(value, Matrix) for value in whole):
+        whole = [Matrix(value) if isinstance(value, tuple) else value for value in whole]
+    has_whole_scalars = any(isinstance(value, Struct | tuple) for value in whole)
+    compared = values if has_whole_scalars else whole
+    lengths = {len(value) if isinstance(value, tuple) else -1 for value in compared}
+    if len(lengths) == 1 and lengths != {-1}:
+        columns = zip(*[value for value in whole if isinstance(value, tuple)])
+        return tuple([_model(column, what) for column in columns])
+    kinds = {kind_of(value) for value in compared}
     if len(kinds) > 1:
-        raise TaichiTypeError(
-            "Cannot broadcast tensor to tensor: the branches of a conditional expression are "
-            f"{' and '.join(sorted(kinds))}"
-        )
+        raise TaichiTypeError(f"{what} are {' and '.join(sorted(kinds))}")
     return whole[0] if whole else values[0]
 
 
-def _is_struct(values: Sequence[object]) -> bool:
-    return any(isinstance(value, Struct) for value in values)
-
-
-def _like_model(value: object, model: object) -> list[Scalar]:
-    what = "a branch of a conditional expression"
+def _like_model(value: Any, model: object, what: str) -> list[Scalar]:
+    """The scalars of a value, in the structure of the common result."""
+    if isinstance(model, tuple):
+        parts = zip(value, model)
+        return [scalar for part, like in parts for scalar in _like_model(part, like, what)]
     wanted = scalars_of(model, what)
     return [value] * len(wanted) if ex.is_scalar(value) else scalars_of(value, what)
 
@@ -147,3 +166,46 @@ def _join(op: ir.Operation, anchor: ir.Operation, values: Sequence[Scalar]) -> E
         with ir.InsertionPoint(region.blocks[0].operations[len(region.blocks[0].operations) - 1]):
             write_slot(slot, ex.cast(value, dtype).value)
     return read_slot(slot, dtype)
+
+
+class Returns:
+    """What the `return` statements of a function give, of which run time chooses one."""
+
+    def __init__(self, function: str) -> None:
+        self._what = f"the values that '{function}' returns"
+        self._values: list[Any] = []
+        self._places: list[tuple[Anchor, ir.Location]] = []
+
+    def keep(self, t: Translator, value: Any) -> None:
+        """Note a value that is returned here. Raises TaichiTypeError for what cannot be chosen at
+        run time, or has another structure than an earlier one."""
+        value = _without_lists(value, tuple)
+        for scalar in scalars_of(value, f"one of {self._what}"):
+            if isinstance(scalar, Expr):
+                scalar.check_visible()
+        self._values.append(value)
+        _model(self._values, self._what)
+        here = Anchor(owner_operation(constant(0, i64)), t.builder.region, t.depth)
+        self._places.append((here, ir.Location.current))
+
+    def joined(self, start: Anchor) -> Any:
+        """The value that is returned, in the type that all have together: at the end of the
+        function, which begins at `start`."""
+        model = _model(self._values, self._what)
+        rows = [_like_model(value, model, self._what) for value in self._values]
+        dtypes = [reduce(promote, map(ex.dtype_of, column)) for column in zip(*rows)]
+        with start.inserting():
+            slots = [make_slot(dtype) for dtype in dtypes]
+            for slot, dtype in zip(slots, dtypes):
+                write_slot(slot, constant(0, dtype))
+        for row, (place, location) in zip(rows, self._places):
+            with location, place.region.reopened(), place.inserting():
+                for slot, dtype, scalar in zip(slots, dtypes, row):
+                    write_slot(slot, ex.cast(scalar, dtype).value)
+        return like(model, [read_slot(*both) for both in zip(slots, dtypes)])
+
+
+def returned(frame: Frame) -> Any:
+    """What a function that is translated gives."""
+    is_chosen = isinstance(frame.result, Returns)
+    return frame.result.joined(frame.entry_anchor) if is_chosen else frame.result

@@ -45,10 +45,23 @@ def has_jump(body: Sequence[ast.stmt]) -> bool:
     return any(may_leave(statement) for statement in body)
 
 
+def has_return(body: Sequence[ast.stmt]) -> bool:
+    """Whether some statements hold a `return`."""
+    return any(isinstance(n, ast.Return) for statement in body for n in ast.walk(statement))
+
+
 def returns_early(body: Sequence[ast.stmt]) -> bool:
     """Whether some `return` is not the function's last statement."""
     returns = [n for statement in body for n in ast.walk(statement) if isinstance(n, ast.Return)]
     return any(r is not body[-1] for r in returns) and not _only_static(body)
+
+
+def is_static(node: ast.expr) -> bool:
+    """Whether an expression is `ti.static(...)`, by its name."""
+    return isinstance(node, ast.Call) and "static" in (
+        getattr(node.func, "attr", ""),
+        getattr(node.func, "id", ""),
+    )
 
 
 def _only_static(body: Sequence[ast.stmt]) -> bool:
@@ -58,19 +71,12 @@ def _only_static(body: Sequence[ast.stmt]) -> bool:
     def holds(statements: Sequence[ast.stmt]) -> bool:
         for statement in statements:
             if isinstance(statement, ast.If):
-                test = statement.test
-                is_static = isinstance(test, ast.Call) and "static" in (
-                    getattr(test.func, "attr", ""),
-                    getattr(test.func, "id", ""),
-                )
                 inner = statement.body + statement.orelse
-                if any(isinstance(n, ast.Return) for s in inner for n in ast.walk(s)) and not (
-                    is_static and holds(statement.body) and holds(statement.orelse)
+                if has_return(inner) and not (
+                    is_static(statement.test) and holds(statement.body) and holds(statement.orelse)
                 ):
                     return False
-            elif not isinstance(statement, ast.Return) and any(
-                isinstance(n, ast.Return) for n in ast.walk(statement)
-            ):
+            elif not isinstance(statement, ast.Return) and has_return([statement]):
                 return False
         return True
 

@@ -22,10 +22,10 @@ from mlirad.frontend.python import (  # noqa: F401 - they register the node hand
 from mlirad.frontend.python.array_arguments import ArrayArgument, ClampedArray
 from mlirad.frontend.python.arrays import extent
 from mlirad.frontend.python.builder import Anchor, Builder, building, constant, mlir_type
+from mlirad.frontend.python.choices import returned
 from mlirad.frontend.python.jumps import returns_early
 from mlirad.frontend.python.leaves import built, form_of, leaves
 from mlirad.frontend.python.packs import packs_of
-from mlirad.frontend.python.places import Place
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Frame
 from mlirad.frontend.python.source import FunctionSource
@@ -34,7 +34,6 @@ from mlirad.frontend.python.struct import Struct
 from mlirad.frontend.python.struct_places import local
 from mlirad.frontend.python.translator import Translator
 from mlirad.frontend.python.triplets import Triplets
-from mlirad.frontend.python.variables import Variable
 from mlirad.ir.signature import Attributes, argument_label
 from mlirad.ir.walk import has_uses, owner_operation
 from mlirad.kernel.arguments import (
@@ -227,9 +226,7 @@ class _Kernel:
             entry.erase_argument(number)
 
     def _result_values(self, frame: Frame) -> list[Expr]:
-        result = frame.result
-        if isinstance(result, Variable | Place):
-            result = result.load()
+        result = returned(frame)
         if result is None:
             if self.return_type is not None:
                 raise TaichiSyntaxError(

@@ -1,4 +1,5 @@
-"""Lists whose entries a kernel assigns: as many places as the list began with."""
+"""Lists whose entries a kernel assigns, and tuples that it assigns anew: as many places as there
+were entries at first."""
 
 from __future__ import annotations
 
@@ -77,7 +78,46 @@ class ListPlace(Place):
         return None
 
 
+class TuplePlace(Place):
+    """The places of a tuple's entries, which are assigned all at once."""
+
+    def __init__(self, entries: Sequence[Place]) -> None:
+        self.entries = list(entries)
+
+    def load(self) -> tuple[Any, ...]:
+        return tuple([entry.load() for entry in self.entries])
+
+    def store(self, value: Any) -> None:
+        if not isinstance(value, list | tuple) or len(value) != len(self.entries):
+            raise TaichiTypeError(
+                f"a variable that began as a tuple of {len(self.entries)} values keeps that "
+                "structure"
+            )
+        for entry, part in zip(self.entries, value):
+            store_into(entry, part)
+
+    def update(self, operator: Combine, kind: str | None, value: Value) -> NoReturn:
+        raise TaichiTypeError("a tuple is not updated: assign another one")
+
+    def at(self, key: Any) -> Any:
+        """The value of an entry, which has no place of its own. Raises TaichiTypeError for an index
+        of run time."""
+        if isinstance(key, Expr):
+            raise TaichiTypeError(
+                "a tuple needs an index known at compile time: ti.Vector(...) takes any"
+            )
+        return self.entries[key].load()
+
+    def sliced(self, key: Sequence[Any]) -> Any:
+        if len(key) != 1:
+            raise TaichiTypeError("a tuple has one axis")
+        return self.load()[key[0]]
+
+    def variables(self) -> list[Variable] | None:
+        return variables_in(self.entries)
+
+
 def store_into(place: Place, value: Any) -> None:
     """Store a value into a place, a list as a vector where the place is not that of a list."""
-    is_vector = isinstance(value, list | tuple) and not isinstance(place, ListPlace)
+    is_vector = isinstance(value, list | tuple) and not isinstance(place, ListPlace | TuplePlace)
     place.store(Matrix(value) if is_vector else value)

@@ -17,13 +17,13 @@ from mlirad.frontend.python.blocks import block_ref
 from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
 from mlirad.frontend.python.comprehensions import bind_target
 from mlirad.frontend.python.domains import Bounds, Grouped, NdRange, Range
-from mlirad.frontend.python.jumps import has_jump, leaves_loop
+from mlirad.frontend.python.jumps import has_jump, has_return, leaves_loop
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Place
-from mlirad.frontend.python.regions import for_op, parallel_op, while_op
+from mlirad.frontend.python.regions import for_op, if_op, parallel_op, while_op
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Flag, Loop, StaticBreak, StaticContinue
-from mlirad.frontend.python.statements import visit_block
+from mlirad.frontend.python.statements import live_flag, visit_block
 from mlirad.frontend.python.struct_places import local, may_be_shared, place_of
 from mlirad.frontend.python.translator import Static, Translator, handles
 from mlirad.frontend.python.variables import (
@@ -122,19 +122,43 @@ def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:
     loop = Loop(static=True, depth=t.depth)
     t.frame.loops.append(loop)
     try:
-        for item in iterable:
-            with t.frame.scope():
-                bind_target(t, node.target, item)
-                try:
-                    visit_block(t, node.body)
-                except StaticContinue:
-                    continue
-            if t.frame.returned:
-                break
-    except StaticBreak:
-        pass
+        _unrolled_from(t, node, loop, list(iterable))
     finally:
         t.frame.loops.pop()
+
+
+def _unrolled_from(t: Translator, node: ast.For, loop: Loop, items: Sequence[Any]) -> None:
+    """Iterations one behind the other; those that follow a `return` of run time run where it was
+    not taken."""
+    returns = has_return(node.body)
+    for position, item in enumerate(items):
+        if not _unrolled_once(t, node, item):
+            return
+        rest = items[position + 1 :]
+        flag = live_flag(t) if returns and rest else None
+        if flag is not None:
+
+            def following(rest: Sequence[Any] = rest) -> None:
+                with t.at_run_time():
+                    outer, loop.depth = loop.depth, t.depth
+                    _unrolled_from(t, node, loop, rest)
+                    loop.depth = outer
+
+            if_op(flag.read(), following, is_tail=flag is not t.frame.live)
+            return
+
+
+def _unrolled_once(t: Translator, node: ast.For, item: Any) -> bool:
+    """One iteration; whether another one may follow."""
+    try:
+        with t.frame.scope():
+            bind_target(t, node.target, item)
+            visit_block(t, node.body)
+    except StaticContinue:
+        return True
+    except StaticBreak:
+        return False
+    return not t.frame.returned
 
 
 def _parallel(

@@ -26,7 +26,8 @@ from mlirad.frontend.python.matrix_operators import Rows
 from mlirad.frontend.python.scalar import Expr, Scalar
 from mlirad.types import TypeLike, resolve
 
-Key = Scalar | slice | tuple[Scalar | slice, ...]  # a subscript
+# a subscript
+Key = Scalar | slice | Algebra | tuple[Scalar | slice, ...]
 SWIZZLES = ("xyzw", "rgba", "stpq")
 
 
@@ -88,6 +89,13 @@ def check_indices(indices: Sequence[Scalar | slice], shape: tuple[int, ...]) -> 
             index = ex.select(inside, index, 0)
         checked.append(index)
     return tuple(checked)
+
+
+def _indices(key: Key) -> tuple[Any, ...]:
+    """The indices of a subscript: a vector is one for each axis."""
+    if isinstance(key, Matrix):
+        return tuple(key.entries)
+    return key if isinstance(key, tuple) else (key,)
 
 
 class Matrix(Algebra):
@@ -175,7 +183,7 @@ class Matrix(Algebra):
         return position
 
     def __getitem__(self, key: Key) -> Any:
-        indices = key if isinstance(key, tuple) else (key,)
+        indices = _indices(key)
         if any(isinstance(i, slice) for i in indices):
             return self._sliced(indices)
         position = self.flat_index(indices)
@@ -187,7 +195,7 @@ class Matrix(Algebra):
         return value
 
     def __setitem__(self, key: Key, value: Scalar) -> None:
-        indices = key if isinstance(key, tuple) else (key,)
+        indices = _indices(key)
         position = self.flat_index(indices)
         if not isinstance(position, int):
             raise TaichiTypeError(

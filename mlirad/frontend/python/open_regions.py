@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from mlirad.bindings import ir
 from mlirad.errors import SourceLocation, TaichiCompilationError
@@ -46,14 +46,10 @@ class Region:
             for region, shut in zip(around, before):
                 region.shut = shut
 
-    @contextmanager
-    def reopened(self) -> Iterator[None]:
-        """Let what was made in this block be used, for code that is added to it after it ended."""
-        shut, self.shut = self.shut, ""
-        try:
-            yield
-        finally:
-            self.shut = shut
+    def reopened(self) -> AbstractContextManager[None]:
+        """Let what was made in this block, and in those around it, be used for a while: for code
+        that is added to it after it ended."""
+        return self.shut_as("")
 
 
 def refuse_use(region: Region, made: ir.Location, what: str) -> None:

@@ -13,6 +13,7 @@ from mlirad.errors import SourceLocation, TaichiSyntaxError
 from mlirad.frontend.python.assigned_names import (
     assigned_more_than_once,
     known_names,
+    names_of_several_blocks,
     names_with_assigned_parts,
     stored_names,
 )
@@ -33,6 +34,7 @@ class FunctionSource:
     mutable: set[str] = field(default_factory=set)
     stored: frozenset[str] = frozenset()  # names that are assigned: its locals, as in Python
     with_parts: frozenset[str] = frozenset()  # names of which entries are assigned
+    in_blocks: frozenset[str] = frozenset()  # names that are assigned again in an inner block
 
     def place_of(self, node: ast.AST) -> SourceLocation:
         """Where a node stands in the user's file."""
@@ -69,6 +71,7 @@ def _completed(source: FunctionSource) -> FunctionSource:
     except TaichiSyntaxError as error:
         raise error.at(source.place_of(source.node)) from None
     source.stored = stored_names(source.node)
+    source.in_blocks = names_of_several_blocks(source.node)
     source.with_parts = names_with_assigned_parts(source.node)
     known = known_names(source.names, source.node.body)
     source.mutable = assigned_more_than_once(source.node, known)

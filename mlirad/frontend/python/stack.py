@@ -10,7 +10,7 @@ from mlirad.data_classes import data_class
 from mlirad.dialect import field
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.builder import Anchor, current, emit, emit_effect, mlir_type
-from mlirad.frontend.python.list_places import ListPlace
+from mlirad.frontend.python.list_places import ListPlace, TuplePlace
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.scopes import Frame
@@ -76,7 +76,7 @@ class StackFrame(Frame):
         return StackVariable(value, self.entry_anchor, self.level, self.name)
 
 
-def new_variable(frame: Frame, value: Any) -> Variable | StructPlace | ListPlace:
-    """A variable of a function that is assigned for the first time, or those of a struct or a
-    list."""
+def new_variable(frame: Frame, value: Any) -> Variable | StructPlace | ListPlace | TuplePlace:
+    """A variable of a function that is assigned for the first time, or those of a struct, a
+    list or a tuple."""
     return local(value, frame.variable if isinstance(frame, StackFrame) else Variable)

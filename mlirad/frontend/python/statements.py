@@ -6,12 +6,12 @@ import ast
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlirad.errors import TaichiCompilationError, TaichiSyntaxError, TaichiTypeError
+from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.choices import Returns
 from mlirad.frontend.python.conversions import convert_result
 from mlirad.frontend.python.expressions import BINARY
 from mlirad.frontend.python.jumps import may_leave
-from mlirad.frontend.python.leaves import like, scalars_of
 from mlirad.frontend.python.list_places import store_into
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place
@@ -20,10 +20,9 @@ from mlirad.frontend.python.regions import if_op
 from mlirad.frontend.python.scopes import Flag, Frame, StaticBreak, StaticContinue
 from mlirad.frontend.python.stack import new_variable
 from mlirad.frontend.python.struct import Struct
-from mlirad.frontend.python.struct_places import dtypes_of, local, place_of
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.frontend.python.translator import Static, Translator, frozen, handles
-from mlirad.frontend.python.variables import Variable, zero
+from mlirad.frontend.python.variables import Variable
 from mlirad.types import DataType
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
         if t.frame.returned:
             return
         if rest and may_leave(statement):
-            flag = _live_flag(t)
+            flag = live_flag(t)
             if flag is None:
                 continue
 
@@ -53,7 +52,8 @@ def visit_block(t: Translator, statements: Sequence[ast.stmt]) -> None:
             return
 
 
-def _live_flag(t: Translator) -> Flag | None:
+def live_flag(t: Translator) -> Flag | None:
+    """What holds while no jump has left the block that is translated; None where none can."""
     frame = t.frame
     for loop in reversed(frame.loops):
         if loop.live is not None:
@@ -67,18 +67,20 @@ def _is_plain_value(value: object) -> TypeIs[Value | Struct]:
     return ex.is_scalar(value) or isinstance(value, Matrix | Struct)
 
 
+def _is_plain_tuple(value: object) -> bool:
+    """Whether a value is a tuple of values of a kernel."""
+    return isinstance(value, tuple) and all(
+        _is_plain_value(part) or _is_plain_tuple(part) for part in value
+    )
+
+
 def assign(t: Translator, target: ast.expr, value: Any) -> None:
     """Give a target a value."""
     if isinstance(target, ast.Name):
         _assign_name(t, target.id, value)
         return
     if isinstance(target, ast.Tuple | ast.List):
-        parts = list(value)
-        if len(parts) != len(target.elts):
-            raise TaichiSyntaxError(
-                f"cannot unpack {len(parts)} values into {len(target.elts)} targets"
-            )
-        for element, part in zip(target.elts, parts):
+        for element, part in _unpacked(t, target.elts, list(value)):
             assign(t, element, part)
         return
     place = t.visit_place(target)
@@ -87,6 +89,22 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
             "this cannot be assigned to: only local variables and elements of fields can"
         )
     store_into(place, value)
+
+
+def _unpacked(
+    t: Translator, targets: Sequence[ast.expr], values: list[Any]
+) -> list[tuple[ast.expr, Any]]:
+    """Which value each target gets; one with a star gets a list of those that are left over."""
+    starred = [k for k, target in enumerate(targets) if isinstance(target, ast.Starred)]
+    spare = len(values) - len(targets)
+    if spare and not (starred and spare >= -1):
+        raise TaichiSyntaxError(f"cannot unpack {len(values)} values into {len(targets)} targets")
+    if starred:
+        k = starred[0]
+        many = t.made.note(values[k : k + spare + 1], t.builder.region)
+        values = [*values[:k], many, *values[k + spare + 1 :]]
+    elements = [target.value if isinstance(target, ast.Starred) else target for target in targets]
+    return list(zip(elements, values))
 
 
 def _assign_name(t: Translator, name: str, value: Any) -> None:
@@ -104,7 +122,9 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
         raise TaichiSyntaxError(
             f"'{name}' names a {type(existing).__name__} and cannot become a variable"
         )
-    elif isinstance(value, list) and name in frame.source.with_parts:
+    elif (isinstance(value, list) and name in frame.source.with_parts) or (
+        _is_plain_tuple(value) and name in frame.source.in_blocks
+    ):
         frame.define(name, new_variable(frame, value))
     elif not _is_plain_value(value):
         frame.define_object(name, value)
@@ -284,7 +304,9 @@ def _return(t: Translator, node: ast.Return) -> None:
     if (t.depth == 0 and not frame.loops and frame.live is None) or _is_last(t, frame):
         frame.result, frame.returned = value, True
         return
-    store_result(t, frame, value)
+    if value is not None:
+        frame.result = frame.result or Returns(frame.name)
+        frame.result.keep(t, value)
     for loop in frame.loops:
         if loop.static:
             continue
@@ -321,26 +343,3 @@ def _typed_result(t: Translator, value: object) -> Any:
 
 def _is_scalar_type(declared: object) -> bool:
     return isinstance(declared, DataType) or declared in (int, float, bool)
-
-
-def store_result(t: Translator, frame: Frame, value: object) -> None:
-    """Keep the value of a `return` that is not the last statement."""
-    if value is None:
-        return
-    if not _is_plain_value(value):
-        raise TaichiCompilationError(
-            "a conditional return can only give scalars, vectors, matrices and structs"
-        )
-    scalars = scalars_of(value, "the result")
-    if frame.result is None:
-        with frame.entry_anchor.inserting():
-            frame.result = local(like(value, [zero(ex.dtype_of(s)) for s in scalars]))
-    if any(
-        dtype.is_integer and ex.dtype_of(entry).is_float
-        for dtype, entry in zip(dtypes_of(frame.result), scalars)
-    ):
-        raise TaichiTypeError(
-            f"'{frame.name}' returns a float here and an integer in another return: a result has "
-            "one type, which an annotation gives (-> float), or the first return"
-        )
-    place_of(frame.result).store(value)

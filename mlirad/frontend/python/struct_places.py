@@ -11,7 +11,7 @@ from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.annotations import is_template
 from mlirad.frontend.python.arrays import Array, ArrayRef
 from mlirad.frontend.python.function import Function
-from mlirad.frontend.python.list_places import ListPlace
+from mlirad.frontend.python.list_places import ListPlace, TuplePlace
 from mlirad.frontend.python.matrix import Matrix, Value
 from mlirad.frontend.python.places import Place, Subscript, VariablePlace, variables_in
 from mlirad.frontend.python.struct import (
@@ -22,7 +22,6 @@ from mlirad.frontend.python.struct import (
     struct_of,
 )
 from mlirad.frontend.python.variables import Combine, SharedVariable, Variable
-from mlirad.types import DataType
 
 
 class StructPlace(Place):
@@ -80,8 +79,10 @@ def changes_self(method: object) -> bool:
 
 def local(
     value: Any, kind: Callable[[Any], Variable] = Variable
-) -> Variable | StructPlace | ListPlace:
+) -> Variable | StructPlace | ListPlace | TuplePlace:
     """A mutable local of a value's structure, with that value."""
+    if isinstance(value, tuple):
+        return TuplePlace([place_of(local(part, kind)) for part in value])
     if isinstance(value, list):
         return ListPlace([_entry(part, kind) for part in value])
     if not isinstance(value, Struct):
@@ -103,11 +104,6 @@ def _entry(value: Any, kind: Callable[[Any], Variable]) -> Any:
 def place_of(made: Variable | Place) -> Place:
     """A local as a place."""
     return VariablePlace(made) if isinstance(made, Variable) else made
-
-
-def dtypes_of(made: Variable | Place) -> list[DataType]:
-    """The types of the scalars of a local."""
-    return [dtype for variable in place_of(made).variables() or () for dtype in variable.dtypes]
 
 
 def may_be_shared(binding: object) -> TypeGuard[Variable | Place]:
