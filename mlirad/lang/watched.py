@@ -20,6 +20,7 @@ from mlirad.frontend.python.function import Function
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.source_text import without_places
 from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang.arguments.constants import constant_key
 from mlirad.types import DataType
 
 Note = Callable[[int, str], None]
@@ -194,12 +195,11 @@ def _is_same(now: Any, value: Any) -> bool:
     """Whether an object stands for the same in a kernel as another one."""
     if now is value or type(now) is not type(value):
         return now is value
-    if isinstance(value, _PLAIN):
-        return repr(now) == repr(value)  # 0.0 is not -0.0, and NaN is NaN
+    if isinstance(value, _PLAIN | np.ndarray):
+        key = constant_key(value)
+        return key is not None and constant_key(now) == key
     if isinstance(value, list | tuple):
         return len(now) == len(value) and all(map(_is_same, now, value))
-    if isinstance(value, np.ndarray):
-        return now.dtype == value.dtype and np.array_equal(now, value)
     if isinstance(value, Matrix):
         return now.shape == value.shape and all(map(_is_same, now.entries, value.entries))
     if isinstance(value, Function):

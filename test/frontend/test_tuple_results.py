@@ -15,6 +15,11 @@ POINTS = (-0.8, 0.3, 0.9, 1.7)
 Pair = ti.types.struct(a=ti.f64, k=ti.i32)
 
 
+@pytest.fixture(autouse=True)
+def start() -> None:
+    ti.init(default_fp=ti.f64)
+
+
 def parts(value: Any) -> Iterator[Any]:
     """The scalars of a value, in a kernel and in Python."""
     if isinstance(value, tuple | list):
@@ -159,7 +164,6 @@ FUNCTIONS = [
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
 def test_values_and_derivatives(function: Callable[..., Any]) -> None:
     """In kernels as in Python, and the derivatives by differences."""
-    ti.init(default_fp=ti.f64)
     x, loss = variable(len(POINTS)), scalar()
     x.from_numpy(np.array(POINTS))
 
@@ -196,7 +200,6 @@ def test_recursive_tuples() -> None:
 
 def test_targets() -> None:
     """Names, entries, swizzles, members, elements of fields, parameters and vectors take them."""
-    ti.init(default_fp=ti.f64)
     x, v = ti.field(ti.f64, 3), ti.Vector.field(3, ti.f64, 2)
 
     @ti.func
@@ -248,7 +251,6 @@ def test_kernels_return_them_early() -> None:
         (False, 2, 2),
         (0, 2.5, 2.5),
         (2.5, 3, 3.0),
-        (0, ti.i64(1 << 40) if False else (1 << 20), 1 << 20),
     ],
 )
 def test_a_result_has_the_type_that_all_returns_have(first: Any, second: Any, given: Any) -> None:

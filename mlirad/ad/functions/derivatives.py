@@ -24,6 +24,7 @@ from mlirad.frontend.python.struct_type import StructType, type_of
 from mlirad.frontend.python.transforms import Transform, parameters_of
 from mlirad.frontend.python.translator import Translator
 from mlirad.lang import matrix as lm
+from mlirad.lang.arguments.constants import constant_key
 from mlirad.lang.kernel import Kernel
 from mlirad.types import DataType
 
@@ -152,7 +153,8 @@ def _key(annotation: Any, value: Any) -> Any:
     if isinstance(annotation, StructType):
         return repr(annotation)
     if isinstance(annotation, Template):
-        return (type(value), value) if is_scalar(value) else id(value)
+        key = constant_key(value)
+        return id(value) if key is None else key
     return annotation
 
 

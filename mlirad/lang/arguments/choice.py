@@ -6,12 +6,10 @@ from collections.abc import Hashable
 from math import prod
 
 from mlirad.errors import TaichiRuntimeTypeError
-from mlirad.frontend.python.leaves import form_of, scalars_of
-from mlirad.frontend.python.matrix import Matrix
-from mlirad.frontend.python.struct import Struct, methods_of
 from mlirad.kernel.arguments import Argument, ConstantArgument, ValueArgument
 from mlirad.kernel.form import MatrixForm, ScalarForm
 from mlirad.lang.arguments.arrays import describe_array
+from mlirad.lang.arguments.constants import constant_key
 from mlirad.lang.arguments.numbers import scalar_dtype
 from mlirad.lang.arguments.parameters import MATRIX, NDARRAY, STRUCT, TEMPLATE, Parameter
 from mlirad.lang.arguments.structs import struct_argument
@@ -41,12 +39,6 @@ def frontend_argument(param: Parameter, value: object, config: Config) -> Argume
 def key_of(param: Parameter, value: object) -> Hashable:
     """What of an argument decides which compiled kernel is used."""
     if param.kind == TEMPLATE:
-        if isinstance(value, bool | int | float | str | bytes):
-            return type(value), value
-        if isinstance(value, Matrix):
-            return tuple(value.entries)
-        if isinstance(value, Struct):  # whose members may change until the next launch
-            methods = tuple(map(id, methods_of(value).values()))
-            return form_of(value), methods, tuple(scalars_of(value, param.name))
-        return id(value)
+        key = constant_key(value)
+        return id(value) if key is None else key
     return describe_array(value, param) if param.kind == NDARRAY else None
