@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mlirad.frontend.python.builder import refuse_in_kernel
 from mlirad.lang.element_arrays import OfElements
 from mlirad.lang.host_values import array_of, fitting_array
 from mlirad.lang.matrix import ElementMatrix
@@ -72,7 +73,12 @@ class HostArray(OfElements):
         return fitting_array(values, self.dtype, self.described)
 
     def note_read(self) -> None:
-        """Tell what records that Python reads."""
+        """Tell what records that Python reads. Raises TaichiTypeError while a kernel is
+        compiled."""
+        refuse_in_kernel(
+            f"{self.described} is read",
+            "x[i] is an element, which a launch reads, and print(x[i]) shows it",
+        )
         if self.program.threads.recorder is not None and not self.is_derivative:
             self.program.threads.recorder.host_read(self)
 
@@ -87,9 +93,14 @@ class HostArray(OfElements):
             return None
         return self.note_read
 
+    def refuse_write_in_kernel(self) -> None:
+        """Raise TaichiTypeError while a kernel is compiled."""
+        refuse_in_kernel(f"{self.described} is written", "x[i] = v is a write of a launch")
+
     def note_write(self, index: Index | None = None) -> None:
         """Count a write from Python and tell what records: to everything, or to a place among the
-        elements."""
+        elements. Raises TaichiTypeError while a kernel is compiled."""
+        self.refuse_write_in_kernel()
         if self.is_derivative:
             return
         self.count_write()

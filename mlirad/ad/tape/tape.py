@@ -18,6 +18,7 @@ from mlirad.ad.tape.recording import Recording
 from mlirad.ad.tape.reverse import contents, reverse_loss, reverse_present, reverse_seeds
 from mlirad.ad.tape.seeds import check_loss
 from mlirad.errors import TaichiRuntimeError, TaichiTypeError
+from mlirad.frontend.python.builder import refuse_in_kernel
 from mlirad.lang.autodiff_mode import AutodiffMode
 from mlirad.lang.callers import program_frame
 from mlirad.lang.field.field import Field
@@ -237,7 +238,8 @@ class Tape:
 
 
 def clear_all_gradients() -> None:
-    """Set the gradients of every field and ndarray to 0."""
+    """Set the gradients of every field and ndarray to 0. Raises TaichiTypeError in a kernel."""
+    refuse_in_kernel("gradients are cleared", "x.grad.fill(0) clears one in each launch")
     current = program()
     current.trees.materialize()
     for memory in list(current.derivatives.gradients.values()):

@@ -11,7 +11,7 @@ from typing import Any
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
-from mlirad.errors import TaichiRuntimeError
+from mlirad.errors import TaichiRuntimeError, TaichiTypeError
 from mlirad.frontend.python.open_regions import Region, user_place
 from mlirad.ir import build as b
 from mlirad.types import DataType, f32, i32, i64
@@ -40,6 +40,7 @@ class Builder:
         self.warned: set[tuple[str, int]] = set()  # files and lines
         self.streams: list[tuple[ir.Value, Callable[[], ir.Value]]] = []
         self.thread = get_ident()
+        self.static_arguments = 0  # `ti.static(...)` around what is translated
 
     def note_name(self, home: Any, name: str, value: object) -> None:
         """Note what a name from outside of functions stands for, and the cell or the dictionary
@@ -169,6 +170,16 @@ def current() -> Builder:
 def in_kernel() -> bool:
     """Whether this thread has a kernel under construction; only one thread at a time has."""
     return bool(being_built) and any(builder.thread == get_ident() for builder in being_built)
+
+
+def refuse_in_kernel(what: str, cure: str) -> None:
+    """Raise TaichiTypeError where Python does something to memory while a kernel is compiled: that
+    happens once, and not in its launches. `ti.static(...)` says that it should."""
+    if in_kernel() and not current().static_arguments:
+        raise TaichiTypeError(
+            f"{what} by Python here, once, while the kernel is compiled: {cure}; ti.static(...) "
+            "says that once is wanted"
+        )
 
 
 @lru_cache(maxsize=64)

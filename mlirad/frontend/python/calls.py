@@ -70,7 +70,8 @@ def _call(t: Translator, node: ast.Call) -> Any:
     known = _BUILTINS.get(callee) if getattr(callee, "__hash__", None) else None
     if known is not None:
         return known(*positional, **named)
-    refuse_counterpart(callee, [*positional, *named.values()], is_static=t.static_arguments > 0)
+    is_static = t.builder.static_arguments > 0
+    refuse_counterpart(callee, [*positional, *named.values()], is_static=is_static)
     return call_python(callee, positional, named, t.made, t.builder.region)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import Expr
 
 _MODULES = ("math", "cmath", "numpy", "random")
+_OUTSIDE = ("time", "uuid", "secrets")
+_PRESENT = ("now", "today", "utcnow")  # of datetime's classes
+_LOOP = "a loop over its elements, x[i], computes with them"
 _RENAMED = {
     "arctan2": "ti.atan2(y, x)",
     "atan": "ti.atan2(x, 1.0)",
@@ -76,22 +81,44 @@ def refuse_counterpart(
     """Raise TaichiTypeError, naming the cure, for a function of Python that cannot see values of a
     kernel.
 
-    A random number is one of these, unless it is drawn within `ti.static`: it would be drawn once,
+    A random number, and the time, are such, unless they are asked for within `ti.static`: once,
     while compiling.
     """
-    if _draws(callee):
-        if not is_static:
-            raise TaichiTypeError(
-                f"{_spelt(callee)} draws once, while compiling: "
-                f"{_DRAWS.get(callee.__name__, 'ti.random()')} draws in every iteration; "
-                "ti.static(...) says that one number is wanted"
-            )
-        return
+    if not is_static:
+        _refuse_once(callee)
     if _module(callee) in _MODULES and any(_is_late(argument) for argument in arguments):
+        has_array = any(array_ref(argument) is not None for argument in arguments)
         raise TaichiTypeError(
             f"{_spelt(callee)} is computed by Python, while compiling, and cannot take what is "
-            f"known only at run time: {_counterpart(callee.__name__)}"
+            "known only at run time: " + (_LOOP if has_array else _counterpart(callee.__name__))
         )
+
+
+def _refuse_once(callee: Any) -> None:
+    """Raise TaichiTypeError for a function that gives another value each time."""
+    if _draws(callee):
+        raise TaichiTypeError(
+            f"{_spelt(callee)} draws once, while compiling: "
+            f"{_DRAWS.get(callee.__name__, 'ti.random()')} draws in every iteration; "
+            "ti.static(...) says that one number is wanted"
+        )
+    name = _outside(callee)
+    if name is not None:
+        raise TaichiTypeError(
+            f"{name}() is called once, while compiling: pass what it gives as an argument, or keep "
+            "it in a field; ti.static(...) says that one value is wanted"
+        )
+
+
+def _outside(callee: Any) -> str | None:
+    """The name of a function that reads the time, what a user types, or a name that nothing else
+    has; None for others."""
+    owner, name = getattr(callee, "__self__", None), getattr(callee, "__name__", "")
+    if isinstance(owner, type) and owner.__module__ == "datetime":
+        return f"{owner.__name__}.{name}" if name in _PRESENT else None
+    if isinstance(callee, BuiltinFunctionType | FunctionType) and _module(callee) in _OUTSIDE:
+        return f"{_module(callee)}.{name}"
+    return "input" if callee is builtins.input else None
 
 
 def _draws(callee: Callable[..., object]) -> bool:

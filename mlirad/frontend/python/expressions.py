@@ -179,9 +179,13 @@ def _attribute(t: Translator, node: ast.Attribute) -> Any:
     try:
         value = getattr(base, node.attr)
     except AttributeError as error:
-        raise TaichiCompilationError(
-            f"AttributeError: {error}{did_you_mean(node.attr, dir(base))}"
-        ) from error
+        cure = did_you_mean(node.attr, dir(base))
+        if not cure and array_ref(base) is not None:
+            cure = (
+                f": a whole field or array has no '{node.attr}' in a kernel: its elements are "
+                "x[i], which a loop adds up or compares"
+            )
+        raise TaichiCompilationError(f"AttributeError: {error}{cure}") from error
     if is_module_of_program(base):
         t.builder.note_name(vars(base), node.attr, value)
     elif is_of_program(base) and not callable(value):

@@ -79,17 +79,22 @@ def _first(*arguments: object) -> Any:
     return arguments[0] if len(arguments) == 1 else arguments
 
 
+def _known_values(t: Translator, node: ast.Call) -> list[Any]:
+    """The arguments of a call that asks for what is known while compiling."""
+    t.builder.static_arguments += 1
+    try:
+        return [t.visit_value(argument) for argument in node.args]
+    finally:
+        t.builder.static_arguments -= 1
+
+
 @special(python=_first, takes="*values")
 def static(t: Translator, node: ast.Call) -> Any:
     """Evaluate while compiling: loops over it are unrolled, conditions on it choose a branch.
 
     Several values give a list. Raises TaichiTypeError for what is known only at run time.
     """
-    t.static_arguments += 1
-    try:
-        values = [t.visit_value(argument) for argument in node.args]
-    finally:
-        t.static_arguments -= 1
+    values = _known_values(t, node)
     if any(isinstance(value, Expr) for value in values):
         raise TaichiTypeError("The arguments of ti.static must be compile-time constants")
     return Static(values[0] if len(values) == 1 else values)
@@ -111,7 +116,11 @@ def static_assert(t: Translator, node: ast.Call) -> None:
 def static_print(t: Translator, node: ast.Call) -> None:
     """Print values, and the types of what is known only at run time, while compiling: once for each
     choice of argument types."""
-    print(*[t.visit_value(argument) for argument in node.args])
+    t.builder.static_arguments += 1
+    try:
+        print(*[t.visit_value(argument) for argument in node.args])
+    finally:
+        t.builder.static_arguments -= 1
 
 
 @special(takes="serialize=, parallelize=, block_dim=, block_dim_adaptive=, bit_vectorize=")

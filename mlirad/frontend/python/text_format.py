@@ -10,6 +10,8 @@ from typing import Any
 from mlirad.dialect.field import escaped
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.arrays import array_ref
+from mlirad.frontend.python.builder import current
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.scalar import Expr
 from mlirad.frontend.python.struct import Struct, members_of
@@ -37,7 +39,7 @@ class FormattedText:
 def _is_late(value: object) -> bool:
     if isinstance(value, list | tuple):
         return any(_is_late(item) for item in value)
-    return isinstance(value, Expr | Matrix | Struct | FormattedText)
+    return isinstance(value, Expr | Matrix | Struct | FormattedText) or array_ref(value) is not None
 
 
 def format_braces(
@@ -149,5 +151,10 @@ def flatten(item: object, spec: str, values: list[Expr], mark_floats: bool = Fal
             shown = shown or "f"
         return (
             "{" + shown + ("u" if item.dtype.is_integer and not item.dtype.is_signed else "") + "}"
+        )
+    if array_ref(item) is not None and not current().static_arguments:
+        raise TaichiTypeError(
+            "a whole field or array is printed here, which a kernel cannot: its elements are x[i], "
+            "and print(x) outside of the kernel shows all"
         )
     return escaped(format(item, spec) if spec else str(item))

@@ -53,7 +53,6 @@ class Translator:
         self.frames: list[Frame] = []
         self.depth = 0  # run-time regions around the insertion point
         self.in_parallel = False
-        self.static_arguments = 0  # `ti.static(...)` around
         # `if` statements around, other than ti.static, on what is known while translating
         self.conditions = 0
         self.loop_options: dict[str, Any] = {}

@@ -159,6 +159,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
             raise ValueError(f"copy_from: shapes {self.shape} and {other.shape} differ")
         if other is self:
             return
+        self.refuse_write_in_kernel()
         memory, source = self.located(), other.located()
         if self.primal is None:
             self.count_write()
