@@ -75,16 +75,15 @@ class HostArray(OfElements):
     def note_read(self) -> None:
         """Tell what records that Python reads. Raises TaichiTypeError while a kernel is
         compiled."""
-        refuse_in_kernel(
-            f"{self.described} is read",
-            "x[i] is an element, which a launch reads, and print(x[i]) shows it",
-        )
+        self._refuse_read_in_kernel()
         if self.program.threads.recorder is not None and not self.is_derivative:
             self.program.threads.recorder.host_read(self)
 
     def read_later(self) -> Callable[[], object] | None:
         """Tell what records that Python reads an element: now, where a function with a gradient of
-        its own reads it; else what is returned tells it, if Python uses the element."""
+        its own reads it; else what is returned tells it, if Python uses the element. Raises
+        TaichiTypeError while a kernel is compiled."""
+        self._refuse_read_in_kernel()
         recorder = self.program.threads.recorder
         if recorder is None or self.is_derivative:
             return None
@@ -92,6 +91,12 @@ class HostArray(OfElements):
             self.note_read()
             return None
         return self.note_read
+
+    def _refuse_read_in_kernel(self) -> None:
+        refuse_in_kernel(
+            f"{self.described} is read",
+            "x[i] is an element, which a launch reads, and print(x[i]) shows it",
+        )
 
     def refuse_write_in_kernel(self) -> None:
         """Raise TaichiTypeError while a kernel is compiled."""
