@@ -15,8 +15,8 @@ from mlirad.dialect.field import is_array, makes_array
 from mlirad.dialect.grad import CustomOp, JvpOp
 from mlirad.errors import TaichiCompilationError
 from mlirad.ir.location import nearest_location
-from mlirad.ir.structured import REDUCE, STRUCTURED, is_branch, is_parallel
-from mlirad.ir.walk import block_operations, functions, operations
+from mlirad.ir.structured import REDUCE, STRUCTURED, is_branch, is_for, is_parallel
+from mlirad.ir.walk import block_operations, constant_integer, functions, operations
 
 Requirement = Callable[[ir.Operation], None]
 
@@ -108,6 +108,15 @@ def well_marked(root: ir.Operation) -> None:
                     loop,
                     f"'block_dim' is {loop.attributes['block_dim']}, expected a number of threads",
                 )
+
+
+def rising(root: ir.Operation) -> None:
+    """Require the steps of loops, where they are known, to lead from the first index to the end."""
+    for function in functions(root):
+        for loop in [op for op in operations(function) if is_for(op)]:
+            step = constant_integer(loop.operands[2])
+            if step is not None and step <= 0:
+                refuse(loop, f"a loop with steps of {step}, expected at least 1")
 
 
 def _listed(op: ir.Operation, name: str) -> list[ir.Attribute]:
@@ -205,4 +214,4 @@ def refuse(op: ir.Operation, message: str) -> None:
 
 
 TENSORS: tuple[Requirement, ...] = (definitions,)
-KERNELS: tuple[Requirement, ...] = (structured, known_arrays, well_marked)
+KERNELS: tuple[Requirement, ...] = (structured, rising, known_arrays, well_marked)

@@ -81,3 +81,24 @@ module attributes {gpu.container_module} {
     }
   }
 }
+
+// -----
+
+func.func @standing(%end: index) {
+  %zero = arith.constant 0 : index
+  // expected-error @below {{a loop with steps of 0, expected at least 1}}
+  scf.for %i = %zero to %end step %zero {
+  }
+  return
+}
+
+// -----
+
+func.func @falling(%end: index) {
+  %zero = arith.constant 0 : index
+  %step = arith.constant -2 : index
+  // expected-error @below {{a loop with steps of -2, expected at least 1}}
+  scf.for %i = %zero to %end step %step {
+  }
+  return
+}

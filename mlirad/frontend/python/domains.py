@@ -86,4 +86,6 @@ def make_range(*arguments: Scalar) -> Range:
         if isinstance(argument, float) or (isinstance(argument, Expr) and argument.dtype.is_float):
             raise TaichiTypeError("the arguments of range must be integers")
     lower, upper, step = (0, arguments[0], 1) if len(arguments) == 1 else (*arguments, 1)[:3]
+    if not isinstance(step, Expr) and step == 0:
+        raise TaichiSyntaxError("the step of this range is 0, so it would never end")
     return Range(lower, upper, step)

@@ -230,19 +230,27 @@ def _bits(name: str, value: Scalar) -> Expr:
 def isnan(value: Operand) -> Any:
     """Whether a number is NaN, elementwise; integers never are."""
     return mapped(
-        lambda v: _float_class("math.isnan", v) if isinstance(v, Expr) else math.isnan(v), value
+        lambda v: _float_class(v, _is_nan) if isinstance(v, Expr) else math.isnan(v), value
     )
 
 
 def isinf(value: Operand) -> Any:
     """Whether a number is infinite, elementwise; integers never are."""
     return mapped(
-        lambda v: _float_class("math.isinf", v) if isinstance(v, Expr) else math.isinf(v), value
+        lambda v: _float_class(v, _is_infinite) if isinstance(v, Expr) else math.isinf(v), value
     )
 
 
-def _float_class(name: str, value: Expr) -> Expr:
-    return Expr(emit(name, mlir_type(u1), [value.value]), u1)
+def _float_class(value: Expr, test: Callable[[Expr], Expr]) -> Any:
+    return test(value) if value.dtype.is_float else ex.cast(False, u1)
+
+
+def _is_nan(value: Expr) -> Expr:
+    return Expr(emit("math.isnan", mlir_type(u1), [value.value]), u1)
+
+
+def _is_infinite(value: Expr) -> Expr:
+    return ex.comparison("==")(ex.absolute(value), math.inf)
 
 
 def sign(value: Operand) -> Any:

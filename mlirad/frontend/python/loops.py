@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from mlirad.bindings import ir
+from mlirad.dialect import field
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.active_elements import Active, active_elements, where_active
 from mlirad.frontend.python.arrays import array_ref
 from mlirad.frontend.python.assigned_names import assigned_names, known_names
 from mlirad.frontend.python.blocks import block_ref
-from mlirad.frontend.python.builder import emit, index_constant, index_type, mlir_type
+from mlirad.frontend.python.builder import current, emit, index_constant, index_type, mlir_type
 from mlirad.frontend.python.comprehensions import bind_target
 from mlirad.frontend.python.domains import Bounds, Grouped, NdRange, Range
 from mlirad.frontend.python.jumps import has_jump, has_return, leaves_loop
@@ -57,7 +58,7 @@ def _for(t: Translator, node: ast.For) -> None:
         t.depth or t.conditions or t.in_parallel or any(not loop.static for loop in t.frame.loops)
     )
     if top and not (options.get("serialize") or t.runs_in_order):
-        if step != 1:
+        if isinstance(step, Expr) or step != 1:
             _serial(t, node, bounds, dtypes, step, grouped)
         else:
             _parallel(t, node, bounds, dtypes, grouped, options, active)
@@ -68,8 +69,8 @@ def _for(t: Translator, node: ast.For) -> None:
 def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], Any]:
     """Bounds, index types and step of a loop domain."""
     if isinstance(domain, Range):
-        wide = any(isinstance(b, Expr) and b.dtype.bits == 64 for b in (domain.lower, domain.upper))
-        return [(domain.lower, domain.upper)], [i64 if wide else t.builder.default_ip], domain.step
+        dtype = i64 if _is_wide(domain) else t.builder.default_ip
+        return [(domain.lower, domain.upper)], [dtype], domain.step
     if isinstance(domain, NdRange):
         return domain.bounds, [i32] * len(domain.bounds), 1
     arrays = array_ref(domain)
@@ -84,6 +85,14 @@ def _box(t: Translator, domain: object) -> tuple[list[Bounds], list[DataType], A
         raise TaichiTypeError("a scalar cannot be looped over: did you mean range(...)?")
     raise TaichiSyntaxError(
         f"cannot loop over a {type(domain).__name__}; lists are unrolled with ti.static(...)"
+    )
+
+
+def _is_wide(domain: Range) -> bool:
+    """Whether indices may be beyond the default integer type."""
+    return any(
+        bound.dtype.bits == 64 if isinstance(bound, Expr) else not ex.in_range(bound, i32)
+        for bound in (domain.lower, domain.upper)
     )
 
 
@@ -279,29 +288,37 @@ def _while_form(
         if axis == len(bounds):
             _serial_body(t, node, indices, grouped, Loop(live=Flag(), running=running), active)
             return
-        low, high = bounds[axis]
         dtype = dtypes[axis]
-        stop, stride = ex.cast(high, dtype), ex.cast(step, dtype)
-        slot = make_slot(dtype)
-        write_slot(slot, ex.cast(low, dtype).value)
+        # a step beyond the last index may be beyond the type
+        counter = dtype if not isinstance(step, Expr) and abs(step) == 1 else i64
+        low, stop, stride = [ex.cast(value, counter) for value in (*bounds[axis], step)]
+        slot = make_slot(counter)
+        write_slot(slot, low.value)
+        is_inside = _inside(step, stop, stride)
 
         def test() -> ir.Value:
-            here = read_slot(slot, dtype)
-            if isinstance(step, Expr):
-                positive = ex.comparison(">")(stride, 0)
-                inside = ex.select(positive, here < stop, here > stop)
-            else:
-                inside = here < stop if step > 0 else here > stop
-            return (inside & Expr(running.read(), ex.u1)).value
+            here = read_slot(slot, counter)
+            return (is_inside(here) & Expr(running.read(), ex.u1)).value
 
         def body() -> None:
-            here = read_slot(slot, dtype)
-            nest(axis + 1, [*indices, here])
+            here = read_slot(slot, counter)
+            nest(axis + 1, [*indices, ex.cast(here, dtype)])
             write_slot(slot, (here + stride).value)
 
         while_op(test, body)
 
     nest(0, [])
+
+
+def _inside(step: Expr | int, stop: Expr, stride: Expr) -> Callable[[Expr], Expr]:
+    """Whether an index comes before the end. A step of 0 comes before none: it would never reach
+    it, which debug mode reports."""
+    if not isinstance(step, Expr):
+        return lambda here: here < stop if step > 0 else here > stop
+    if current().debug:
+        field.assert_((stride != 0).value, "the step of a range is 0, so it would never end")
+    rises, falls = stride > 0, stride < 0
+    return lambda here: (rises & (here < stop)) | (falls & (here > stop))
 
 
 @handles(ast.While)
