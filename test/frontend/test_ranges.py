@@ -83,6 +83,7 @@ def test_steps_known_while_compiling(step: int) -> None:
         @ti.kernel
         def run() -> ti.types.vector(4, ti.i64):
             a = b = c = d = ti.i64(0)
+            ti.loop_config(serialize=True)  # which one with steps of 1 is not
             for i in range(low, high, step):  # noqa: B023 - compiled at once
                 a = a * 3 + i
             for _ in range(1):

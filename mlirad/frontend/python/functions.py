@@ -65,6 +65,17 @@ def pow(base: Scalar | Elementwise, exponent: Scalar | Elementwise) -> Any:
     return base**exponent
 
 
+def as_floats(value: Operand) -> Any:
+    """Integers, in a kernel, as floats of the default type, elementwise: unsigned ones have no
+    differences below 0. Other numbers as they are."""
+
+    def scalar(number: Scalar) -> Any:
+        is_integer = isinstance(number, Expr) and number.dtype.is_integer
+        return ex.cast(number, current().default_fp) if is_integer else number
+
+    return mapped(scalar, value)
+
+
 def cast(value: Operand, dtype: TypeLike) -> Any:
     """Convert to a scalar type, elementwise: floats to integers towards 0, anything that is not 0
     to the boolean 1. What the type cannot hold is unspecified in kernels; in Python scope it raises
@@ -173,8 +184,13 @@ def logical_or(left: Operand, right: Operand) -> Any:
     return mapped(lambda a, b: ex.truth(a) | ex.truth(b), left, right)
 
 
-def bit_shr(left: Scalar, right: Scalar) -> Any:
-    """An integer, in a kernel, shifted to the right, with zeros from the left whatever its sign."""
+def bit_shr(left: Operand, right: Operand) -> Any:
+    """Integers, in a kernel, shifted to the right, elementwise, with zeros from the left whatever
+    their sign."""
+    return mapped(_bit_shr, left, right)
+
+
+def _bit_shr(left: Scalar, right: Scalar) -> Expr:
     value = ex.expression(left)
     unsigned = Expr(value.value, DataType(f"u{value.dtype.bits}", "u", value.dtype.bits))
     return Expr((unsigned >> right).value, value.dtype)

@@ -490,12 +490,12 @@ def comparison(symbol: str) -> Callable[[Scalar, Scalar], Any]:
 
 
 def negate(value: Expr) -> Expr:
-    """`-value`; of an unsigned integer, its complement to 2ⁿ, which is no overflow."""
+    """`-value`, of its type; of an unsigned integer, its complement to 2ⁿ, which is no overflow."""
     type_ = mlir_type(value.dtype)
     if value.dtype.is_float:
         return Expr(emit("arith.negf", type_, [value.value]), value.dtype)
     if value.dtype.is_signed:
-        return arithmetic("-")(0, value)
+        return arithmetic("-")(cast(0, value.dtype), value)
     return Expr(emit("arith.subi", type_, [constant(0, value.dtype), value.value]), value.dtype)
 
 

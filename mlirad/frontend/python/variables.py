@@ -184,6 +184,8 @@ def atomic(
     if kind in ("and", "or", "xor") and dtype.is_float:
         raise TaichiTypeError(f"atomic_{kind} updates integers, not {dtype}")
     converted = stored(value, dtype)
+    if dtype == u1:  # a sum is true where it is not 0
+        kind = {"add": "or", "sub": "xor"}.get(kind, kind)
     if kind == "sub":
         kind, converted = "add", -converted
     if kind in ("min", "max") and dtype.is_integer and not dtype.is_signed:

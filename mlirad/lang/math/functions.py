@@ -66,7 +66,8 @@ def clamp(value: Value, low: Value, high: Value) -> Any:
 def mix(left: Value, right: Value, weight: Value) -> Any:
     """`left * (1 - weight) + right * weight` of numbers, or elementwise of vectors; a weight for
     all, or one each."""
-    return left * (1.0 - weight) + right * weight
+    a, b, w = (fn.as_floats(one) for one in (left, right, weight))
+    return a * (1.0 - w) + b * w
 
 
 def step(edge: Value, value: Value) -> Any:
@@ -82,7 +83,8 @@ def fract(value: Value) -> Any:
 def smoothstep(low: Value, high: Value, value: Value) -> Any:
     """A cubic rise from 0 at `low` to 1 at `high`, constant beyond, elementwise. Where `low` equals
     `high` it is NaN in kernels, ZeroDivisionError in Python scope."""
-    t = clamp((value - low) / (high - low), 0.0, 1.0)
+    first, last, here = (fn.as_floats(one) for one in (low, high, value))
+    t = clamp((here - first) / (last - first), 0.0, 1.0)
     return t * t * (3.0 - 2.0 * t)
 
 
@@ -127,7 +129,7 @@ def length(value: fm.Matrix) -> Any:
 def distance(left: fm.Matrix, right: fm.Matrix) -> Any:
     """The norm of the difference of two vectors of one length. Raises TaichiCompilationError for
     others."""
-    return (left - right).norm()
+    return (fn.as_floats(left) - fn.as_floats(right)).norm()
 
 
 def normalize(value: fm.Matrix) -> Any:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from struct import Struct
 from typing import Any
 
 from mlirad.ir.message import RECORD_SIZE
@@ -24,6 +27,32 @@ from mlirad.runtime.executor.executor import Located, PassedArray
 
 _POINTER = "!llvm.ptr"
 WORD = 8  # bytes
+_HALF = Struct("=e")
+
+
+class _Half(ctypes.Structure):
+    """A slot of a float of 16 bits, which ctypes does not have."""
+
+    _fields_ = (("bits", ctypes.c_uint16),)
+
+    def __init__(self, number: float = 0.0) -> None:
+        self.value = number
+
+    @property
+    def value(self) -> float:
+        """The number."""
+        found: float = _HALF.unpack(self)[0]
+        return found
+
+    @value.setter
+    def value(self, number: float) -> None:
+        try:
+            packed = _HALF.pack(number)
+        except OverflowError:
+            packed = _HALF.pack(math.copysign(math.inf, number))
+        self.bits = int.from_bytes(packed, sys.byteorder)
+
+
 _CTYPES = {
     "f64": ctypes.c_double,
     "f32": ctypes.c_float,
@@ -33,7 +62,7 @@ _CTYPES = {
     "i8": ctypes.c_int8,
     "i1": ctypes.c_bool,
     "index": ctypes.c_int64,
-    "f16": ctypes.c_uint16,
+    "f16": _Half,
     _POINTER: ctypes.c_void_p,
 }
 
