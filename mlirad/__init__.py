@@ -112,6 +112,7 @@ _MISSING = {
 }
 
 template = types.template
+pyfunc = func
 uint1 = u1
 x86_64 = x64
 ScalarNdarray = VectorNdarray = MatrixNdarray = Ndarray

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from importlib.metadata import metadata, version
 from importlib.resources import files
@@ -64,3 +65,58 @@ def test_what_kernels_call_says_what_it_takes() -> None:
     assert [*inspect.signature(ti.svd).parameters] == ["A", "dt"]
     signatures = {name: str(inspect.signature(getattr(ti, name))) for name in SPECIALS}
     assert not [name for name, said in signatures.items() if said in ("()", "(*args, **kwargs)")]
+
+
+# what programs for Taichi import from its modules, by module
+TAICHI_NAMES = {
+    "_lib.core": "with_cuda",
+    "_snode.fields_builder": "FieldsBuilder",
+    "_snode.snode_tree": "SNodeTree",
+    "lang._ndarray": "Ndarray ScalarNdarray",
+    "lang.enums": "AutodiffMode Layout SNodeGradType",
+    "lang.exception": "TaichiCompilationError TaichiRuntimeError TaichiTypeError",
+    "lang.expr": "Expr",
+    "lang.field": "Field ScalarField",
+    "lang.impl": "axes current_cfg field get_runtime grouped ndarray one root static zero",
+    "lang.kernel_impl": "Kernel data_oriented func kernel pyfunc real_func",
+    "lang.matrix": "Matrix MatrixField MatrixNdarray MatrixType Vector VectorNdarray VectorType",
+    "lang.misc": "cpu cuda extension get_host_arch_list gpu i ij ijk init loop_config reset sync",
+    "lang.ops": "abs add atomic_add mul neg pow random sin sqrt sub",
+    "lang.snode": "SNode activate append deactivate is_active length rescale_index",
+    "lang.struct": "Struct StructField StructType dataclass",
+    "lang.util": "cook_dtype has_pytorch in_python_scope to_numpy_type to_taichi_type",
+    "types.annotations": "ref template",
+    "types.compound_types": "matrix struct vector",
+    "types.ndarray_type": "NdarrayType ndarray",
+    "types.primitive_types": "all_types f32 i32 integer_types real_types u8",
+}
+
+
+@pytest.mark.parametrize("module", TAICHI_NAMES)
+def test_names_of_taichi_s_modules(module: str) -> None:
+    imported, reached = importlib.import_module(f"mlirad.{module}"), ti
+    for part in module.split("."):
+        reached = getattr(reached, part)
+    for name in TAICHI_NAMES[module].split():
+        assert getattr(imported, name) is getattr(reached, name), name
+
+
+def test_types_of_vectors_as_taichi_has_them() -> None:
+    vector, matrix = ti.lang.matrix.VectorType, ti.lang.matrix.MatrixType
+    ti.init()
+
+    @ti.func
+    def square(z: vector(2, float)):
+        return z[0] ** 2 + z[1] ** 2
+
+    @ti.kernel
+    def run(z: vector(2, float), m: matrix(2, 2, 2, float)) -> float:
+        return square(m @ z)
+
+    assert run([3.0, 4.0], [[0.0, 1.0], [1.0, 0.0]]) == 25.0
+    kinds = [ti.math.vec3, matrix(3, 3, 2, ti.f64), matrix(2, 1, 1, ti.i8), ti.f32]
+    assert [isinstance(kind, matrix) for kind in kinds] == [True, True, True, False]
+    assert [isinstance(kind, vector) for kind in kinds] == [True, False, True, False]
+    assert isinstance(ti.Vector.field(2, ti.f32, 3), ti.lang.matrix.MatrixField)
+    assert isinstance(ti.types.struct(a=ti.f32).field(shape=3), ti.lang.struct.StructField)
+    assert isinstance(ti.types.struct(a=ti.f32), ti.lang.struct.StructType)

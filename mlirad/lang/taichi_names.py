@@ -11,14 +11,20 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from mlirad import errors
-from mlirad.frontend.python import functions
+from mlirad.frontend.python import annotations as declared
+from mlirad.frontend.python import functions, specials
 from mlirad.frontend.python.builder import in_kernel
+from mlirad.frontend.python.scalar import Expr
+from mlirad.frontend.python.struct_type import StructType
+from mlirad.lang import types_namespace as types
 from mlirad.lang.autodiff_mode import AutodiffMode, SNodeGradType
+from mlirad.lang.kernel import Kernel
+from mlirad.lang.layout.builder import Trees
 from mlirad.lang.layout.member_order import Layout
 from mlirad.lang.math import functions as mathematics
 from mlirad.runtime.config import Config
 from mlirad.runtime.program import Program, program
-from mlirad.types import ALL, DataType
+from mlirad.types import ALL, DataType, TypeLike, from_numpy, resolve
 
 extension = Enum(
     "extension",
@@ -91,49 +97,163 @@ def _has(package: str) -> Any:
     return lambda: importlib.util.find_spec(package) is not None
 
 
+class _MatrixKind(type):
+    """A class of types of values, as Taichi's programs make them and ask for them by
+    `isinstance`."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, declared.MatrixType) and cls.holds(instance)
+
+    def holds(cls, instance: declared.MatrixType) -> bool:
+        """Whether a type of vectors or matrices is one."""
+        return True
+
+    def __call__(cls, n: int, m: int, ndim: int = 2, dtype: TypeLike | None = None) -> Any:
+        return types.vector(n, dtype) if ndim == 1 else types.matrix(n, m, dtype)
+
+
+class _VectorKind(_MatrixKind):
+    def holds(cls, instance: declared.MatrixType) -> bool:
+        """Whether a type of vectors or matrices is one of vectors."""
+        return instance.ndim == 1
+
+    def __call__(cls, n: int, dtype: TypeLike | None = None) -> Any:  # type: ignore[override]
+        return types.vector(n, dtype)
+
+
+class MatrixType(metaclass=_MatrixKind):
+    """`MatrixType(n, m, ndim, dtype)`, and the class of the types of vectors and matrices."""
+
+
+class VectorType(MatrixType, metaclass=_VectorKind):
+    """`VectorType(n, dtype)`, and the class of the types of vectors."""
+
+
+def _cooked(dtype: TypeLike) -> DataType:
+    config = program().config
+    return resolve(dtype, config.default_fp, config.default_ip)
+
+
+def _of_torch(dtype: TypeLike) -> Any:
+    import torch  # type: ignore[import-not-found, unused-ignore]
+
+    return getattr(torch, "bool" if resolve(dtype).bits == 1 else resolve(dtype).numpy.name)
+
+
+def _to_ours(dtype: Any) -> DataType:
+    name = str(dtype).removeprefix("torch.")
+    return resolve(dtype) if name == str(dtype) else from_numpy(name)
+
+
+# which public names Taichi's modules have, too
+_FROM_PACKAGE = {
+    "_snode.fields_builder": ("FieldsBuilder",),
+    "lang._ndarray": ("Ndarray", "ScalarNdarray"),
+    "lang._ndrange": ("ndrange",),
+    "lang.argpack": ("ArgPack",),
+    "lang.field": ("Field", "ScalarField"),
+    "lang.impl": (
+        *("axes", "deactivate_all_snodes", "field", "grouped", "ndarray", "one", "root", "static"),
+        *("static_assert", "static_print", "stop_grad", "zero"),
+    ),
+    "lang.kernel_impl": ("data_oriented", "func", "kernel", "pyfunc", "real_func"),
+    "lang.matrix": ("MatrixField", "MatrixNdarray", "VectorNdarray"),
+    "lang.misc": (
+        *("axes", "extension", "i", "ij", "ijk", "ijkl", "ijl", "ik", "ikl", "il", "init", "j"),
+        *("jk", "jkl", "jl", "k", "kl", "l", "loop_config", "reset", "sync"),
+        *("cpu", "cuda", "gpu", "metal", "opengl", "vulkan", "x64", "arm64"),
+    ),
+    "lang.snode": (
+        *("SNode", "activate", "append", "deactivate", "get_addr", "is_active", "length"),
+        "rescale_index",
+    ),
+    "lang.struct": ("StructField",),
+    "types.annotations": ("ref", "template"),
+}
+
+
+_MACHINES = ("vulkan", "cuda", "metal", "opengl", "amdgpu", "dx11", "dx12")
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "_lib": {},
+    "_lib.core": {
+        **{f"with_{name}": _without for name in _MACHINES},
+        "GGUI_AVAILABLE": False,
+    },
+    "_snode": {},
+    "_snode.snode_tree": {"SNodeTree": Trees},
+    "lang.enums": {
+        "AutodiffMode": AutodiffMode,
+        "Layout": Layout,
+        "SNodeGradType": SNodeGradType,
+    },
+    "lang.exception": {
+        name: value for name, value in vars(errors).items() if name.startswith("Taichi")
+    },
+    "lang.expr": {"Expr": Expr},
+    "lang.impl": {
+        "current_cfg": _current_cfg,
+        "get_runtime": _get_runtime,
+        "ti_float": _to_default_float,
+    },
+    "lang.kernel_impl": {"Kernel": Kernel},
+    "lang.matrix": {"MatrixType": MatrixType, "VectorType": VectorType},
+    "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
+    "lang.ops": {
+        **{
+            name: getattr(operator, name)
+            for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "neg")
+        },
+        **{name: getattr(specials, name) for name in specials.__all__ if "atomic" in name},
+        **{name: value for name, value in vars(functions).items() if not name.startswith("_")},
+    },
+    "lang.struct": {"StructType": StructType},
+    "lang.util": {
+        "cook_dtype": _cooked,
+        "has_paddle": lambda: False,
+        "has_pytorch": _has("torch"),
+        "in_python_scope": lambda: not in_kernel(),
+        "in_taichi_scope": in_kernel,
+        "to_numpy_type": lambda dtype: resolve(dtype).numpy.type,
+        "to_pytorch_type": _of_torch,
+        "to_taichi_type": _to_ours,
+    },
+    "types.compound_types": {
+        "matrix": types.matrix,
+        "struct": types.struct,
+        "vector": types.vector,
+    },
+    "types.ndarray_type": {"NdarrayType": declared.NdarrayType, "ndarray": types.ndarray},
+    "types.primitive_types": {
+        **{t.name: t for t in ALL},
+        "real_types": _REAL,
+        "integer_types": _INTEGER,
+        "all_types": _REAL + _INTEGER,
+    },
+}
+
+
+def _modules(public: ModuleType) -> dict[str, dict[str, Any]]:
+    """Taichi's modules, with what their names mean here."""
+    found = {name: dict(members) for name, members in _MEMBERS.items()}
+    for name, names in _FROM_PACKAGE.items():
+        found.setdefault(name, {}).update({one: getattr(public, one) for one in names})
+    return found
+
+
 def register(package: str) -> None:
-    """Make the modules importable below `package`."""
-    machines = ("vulkan", "cuda", "metal", "opengl", "amdgpu", "dx11", "dx12")
-    core = {f"with_{name}": _without for name in machines}
-    parts: dict[str, dict[str, Any]] = {
-        "_lib": {},
-        "_lib.core": {**core, "GGUI_AVAILABLE": False},
-        "lang.impl": {
-            "current_cfg": _current_cfg,
-            "get_runtime": _get_runtime,
-            "ti_float": _to_default_float,
-        },
-        "lang.enums": {
-            "AutodiffMode": AutodiffMode,
-            "Layout": Layout,
-            "SNodeGradType": SNodeGradType,
-        },
-        "lang.misc": {"get_host_arch_list": lambda: ["x64"]},
-        "lang.util": {"has_pytorch": _has("torch"), "has_paddle": lambda: False},
-        "lang.exception": {
-            name: value for name, value in vars(errors).items() if name.startswith("Taichi")
-        },
-        "lang.ops": {
-            **{
-                name: getattr(operator, name)
-                for name in ("add", "sub", "mul", "truediv", "floordiv", "mod")
-            },
-            **{name: value for name, value in vars(functions).items() if not name.startswith("_")},
-        },
-        "types.primitive_types": {
-            **{t.name: t for t in ALL},
-            "real_types": _REAL,
-            "integer_types": _INTEGER,
-            "all_types": _REAL + _INTEGER,
-        },
-    }
-    for name, members in parts.items():
-        module = ModuleType(f"{package}.{name}")
-        module.__dict__.update(members)
-        sys.modules[module.__name__] = module
+    """Make Taichi's modules importable below `package`; one of ours that has the name of one gets
+    the names that it lacks."""
+    public = sys.modules[package]
+    for name, members in sorted(_modules(public).items()):
+        path = f"{package}.{name}"
+        present = sys.modules.get(path)
+        module = ModuleType(path) if present is None else present
+        module.__dict__.update({**members, **vars(module)})
+        sys.modules[path] = module
         holder, _, last = name.rpartition(".")
-        around = sys.modules[package]
-        setattr(getattr(around, holder) if holder else around, last, module)
+        around = getattr(public, holder) if holder else public
+        if getattr(around, last, None) is None:
+            setattr(around, last, module)
     sys.modules[f"{package}.math"] = mathematics
 
 
