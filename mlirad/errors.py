@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 from collections.abc import Iterable, Sequence
 
 from mlirad.data_classes import data_class
@@ -33,6 +34,18 @@ class SourceLocation:
 
 # other places that a message speaks of, and what is there
 Related = Sequence[tuple[SourceLocation, str]]
+
+
+def spelled(file: str) -> str:
+    """The name of a file as texts can hold it: with `\\xff` for a byte that is no UTF-8. Its lines
+    are found by that name too."""
+    if file.isascii():
+        return file
+    name = os.fsencode(file).decode(errors="backslashreplace")
+    if name != file and name not in linecache.cache:
+        lines = linecache.getlines(file)
+        linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
+    return name
 
 
 def _lines(file: str) -> list[str]:

@@ -8,6 +8,8 @@ from dis import opmap
 from pathlib import Path
 from types import FrameType
 
+from mlirad.errors import spelled
+
 _PACKAGE = str(Path(__file__).parent.parent) + os.sep
 _LIBRARIES = frozenset({"numpy", "torch", "jax", "matplotlib", "PIL", "scipy"})
 _EXAMPLES = str(Path(_PACKAGE) / "examples")
@@ -35,7 +37,7 @@ def _is_library(frame: FrameType) -> bool:
 def caller() -> str:
     """The line of the program that runs now."""
     frame, _ = program_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+    return f"{spelled(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 def place_in_program(place: str) -> str:

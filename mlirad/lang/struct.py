@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlirad.checks import instance
-from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError
+from mlirad.errors import SourceLocation, TaichiCompilationError, TaichiSyntaxError, spelled
 from mlirad.frontend.python.struct import METHODS, Struct, set_maker
 from mlirad.frontend.python.struct_type import StructType
 from mlirad.lang.field.struct_field import declare
@@ -69,7 +69,7 @@ def _refuse_twice(cls: type) -> None:
     does not see."""
     try:
         lines, start = inspect.getsourcelines(cls)
-        file = inspect.getsourcefile(cls) or "<unknown>"
+        file = spelled(inspect.getsourcefile(cls) or "<unknown>")
         node = ast.parse(textwrap.dedent("".join(lines))).body[0]
     except (OSError, TypeError, SyntaxError, IndexError):
         return  # there is no text

@@ -252,7 +252,7 @@ def register(package: str) -> None:
         sys.modules[path] = module
         holder, _, last = name.rpartition(".")
         around = getattr(public, holder) if holder else public
-        if getattr(around, last, None) is None:
+        if not isinstance(getattr(around, last, None), ModuleType):
             setattr(around, last, module)
     sys.modules[f"{package}.math"] = mathematics
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FrameType
 
 from mlirad.bindings import ir
-from mlirad.errors import SourceLocation
+from mlirad.errors import SourceLocation, spelled
 from mlirad.lang.callers import is_ours, program_frame
 
 
@@ -17,11 +17,12 @@ def place() -> SourceLocation:
         while frame.f_back is not None and is_ours(frame):
             frame = frame.f_back
     code, instruction = frame.f_code, frame.f_lasti // 2
+    file = spelled(code.co_filename)
     for number, position in enumerate(code.co_positions()):
         if number == instruction:
             line, _, column, _ = position
-            return SourceLocation(code.co_filename, line or frame.f_lineno, (column or 0) + 1)
-    return SourceLocation(code.co_filename, frame.f_lineno, 1)
+            return SourceLocation(file, line or frame.f_lineno, (column or 0) + 1)
+    return SourceLocation(file, frame.f_lineno, 1)
 
 
 def _is_made_by_dataclasses(frame: FrameType) -> bool:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mlirad as ti
@@ -35,6 +37,41 @@ def test_the_standard_input_and_the_command_line(tmp_path: Path) -> None:
         first = subprocess.run([sys.executable], stdin=given, capture_output=True, text=True)
     second = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
     assert (first.stdout, second.stdout) == ("42\n", "42\n"), first.stderr + second.stderr
+
+
+def test_paths_that_are_not_utf_8(tmp_path: Path) -> None:
+    """In locations, messages and warnings; the source line is shown."""
+    folder = tmp_path / os.fsdecode(b"n\xe9_\xff")
+    folder.mkdir()
+    (folder / "odd_program.py").write_text(
+        "import mlirad as ti\n"
+        "from mlirad import te\n"
+        "@ti.kernel\n"
+        "def run(n: int) -> int:\n"
+        "    return 2 * n\n"
+        "@ti.kernel\n"
+        "def wrong(n: int) -> int:\n"
+        "    return n + missing\n"
+        "@ti.kernel\n"
+        "def checked(n: int):\n"
+        "    assert n < 3, 'too large'\n"
+        "def twice():\n"
+        "    p = te.placeholder((2,), ti.f32)\n"
+        "    return te.build([te.compute((2,), lambda i: p[i] * 2.0)], inputs=[p])\n"
+    )
+    found = importlib.util.spec_from_file_location("odd_program", folder / "odd_program.py")
+    assert found is not None and found.loader is not None
+    odd = importlib.util.module_from_spec(found)
+    found.loader.exec_module(odd)
+    assert odd.run(21) == 42
+    assert r"n\\xe9_\\xff/odd_program.py" in str(odd.run.ir(21))
+    with pytest.raises(ti.TaichiNameError, match=r"n\\xe9_\\xff/odd.*:8:16(.|\n)*return n \+ miss"):
+        odd.wrong(1)
+    (given,) = odd.twice()(np.ones(2, np.float32))
+    assert given.tolist() == [2.0, 2.0]
+    ti.init(debug=True)
+    with pytest.raises(ti.TaichiAssertionError, match=r"n\\xe9_\\xff/odd_program.py:11:5: too"):
+        odd.checked(5)
 
 
 def test_programs_of_exec() -> None:

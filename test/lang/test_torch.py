@@ -45,6 +45,72 @@ def test_gradients_of_arguments() -> None:
     assert t.grad.tolist() == [0, 3, 12, 27]
 
 
+@ti.kernel
+def squares(x: ti.types.ndarray(ndim=2), y: ti.types.ndarray(ndim=2)):
+    for i, j in x:
+        y[i, j] = x[i, j] * x[i, j]
+
+
+@pytest.mark.parametrize("layout", ["expanded", "rows", "turned", "strided", "sparse"])
+def test_gradients_that_are_not_contiguous(layout: str) -> None:
+    values = torch.arange(1.0, 7.0).reshape(2, 3)
+    given = {
+        "expanded": torch.full((), 2.0).expand(2, 3),
+        "rows": torch.tensor([1.0, 2.0, 3.0]).expand(2, 3),
+        "turned": torch.arange(6.0).reshape(3, 2).T,
+        "strided": torch.arange(12.0).reshape(2, 6)[:, ::2],
+        "sparse": torch.tensor([[0.0, 1.0, 0.0], [2.0, 0.0, 0.0]]).to_sparse(),
+    }[layout]
+    x, y = values.clone().requires_grad_(), torch.zeros(2, 3, requires_grad=True)
+    squares(x, y)
+    y.grad = given
+    expected = (given.to_dense() * 2 * values).tolist()
+    squares.grad(x, y)
+    assert x.grad.tolist() == expected
+
+
+def test_the_gradient_of_a_sum_by_autograd() -> None:
+    class Squares(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            y = torch.zeros_like(x)
+            ctx.save_for_backward(x, y)
+            squares(x, y)
+            return y
+
+        @staticmethod
+        def backward(ctx: Any, adjoint: Any) -> Any:
+            x, y = (tensor.detach().requires_grad_() for tensor in ctx.saved_tensors)
+            y.grad = adjoint
+            squares.grad(x, y)
+            return x.grad
+
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    Squares.apply(x).sum().backward()
+    assert x.grad.tolist() == [[0, 2, 4], [6, 8, 10]]
+
+
+def test_a_tensor_that_is_not_contiguous() -> None:
+    x = torch.zeros(3, 2).T.requires_grad_()
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=r"Argument x: non contiguous tensors"):
+        squares(x, torch.zeros(2, 3))
+
+
+@pytest.mark.parametrize(
+    "dtype, cure",
+    [
+        ("bfloat16", r"x\.float\(\) is a copy that holds the same numbers"),
+        ("float8_e4m3fn", r"x\.float\(\) is a copy that holds the same numbers"),
+        ("complex64", r"contiguous copies of x\.real and x\.imag can be passed"),
+    ],
+)
+def test_types_that_numpy_has_not(dtype: str, cure: str) -> None:
+    x = torch.ones(2, 3).to(getattr(torch, dtype))
+    with pytest.raises(ti.TaichiRuntimeTypeError, match=rf"rgument x.*{cure}"):
+        squares(x, torch.zeros(2, 3))
+    squares(x.real.float().contiguous(), torch.zeros(2, 3))
+
+
 def test_programs() -> None:
     x, z = (ti.field(ti.f64, 4, needs_grad=True) for _ in range(2))
     p = ti.Vector.field(2, ti.f64, 3, needs_grad=True)

@@ -9,7 +9,7 @@ from types import CellType
 from typing import Any
 
 from mlirad.data_classes import data_class, field
-from mlirad.errors import SourceLocation, TaichiSyntaxError
+from mlirad.errors import SourceLocation, TaichiSyntaxError, spelled
 from mlirad.frontend.python.assigned_names import (
     assigned_more_than_once,
     known_names,
@@ -46,7 +46,7 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     """Parse a function. Raises TaichiSyntaxError where its source cannot be read."""
     if function.__name__ == "<lambda>":
         node, file = definition_of(function)
-        return _completed(FunctionSource(node, file, 0, 0, Names(function)))
+        return _completed(FunctionSource(node, spelled(file), 0, 0, Names(function)))
     name = getattr(function, "__qualname__", str(function))
     try:
         lines, start, file = text_of(function)
@@ -61,7 +61,8 @@ def read_source(function: Callable[..., object]) -> FunctionSource:
     if not isinstance(found, ast.FunctionDef):
         raise TaichiSyntaxError(f"'{name}' is not defined by 'def': lambdas cannot be kernels")
     indent = len(text) - len(text.lstrip()) - (len(dedented) - len(dedented.lstrip()))
-    return _completed(FunctionSource(found, file, start - 1, indent, Names(function)))
+    names = Names(function)
+    return _completed(FunctionSource(found, spelled(file), start - 1, indent, names))
 
 
 def _completed(source: FunctionSource) -> FunctionSource:

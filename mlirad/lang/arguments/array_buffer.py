@@ -216,8 +216,12 @@ def _torch_buffer(tensor: Any, name: str, with_grad: bool) -> ArrayBuffer:
 
 
 def _torch_gradient(tensor: Any, name: str) -> ArrayBuffer:
+    """A tensor's gradient, which a launch may write to: a sparse one, one with gaps, and one of
+    which several elements lie in one place (of an expanded sum) becomes a tensor of its own."""
     if tensor.grad is None:
         tensor.grad = tensor.data.clone().zero_()
+    elif tensor.grad.is_sparse or not tensor.grad.is_contiguous():
+        tensor.grad = tensor.grad.to_dense().contiguous()
     return array_buffer(tensor.grad, name, False)
 
 

@@ -12,6 +12,7 @@ from mlirad.frontend.python.annotations import MatrixType, NdarrayType
 from mlirad.frontend.python.matrix import shown_type
 from mlirad.kernel.arguments import NdarrayArgument
 from mlirad.lang.arguments.foreign_array import (
+    cure_of,
     foreign_array,
     is_array,
     is_on_device,
@@ -104,7 +105,7 @@ def _check_numpy(
     try:
         dtype = from_numpy(raw)
     except TypeError as error:
-        raise _refused(name, str(error)) from None
+        raise _refused(name, f"{error}{cure_of(str(raw))}") from None
     want, element_ndim, ndim = declared.dtype, 0, len(shape)
     if isinstance(want, MatrixType):
         want, element_ndim = want.dtype, want.ndim

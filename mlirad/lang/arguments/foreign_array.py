@@ -86,9 +86,9 @@ def on_host(value: Any, name: str) -> Values:
         found: Values = value.detach().numpy() if is_torch(value) else np.from_dlpack(value)
         return found
     except (BufferError, RuntimeError, TypeError, ValueError) as error:  # as producers have them
-        said = str(error).partition("\n")[0]
+        said, cure = str(error).partition("\n")[0], cure_of(str(getattr(value, "dtype", "")))
         raise TaichiRuntimeTypeError(
-            f"Argument {name}: this {type(value).__name__} cannot be passed: {said}"
+            f"Argument {name}: this {type(value).__name__} cannot be passed: {said}{cure}"
         ) from None
 
 
@@ -154,8 +154,20 @@ def _type(name: str, argument: str) -> DType:
         return np.dtype(name)
     except TypeError:
         raise TaichiRuntimeTypeError(
-            f"Argument {argument}: arrays of {name} cannot be passed"
+            f"Argument {argument}: arrays of {name} cannot be passed{cure_of(name)}"
         ) from None
+
+
+def cure_of(dtype: str) -> str:
+    """What to pass instead of elements of a type that NumPy, or we, have not; empty where that is
+    not known."""
+    kind = dtype.removeprefix("torch.")
+    if kind.startswith(("bfloat16", "float8", "float4", "float6")):
+        copy = "x.float()" if kind != dtype else "x.astype('float32')"
+        return f": {copy} is a copy that holds the same numbers, and can be passed"
+    if kind.startswith("complex"):
+        return ": contiguous copies of x.real and x.imag can be passed"
+    return ": x.astype('float64') can be passed" if kind in ("float128", "longdouble") else ""
 
 
 def _scattered(value: object, name: str) -> TaichiRuntimeTypeError:
