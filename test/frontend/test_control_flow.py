@@ -248,3 +248,155 @@ def test_loop_options() -> None:
 
     run()
     np.testing.assert_array_equal(x.to_numpy(), 2 * np.arange(5000) + 1)
+
+
+def test_indices_that_a_loop_assigns() -> None:
+    """They are variables of an iteration, as in Python."""
+    x, n = ti.field(ti.i32, (7, 12)), 4
+
+    @ti.kernel
+    def run():
+        for i in ti.ndrange(n):
+            i = n - 1 - i
+            x[0, i] = i
+        for i, j in ti.ndrange(n, 3):
+            i = n - 1 - i
+            x[1, 3 * i + j] = 10 * i + j
+        for index in ti.grouped(ti.ndrange(n, 3)):
+            index[0] = n - 1 - index[0]
+            x[2, 3 * index[0] + index[1]] = index[0]
+        for _ in range(1):
+            for i in range(n):
+                x[3, i] = i
+                i += 5
+                x[3, n + i - 5] = i
+            for i in range(2 * n, 0, -2):
+                if i == 4:
+                    break
+                i *= 3
+                x[4, i // 6] = i
+        for i in range(n):
+            for j in range(i):
+                i = i + j
+            x[5, i] += 1
+        for i, j in x:
+            i = ti.cast(i, ti.i32)
+            if i == 6:
+                x[i, j] = j
+
+    run()
+    found = x.to_numpy()
+    np.testing.assert_array_equal(found[0, :n], np.arange(n))
+    np.testing.assert_array_equal(found[1], [10 * i + j for i in range(n) for j in range(3)])
+    np.testing.assert_array_equal(found[2], np.repeat(np.arange(n), 3))
+    np.testing.assert_array_equal(found[3, : 2 * n], [*range(n), *range(5, 5 + n)])
+    np.testing.assert_array_equal(found[4], [0, 0, 0, 18, 24, *[0] * 7])
+    np.testing.assert_array_equal(found[5], [1, 1, 0, 1, 0, 0, 1, *[0] * 5])
+    np.testing.assert_array_equal(found[6], np.arange(12))
+
+
+def test_iterations_whose_assigned_indices_meet() -> None:
+    """They are seen as other indices are: a gradient is refused where iterations meet."""
+    ti.init(default_fp=ti.f64)
+    x, y = (ti.field(ti.f64, 8, needs_grad=True) for _ in range(2))
+    loss = ti.field(ti.f64, (), needs_grad=True)
+    x.fill(3)
+
+    @ti.kernel
+    def turned():
+        for i in x:
+            i = 7 - i
+            y[i] = x[i] ** 2
+
+    @ti.kernel
+    def halved():
+        for i in x:
+            i = i // 2
+            y[i] = x[i] ** 2
+
+    @ti.kernel
+    def total():
+        for i in y:
+            loss[None] += y[i]
+
+    with ti.ad.Tape(loss):
+        turned()
+        total()
+    np.testing.assert_array_equal(x.grad.to_numpy(), np.full(8, 6.0))
+    with pytest.raises(ti.TaichiCompilationError, match="iterations"), ti.ad.Tape(loss):
+        halved()
+        total()
+
+
+def test_variables_of_ti_static() -> None:
+    """They are known while compiling, where they are assigned once."""
+    flag, count = False, 3
+
+    @ti.func
+    def doubled(known: ti.template()):
+        result = 1
+        if ti.static(known):
+            result = 2
+        return result
+
+    @ti.func
+    def handed_on(known: ti.template()):
+        kept = ti.static(known)
+        return doubled(kept)
+
+    @ti.func
+    def increased(number: ti.template()):
+        number += 1
+
+    @ti.kernel
+    def run() -> ti.types.vector(7, ti.i32):
+        n, off = ti.static(count * 2, flag)
+        total, changed = 0, ti.static(count)
+        passed = ti.static(count)
+        for k in ti.static(range(n)):
+            if ti.static(not off and k != 1):
+                total += k
+        for _ in range(2):
+            inner = ti.static(flag)
+            if ti.static(inner == False):  # noqa: E712
+                total += 100
+            changed += 1
+        increased(passed)
+        v = ti.Vector.zero(ti.i32, n)
+        return ti.Vector([total, v.n, changed, passed, handed_on(True), handed_on(off), n // 4])
+
+    assert run().to_list() == [214, 6, 5, 4, 2, 1, 1]
+
+
+def test_returns_end_unrolled_loops() -> None:
+    x = ti.field(ti.i32, 4)
+
+    @ti.func
+    def first_above(limit):
+        for k in ti.static(range(4)):
+            if k * k > limit:
+                return k
+            x[k] = 1
+            for j in ti.static(range(2)):
+                if k + j == 9 - limit:
+                    return 10 * k + j
+        return -1
+
+    @ti.kernel
+    def run(limit: int) -> int:
+        return first_above(limit)
+
+    def expected(limit: int) -> tuple[int, list[int]]:
+        seen = [0] * 4
+        for k in range(4):
+            if k * k > limit:
+                return k, seen
+            seen[k] = 1
+            for j in range(2):
+                if k + j == 9 - limit:
+                    return 10 * k + j, seen
+        return -1, seen
+
+    for limit in (-1, 0, 2, 5, 7, 8, 9, 20):
+        x.fill(0)
+        assert (run(limit), x.to_numpy().tolist()) == expected(limit)

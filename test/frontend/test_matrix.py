@@ -640,3 +640,29 @@ def test_iterations_write_different_entries_of_a_local_vector() -> None:
     loop = numbers.ir().partition("scf.parallel")[2].partition("scf.reduce")[0]
     assert loop.count('"field.store"') == loop.count("scf.if") == 8
     assert '"field.load"' not in loop
+
+
+def test_a_matrix_by_a_vector() -> None:
+    """One index for each axis, known while compiling or not, as fields take them."""
+
+    @ti.kernel
+    def run() -> ti.types.vector(5, ti.f32):
+        m, u = ti.Matrix([[1.0, 2.0], [3.0, 4.0]]), ti.Matrix([[1.0, 2.0], [3.0, 4.0]])
+        v = ti.Vector([5.0, 6.0])
+        a = b = c = d = 0.0
+        for where in ti.static(ti.grouped(ti.ndrange(2, 2))):
+            a = 10 * a + m[where]
+            u[where] *= 2.0
+        for where in ti.grouped(ti.ndrange(2, 2)):
+            ti.atomic_max(b, m[where] + u[where])
+            c += u[where]
+        for where in ti.static(ti.grouped(ti.ndrange(2))):
+            d = 10 * d + v[where]
+        return ti.Vector([a, b, c, d, m[ti.Vector([1, 0])]])
+
+    assert run().to_list() == [1234.0, 12.0, 20.0, 56.0, 3.0]
+    m = ti.Matrix([[1, 2], [3, 4]])
+    m[ti.Vector([0, 1])] = 7
+    assert (m[ti.Vector([0, 1])], m[1, 0]) == (7, 3)
+    with pytest.raises(ti.TaichiIndexError, match="Expected 2 indices, got 3"):
+        m[ti.Vector([0, 1, 1])]

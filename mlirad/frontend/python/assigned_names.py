@@ -162,6 +162,21 @@ def assigned_names(
     return names
 
 
+def changes_once_set(name: str, function: ast.FunctionDef, resolve: Resolver) -> bool:
+    """Whether a function assigns a name twice, updates it, or passes it to what writes to it."""
+    stores = 0
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores += node.id == name
+        elif isinstance(node, ast.AugAssign | ast.Subscript | ast.Attribute):
+            target = node.target if isinstance(node, ast.AugAssign) else node
+            is_store = isinstance(node, ast.AugAssign) or isinstance(node.ctx, ast.Store)
+            stores += 2 * (is_store and _base(target) == name)
+        elif isinstance(node, ast.Call):
+            stores += 2 * (name in _written_arguments(node, resolve, frozenset()))
+    return stores > 1
+
+
 def stored_names(function: ast.FunctionDef) -> frozenset[str]:
     """Names that a function assigns: Python takes them for locals everywhere in it."""
     targets = {

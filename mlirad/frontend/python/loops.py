@@ -120,6 +120,16 @@ def _bind_index(t: Translator, node: ast.For, indices: list[Expr], grouped: bool
         t.frame.define(node.target.id, indices[0])
     else:
         bind_target(t, node.target, indices)
+    _let_indices_change(t, node)
+
+
+def _let_indices_change(t: Translator, node: ast.For) -> None:
+    """Make variables of the loop's names that its body assigns: of one iteration, as in Python."""
+    frame = t.frame
+    names = {one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)}
+    if names & frame.source.mutable:
+        for name in names & assigned_names(node.body, known_names(frame, node.body)):
+            frame.define(name, local(frame.find_local(name)))
 
 
 def _unrolled(t: Translator, node: ast.For, iterable: Any) -> None:

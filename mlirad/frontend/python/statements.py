@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlirad.errors import TaichiSyntaxError, TaichiTypeError
 from mlirad.frontend.python import scalar as ex
+from mlirad.frontend.python.assigned_names import changes_once_set, known_names
 from mlirad.frontend.python.choices import Returns
 from mlirad.frontend.python.conversions import convert_result
 from mlirad.frontend.python.expressions import BINARY
@@ -75,13 +76,20 @@ def _is_plain_tuple(value: object) -> bool:
 
 
 def assign(t: Translator, target: ast.expr, value: Any) -> None:
-    """Give a target a value."""
+    """Give a target a value; one of `ti.static` stays known while compiling, where the name is
+    assigned nowhere else."""
+    if isinstance(target, ast.Tuple | ast.List):
+        parts = list(value.value if isinstance(value, Static) else value)
+        for element, part in _unpacked(t, target.elts, parts):
+            assign(t, element, Static(part) if isinstance(value, Static) else part)
+        return
+    if isinstance(value, Static):
+        if isinstance(target, ast.Name) and not _may_change(t.frame, target.id):
+            t.frame.define_object(target.id, value.value)
+            return
+        value = value.value
     if isinstance(target, ast.Name):
         _assign_name(t, target.id, value)
-        return
-    if isinstance(target, ast.Tuple | ast.List):
-        for element, part in _unpacked(t, target.elts, list(value)):
-            assign(t, element, part)
         return
     place = t.visit_place(target)
     if place is None:
@@ -89,6 +97,13 @@ def assign(t: Translator, target: ast.expr, value: Any) -> None:
             "this cannot be assigned to: only local variables and elements of fields can"
         )
     store_into(place, value)
+
+
+def _may_change(frame: Frame, name: str) -> bool:
+    """Whether a name that is assigned is assigned or updated elsewhere, too."""
+    node = frame.source.node
+    known = known_names(frame, node.body)
+    return name in frame.source.mutable and changes_once_set(name, node, known)
 
 
 def _unpacked(
@@ -136,7 +151,8 @@ def _assign_name(t: Translator, name: str, value: Any) -> None:
 
 @handles(ast.Assign)
 def _assign(t: Translator, node: ast.Assign) -> None:
-    value = t.visit_value(node.value)
+    result = t.visit(node.value)
+    value = result if isinstance(result, Static) else t.read(result)
     if isinstance(value, tuple):
         value = tuple(frozen(part) for part in value)
     for target in node.targets:
