@@ -9,7 +9,7 @@ import numpy as np
 
 from mlirad.ad.forward.moved_tangents import MovedTangents
 from mlirad.ad.forward.overwritten import Overwritten
-from mlirad.ad.forward.pushed import push_tangents
+from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
@@ -25,6 +25,7 @@ from mlirad.lang.recorder import GivenGradient, Target
 from mlirad.lang.transfer import Decision, Transfer
 from mlirad.pipeline.mode import PRIMAL, Mode, with_tangents
 from mlirad.runtime.derivative_kind import ADJOINT, tangent, tangent_of_adjoint
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
@@ -157,7 +158,11 @@ class ForwardOverReverse(Order):
             )
 
     def host_write(
-        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+        self,
+        target: Target,
+        index: tuple[int | slice, ...] | None,
+        hidden: Ndarray | None,
+        sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
         """What Python writes is constant: its tangents are 0, and in reverse those of its
         adjoint."""
@@ -170,7 +175,9 @@ class ForwardOverReverse(Order):
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
         for elements in tangents:
-            if index is None:
+            if sparse is not None:
+                sparse.clear_active(elements, box_of(elements, index))
+            elif index is None:
                 elements.clear(self.program.clearing)
             else:
                 elements.put(index, 0)
@@ -192,13 +199,15 @@ class ForwardOverReverse(Order):
         """Give both fields duals."""
         self._give([target.symbol, source.symbol])
 
-    def host_copy(self, target: Field, source: Field) -> None:
+    def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
         """Copy tangents too."""
-        self.unread.copy(target.symbol, source.symbol)
         duals = self.program.derivatives.duals
-        if source.symbol in duals and target.symbol in duals:
-            for kind in self.tangents:
-                target.derivative(kind).from_numpy(source.derivative(kind).to_numpy())
+        if carries:
+            self.unread.copy(target.symbol, source.symbol)
+        if carries and source.symbol in duals and target.symbol in duals:
+            copy_tangents(target, source, self.tangents)
+        else:
+            clear_copied(target, source, self.beside(target.symbol))
 
     def prepare_transfer(self, fields: Sequence[Field]) -> None:
         """Give fields duals."""

@@ -1,13 +1,30 @@
-"""Tangents of what is transferred."""
+"""Tangents of what Python copies or transfers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mlirad.ad.tape.entries import box_of, clear_written, sparse_memory
 from mlirad.lang.field.field import Field
 from mlirad.lang.ndarray import Ndarray
 from mlirad.lang.transfer import Decision, Transfer, clear, derivative_of, read, write
 from mlirad.runtime.derivative_kind import DerivativeKind
+from mlirad.runtime.memory.memory import Elements
+
+
+def copy_tangents(target: Field, source: Field, kinds: Sequence[DerivativeKind]) -> None:
+    """Copy the tangents of a field that Python is about to copy. What is active in the source is
+    so in the target from then on."""
+    target.located().activate_as(source.located())
+    for kind in kinds:
+        target.derivative(kind).located().take(source.derivative(kind).located())
+
+
+def clear_copied(target: Field, source: Field, tangents: Sequence[Elements]) -> None:
+    """Set tangents of a field to 0 where Python is about to copy constants to it."""
+    memory = target.located()
+    memory.activate_as(source.located())
+    clear_written(tangents, box_of(memory.elements, None), sparse_memory(target, None))
 
 
 def push_tangents(

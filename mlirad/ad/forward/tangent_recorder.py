@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlirad.ad.forward.duals import Duals
-from mlirad.ad.forward.pushed import push_tangents
+from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
+from mlirad.ad.tape.entries import box_of, clear_written, sparse_memory
 from mlirad.ad.tape.lost import warn_of_read, warn_of_result, warn_of_view
 from mlirad.ad.tape.versions import buffer_of
 from mlirad.errors import TaichiRuntimeError
@@ -125,8 +126,9 @@ class TangentRecorder(Recorder):
 
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """What Python writes has the tangent 0."""
+        sparse = sparse_memory(target, index)
         for elements in self._tangents(target):
-            elements.put(() if index is None else index, 0)
+            clear_written([elements], box_of(elements, index), sparse)
 
     def _tangents(self, target: Target) -> list[Elements]:
         if isinstance(target, Ndarray):
@@ -147,12 +149,11 @@ class TangentRecorder(Recorder):
         """Tangents are copied too."""
         duals = self.program.derivatives.duals
         if source.symbol not in duals or self.is_replacing or not target.dtype.is_float:
-            self.host_write(target, None)
+            clear_copied(target, source, self._tangents(target))
             return
         self.duals.give_to_copy(target.symbol, caller())
         self.claims.use([target.symbol, source.symbol])
-        for number in range(self.count):
-            self.tangent(target, number).from_numpy(self.tangent(source, number).to_numpy())
+        copy_tangents(target, source, [tangent(number) for number in range(self.count)])
 
     def transfer(self, transfer: Transfer) -> None:
         """Tangents are transferred too."""

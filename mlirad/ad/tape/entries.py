@@ -19,6 +19,7 @@ from mlirad.runtime.codes import Derivative
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
 from mlirad.runtime.explanation import Row
 from mlirad.runtime.footprints import Flow, Footprints
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements, Kept, SparseElements
 from mlirad.runtime.memory.values import Values
 from mlirad.runtime.variant import Variant
@@ -134,6 +135,7 @@ class HostWrite(Entry):
     adjoints: Sequence[Elements]  # and what else is about the elements that were written over
     box: Box
     saved: list[Version]
+    sparse: FieldMemory | None = None  # of a field of which it sets the active elements only
     written: Values | Kept | None = None  # once it is done, where the tape is asked for it
 
     def flows(self) -> tuple[Flow, ...]:
@@ -142,8 +144,7 @@ class HostWrite(Entry):
 
     def reverse(self) -> None:
         """What was there before has no influence any more."""
-        for adjoint in self.adjoints:
-            adjoint.fill(0, self.box)
+        clear_written(self.adjoints, self.box, self.sparse)
 
     def note_written(self) -> None:
         """Keep what was written."""
@@ -185,17 +186,18 @@ class HostCopy(Entry):
 
     def reverse(self) -> None:
         """The adjoint of what was copied goes to where it came from."""
+        copy = self.target.located()
         for kind in self.kinds:
             arrived, sent = self.source.derivative(kind), self.target.derivative(kind)
-            arrived.located().add(sent.located())
-            sent.fill(0)
+            arrived.located().add_copied(sent.located(), copy)
+            copy.clear_active(sent.located().elements, box_of(copy.elements, None))
 
     def __str__(self) -> str:
         return f"the copy at {self.place}"
 
     def repeat(self) -> None:
         """Copy again."""
-        self.target.located().write(self.source.to_numpy())
+        self.target.located().take(self.source.located())
 
 
 @data_class
@@ -333,6 +335,25 @@ def activities_of(target: Target) -> list[tuple[Key, Elements]]:
     return [(one.field, block.cells) for one, block in zip(memory.layout.activities, blocks)]
 
 
+def sparse_memory(target: Target, index: tuple[int | slice, ...] | None) -> FieldMemory | None:
+    """The memory of a field in sparse blocks of which Python writes to more than one element: it
+    sets those that are active."""
+    is_one = index is not None and not any(isinstance(i, slice) for i in index)
+    if is_one or isinstance(target, Ndarray):
+        return None
+    memory = target.located()
+    return None if memory.nesting is None else memory
+
+
+def clear_written(derivatives: Sequence[Elements], box: Box, sparse: FieldMemory | None) -> None:
+    """Set derivatives to 0 where constants were written; see `sparse_memory`."""
+    for elements in derivatives:
+        if sparse is None:
+            elements.fill(0, box)
+        else:
+            sparse.clear_active(elements, box)
+
+
 def box_of(elements: Elements, index: tuple[int | slice, ...] | None) -> Box:
     """The box of an element (`index` gives its first axes; a slice stands for all of an axis), or
     of all."""
@@ -360,9 +381,11 @@ __all__ = [
     "Replaced",
     "activities_of",
     "box_of",
+    "clear_written",
     "memory_of",
     "named_flows",
     "rows_of",
+    "sparse_memory",
     "touched_box",
     "written_boxes",
 ]

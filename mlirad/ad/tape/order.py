@@ -24,6 +24,7 @@ from mlirad.pipeline.mode import (
     Mode,
 )
 from mlirad.runtime.derivative_kind import ADJOINT, DerivativeKind
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import Elements
 from mlirad.runtime.variant import Variant
 
@@ -82,18 +83,23 @@ class Order(ABC):
 
     @abstractmethod
     def host_write(
-        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+        self,
+        target: Target,
+        index: tuple[int | slice, ...] | None,
+        hidden: Ndarray | None,
+        sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
         """Python writes over elements: the memory beside that of their adjoint, which is cleared
-        in reverse; `hidden` is a gradient that the tape gave."""
+        in reverse; `hidden` is a gradient that the tape gave, `sparse` the memory of a field of
+        which the active elements are set."""
 
     @abstractmethod
     def prepare_copy(self, target: Field, source: Field) -> None:
         """A copy is about to carry a derivative."""
 
     @abstractmethod
-    def host_copy(self, target: Field, source: Field) -> None:
-        """Copy what lies beside one field to another."""
+    def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
+        """Copy what lies beside one field to another; without a derivative it is 0."""
 
     @abstractmethod
     def prepare_transfer(self, fields: Sequence[Field]) -> None:
@@ -161,7 +167,11 @@ class FirstOrder(Order):
         """Any gradient serves."""
 
     def host_write(
-        self, target: Target, index: tuple[int | slice, ...] | None, hidden: Ndarray | None
+        self,
+        target: Target,
+        index: tuple[int | slice, ...] | None,
+        hidden: Ndarray | None,
+        sparse: FieldMemory | None,
     ) -> Sequence[Elements]:
         """Nothing."""
         return ()
@@ -169,7 +179,7 @@ class FirstOrder(Order):
     def prepare_copy(self, target: Field, source: Field) -> None:
         """Nothing."""
 
-    def host_copy(self, target: Field, source: Field) -> None:
+    def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
         """Nothing."""
 
     def prepare_transfer(self, fields: Sequence[Field]) -> None:

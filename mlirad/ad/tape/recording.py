@@ -12,8 +12,10 @@ from mlirad.ad.tape.entries import (
     HostCopy,
     HostWrite,
     Launch,
+    activities_of,
     box_of,
     memory_of,
+    sparse_memory,
     touched_box,
 )
 from mlirad.ad.tape.ledger import Ledger
@@ -196,6 +198,7 @@ class Recording(RecordedTransfers):
     def host_write(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
         """Keep what Python is about to write: a place in memory (`index`), or everything."""
         self.finish_write()
+        sparse = sparse_memory(target, index)
         ledger = self.ledger
         hidden = ledger.arrays.gradients.hidden_of(target) if isinstance(target, Ndarray) else None
         key, elements, adjoint = memory_of(target)
@@ -204,7 +207,7 @@ class Recording(RecordedTransfers):
         ledger.entries += activity_writes(target, place, ledger.versions, self.call)
         if self.call is not None:
             self.call.write_from_python(key, elements, touched, place)
-            self.order.host_write(target, index, hidden)
+            self.order.host_write(target, index, hidden, sparse)
             return
         if self.is_recording and not self.is_cut:  # else a step of a loop is done again
             warn_of_write(ledger, target, touched, place)
@@ -213,9 +216,11 @@ class Recording(RecordedTransfers):
         if isinstance(target, Ndarray) and adjoint is not None:
             self.order.use_arrays([target])
         saved = ledger.versions.before_write(key, elements, touched, place)
-        beside = self.order.host_write(target, index, hidden)
+        beside = self.order.host_write(target, index, hidden, sparse)
         adjoints = [*([] if adjoint is None else [adjoint]), *beside]
-        ledger.add(HostWrite(elements, adjoints, box, saved))
+        ledger.add(HostWrite(elements, adjoints, box, saved, sparse))
+        for name, cells in activities_of(target) if sparse is not None else ():
+            ledger.versions.need(name, cells, place)
 
     def host_copy(self, target: Field, source: Field) -> None:
         """Keep what `target.copy_from(source)` is about to overwrite, and note where its derivative
@@ -225,12 +230,13 @@ class Recording(RecordedTransfers):
             self.call.read_from_python(source)
         if self.call is not None or self.is_cut:
             self.host_write(target, None)
+            self.order.host_copy(target, source, carries=False)
             return
         carries = ledger.note_copy(target, source, place)
         if carries:
             self.order.prepare_copy(target, source)
         self.host_write(target, None)
-        self.order.host_copy(target, source)
+        self.order.host_copy(target, source, carries=True)
         if carries:
             saved = ledger.take_back().saved
             ledger.add(HostCopy(target, source, place, saved, self.order.copied))

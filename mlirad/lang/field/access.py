@@ -106,7 +106,7 @@ class FieldAccess(SlicedArray, AsArray, LibraryCopies, Leaf):
         if isinstance(value, Matrix | list | tuple | np.ndarray) and self.element_shape:
             values = self.fitted(array_of(value, self.described))
             self.note_write()
-            memory.elements.write(values)
+            memory.fill_each(values)
         else:
             number = self._fitted_number(value)
             self.note_write()

@@ -9,17 +9,20 @@ import numpy as np
 
 from mlirad.bindings import ir
 from mlirad.dialect import context
-from mlirad.dialect.field_layout import FieldLayout, layouts, root_sizes
+from mlirad.dialect.field_layout import FieldLayout, Kind, layouts, root_sizes
 from mlirad.dialect.turn import in_turn
+from mlirad.runtime.boxes import Box
 from mlirad.runtime.memory.memory import (
     Allocation,
     DType,
+    Elements,
     Memory,
     Nesting,
     SparseElements,
     Values,
 )
 from mlirad.runtime.memory.nesting import activate, activate_as, active
+from mlirad.runtime.memory.values import part
 from mlirad.runtime.memory.waiting import Clearing
 
 
@@ -83,24 +86,45 @@ class FieldMemory:
 
     def write(self, values: Values) -> None:
         """Set all elements that are active from an array with the field's own axes."""
+        self._write(values.reshape(self.elements.shape))
+
+    def _write(self, values: Values) -> None:
         elements, nesting = self.elements, self.nesting
-        given = values.reshape(elements.shape)
         if isinstance(elements, SparseElements):
-            elements.write_active(given)
+            elements.write_active(values)
         elif nesting is None:
-            elements.write(given)
+            elements.write(values)
         else:
-            elements.write(np.where(active(nesting, elements.shape), given, elements.read()))
+            elements.write(np.where(active(nesting, elements.shape), values, elements.read()))
 
     def take(self, other: FieldMemory) -> None:
-        """Set all elements to those of a field of the same shape, and make active what is so
-        there."""
+        """Make active what is so in a field of the same shape, and set what is active then."""
+        self.activate_as(other)
+        one, two = self.elements, other.elements
+        if one.shape == two.shape and not self._may_hold_more(other):
+            one.take(two)
+        elif isinstance(one, SparseElements) and one.is_like(two):
+            one.take_active(two)
+        else:  # blocks are nested in another way
+            self.write(other.all())
+
+    def _may_hold_more(self, other: FieldMemory) -> bool:
+        """Whether elements of one of two fields may be inactive and differ from 0."""
+        nestings = [self.nesting, other.nesting]
+        return None not in nestings and any(
+            block.kind is Kind.BITMASKED for one in nestings if one for block in one.blocks
+        )
+
+    def all(self) -> Values:
+        """A copy with the field's own axes, of what is not active too."""
+        elements = self.elements
+        plain = elements.plain if isinstance(elements, SparseElements) else elements
+        return plain.read().reshape(self.layout.shape)
+
+    def activate_as(self, other: FieldMemory) -> None:
+        """Make active what is so in a field of the same shape."""
         if self.nesting is not None and not self.nesting.is_derivative:
             activate_as(self.nesting, self.elements.shape, other.nesting, other.elements.shape)
-        if self.elements.shape == other.elements.shape:
-            self.elements.take(other.elements)
-        else:  # blocks are nested in another way
-            self.write(other.read())
 
     def add(self, other: FieldMemory) -> None:
         """Add those of a field of the same shape."""
@@ -116,6 +140,38 @@ class FieldMemory:
             self.elements.clear(clearing)
         else:
             self.fill(0)
+
+    def add_copied(self, other: FieldMemory, copy: FieldMemory) -> None:
+        """Add a derivative of a field to that of the one that it is a `copy` of: where the copy is
+        active."""
+        one, two = self.elements, other.elements
+        if one.shape == two.shape and not self._may_hold_more(copy):
+            self.add(other)
+        elif isinstance(one, SparseElements) and one.is_like(two):
+            one.add_active(two)
+        else:
+            values = two.plain.read() if isinstance(two, SparseElements) else two.read()
+            if copy.nesting is not None:
+                where = active(copy.nesting, copy.elements.shape).reshape(values.shape)
+                values = np.where(where, values, 0)
+            plain = one.plain if isinstance(one, SparseElements) else one
+            plain.write(plain.read() + values.reshape(one.shape))
+
+    def clear_active(self, derivative: Elements, box: Box) -> None:
+        """Set a derivative of this field to 0 in a box, of the field's elements, as far as the
+        field is active there."""
+        if isinstance(derivative, SparseElements):
+            derivative.fill_active(0, box)
+        elif self.nesting is None:
+            derivative.fill(0, box)
+        else:
+            where = np.zeros(self.elements.shape, bool)
+            part(where, box)[...] = part(active(self.nesting, where.shape), box)
+            derivative.fill(0, None, where.reshape(derivative.shape))
+
+    def fill_each(self, values: Values) -> None:
+        """Set all elements that are active to one vector or matrix."""
+        self._write(np.broadcast_to(values, self.elements.shape))
 
     def fill(self, value: Any) -> None:
         """Set all elements that are active to one number; of derivatives, all to 0."""

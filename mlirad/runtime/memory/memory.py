@@ -268,8 +268,25 @@ class SparseElements(Elements):
         """Set active elements to values, which have the shape of all."""
 
     @abstractmethod
-    def fill_active(self, value: Any) -> None:
-        """Set active elements to one number."""
+    def fill_active(self, value: Any, box: Box | None = None) -> None:
+        """Set active elements, perhaps those in a box, to one number."""
+
+    @property
+    @abstractmethod
+    def plain(self) -> Elements:
+        """The elements as those of dense blocks."""
+
+    @abstractmethod
+    def is_like(self, other: Elements) -> bool:
+        """Whether others lie in blocks of the same extents, nested alike."""
+
+    @abstractmethod
+    def take_active(self, other: Elements) -> None:
+        """Set active elements to others that are like these."""
+
+    @abstractmethod
+    def add_active(self, other: Elements) -> None:
+        """Add others that are like these, as far as they are active."""
 
     @abstractmethod
     def copy_takes(self, size: int) -> bool:

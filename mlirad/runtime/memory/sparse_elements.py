@@ -74,9 +74,7 @@ class TouchedElements(SparseElements):
     def put(self, index: Index, value: Any) -> None:
         """Set the elements at an index; of a slice, which is of all, the active ones."""
         if any(isinstance(one, slice) for one in index):
-            places, box = self.touched.places(), _box(index, len(self.shape))
-            where = self._inside(box, places) & self.touched.active(places)
-            self.touched.elements.set_where(places, where, value)
+            self.fill_active(value, _box(index, len(self.shape)))
         else:
             self.plain.put(index, value)
 
@@ -141,10 +139,13 @@ class TouchedElements(SparseElements):
             places, np.where(where, new, self.touched.elements.load(places))
         )
 
-    def fill_active(self, value: Any) -> None:
+    def fill_active(self, value: Any, box: Box | None = None) -> None:
         """Set active elements to one number."""
         places = self.touched.places()
-        self.touched.elements.set_where(places, self.touched.active(places), value)
+        where = self.touched.active(places)
+        if box is not None and len(box) == len(self.shape):
+            where &= self._inside(box, places)
+        self.touched.elements.set_where(places, where, value)
 
     # What comes down to a number.
 
@@ -164,7 +165,7 @@ class TouchedElements(SparseElements):
 
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        if _is_whole(box) and isinstance(other, TouchedElements) and _are_alike(self, other):
+        if _is_whole(box) and isinstance(other, TouchedElements) and self.is_like(other):
             self._clear()
             places = other.touched.places()
             self.touched.leave(places)
@@ -177,11 +178,34 @@ class TouchedElements(SparseElements):
 
     def add(self, other: Elements) -> None:
         """Add others."""
-        if isinstance(other, TouchedElements) and _are_alike(self, other):
+        if isinstance(other, TouchedElements) and self.is_like(other):
             places = other.touched.places()
             other.touched.elements.hold(places).add(self.touched.elements, places)
         else:
             self.plain.add(other)
+
+    def is_like(self, other: Elements) -> bool:
+        """Whether others fall into pieces of the same places."""
+        if not isinstance(other, TouchedElements) or self.order != other.order:
+            return False
+        one, two = self.touched.pieces, other.touched.pieces
+        return (one.shape, one.depth, one.group) == (two.shape, two.depth, two.group)
+
+    def take_active(self, other: Elements) -> None:
+        """Set active elements to others."""
+        assert isinstance(other, TouchedElements)
+        places = self.touched.places()
+        where, now = self.touched.active(places), self.touched.elements.load(places)
+        new = other.touched.elements.load(places)
+        self.touched.elements.store(places, np.where(where, new, now))
+
+    def add_active(self, other: Elements) -> None:
+        """Add those of others that are active."""
+        assert isinstance(other, TouchedElements)
+        places = other.touched.places()
+        where = other.touched.active(places)
+        added = np.where(where, other.touched.elements.load(places), 0)
+        self.touched.elements.store(places, self.touched.elements.load(places) + added)
 
     def room(self) -> Kept:
         """Room for a copy."""
@@ -227,13 +251,6 @@ def _room_for_all(elements: Elements) -> Values:
             "there are: go through its active elements in a kernel"
         )
     return np.zeros(elements.shape, elements.dtype)
-
-
-def _are_alike(one: TouchedElements, other: TouchedElements) -> bool:
-    """Whether elements fall into pieces of the same places."""
-    first, second = one.touched.pieces, other.touched.pieces
-    same = (first.shape, first.depth, first.group) == (second.shape, second.depth, second.group)
-    return same and one.order == other.order
 
 
 def _activity(block: SparseBlock) -> Activity:
