@@ -66,3 +66,5 @@ class KernelModule:
     gradients: tuple[str, ...] = ()  # parameters behind which the gradient is passed as an array
     own_arrays: tuple[OwnArray, ...] = ()
     derivatives: GivenDerivatives | None = None
+    # fields that a launch deactivates: their derivatives go with them where nothing records it
+    emptied: tuple[str, ...] = ()

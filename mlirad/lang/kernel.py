@@ -155,7 +155,7 @@ class Kernel:
                 if variant.kernel.results:
                     recorder.result(self, variant, buffers)
             else:
-                found = variant.launch(PRIMAL, values, buffers)
+                found = variant.unrecorded.launch(values, buffers)
             write_back(buffers, variant.notes.written_arrays)
             if current.config.debug:
                 current.check_ends(f"kernel '{self.__name__}'", allocations(buffers))

@@ -86,7 +86,7 @@ class KernelVariants:
     def ready(self, variant: Variant, args: tuple[Any, ...]) -> Ready | None:
         """How launches like one of a variant are made, where they need no more than `Ready`."""
         parameters = self.declaration.parameters[self.declaration.owner is not None :]
-        compiled = variant.codes.compiled.get(PRIMAL)
+        compiled = variant.unrecorded.code()
         return ready(variant, compiled, parameters, args, self.names.are_bound)
 
     @in_turn

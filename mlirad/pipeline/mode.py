@@ -25,16 +25,18 @@ class Check(Enum):
 
 @data_class(frozen=True)
 class Mode:
-    """Primal, reverse, or a check; with tangents, which `constant` code sets to zero."""
+    """Primal, reverse, or a check; with tangents, which `constant` code sets to zero. A primal that
+    `clears` sets derivatives of what it deactivates to zero: nothing else does."""
 
     kind: Kind = Kind.PRIMAL
     tangents: int = 0
     is_constant: bool = False
     checks: frozenset[Check] = frozenset()
+    clears: bool = False
     _hash: int = field(init=False, compare=False)  # a launch looks its code up
 
     def __post_init__(self) -> None:
-        key = self.kind, self.tangents, self.is_constant, self.checks
+        key = self.kind, self.tangents, self.is_constant, self.checks, self.clears
         object.__setattr__(self, "_hash", hash(key))
 
     def __hash__(self) -> int:
@@ -65,6 +67,7 @@ class Mode:
 
 
 PRIMAL, REVERSE = Mode(), Mode(Kind.REVERSE)
+CLEARING = Mode(clears=True)
 COLLISIONS, TANGENT_COLLISIONS = Mode(Kind.COLLISIONS), Mode(Kind.COLLISIONS, tangents=1)
 VALIDATION = Mode(checks=frozenset({Check.ACCESS}))
 ANOMALY = Mode(checks=frozenset({Check.FINITE}))
@@ -74,6 +77,7 @@ ANOMALY_REVERSE = Mode(Kind.REVERSE, checks=frozenset({Check.FINITE}))
 _NAMED = {
     "primal": PRIMAL,
     "reverse": REVERSE,
+    "clearing": CLEARING,
     "validation": VALIDATION,
     "anomaly": ANOMALY,
     "validation-anomaly": VALIDATION_ANOMALY,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import perf_counter
+from typing import Any
 from weakref import WeakSet
 
 from mlirad.dialect import context
 from mlirad.dialect.turn import in_turn
 from mlirad.errors import TaichiRuntimeError
-from mlirad.pipeline.mode import PRIMAL, Mode
+from mlirad.pipeline.mode import CLEARING, PRIMAL, Mode
 from mlirad.runtime.boxes import Box
-from mlirad.runtime.executor.executor import Code, Located
+from mlirad.runtime.executor.executor import Code, Located, PassedArray
 from mlirad.runtime.footprints import Footprints
 from mlirad.runtime.kernel_ir import KernelIR, LoweredMode
 from mlirad.runtime.memory.waiting import Clearing, Waiting
@@ -96,7 +97,7 @@ class Codes:
 
     def _name(self, mode: Mode) -> str:
         name = self.stages.kernel.name
-        return name if mode == PRIMAL else f"{name}.{mode}"
+        return name if mode in (PRIMAL, CLEARING) else f"{name}.{mode}"
 
     def _lower(self, mode: Mode) -> LoweredMode:
         stages, own = self.stages.given.of(mode)
@@ -206,3 +207,31 @@ class Codes:
         for made in (self.compiled, self._derivatives, self._lowered, self._reached):
             for mode in [mode for mode in made if are_wrong(mode)]:
                 del made[mode]
+
+
+class Unrecorded:
+    """Launches of a kernel that nothing records: derivatives of what they deactivate, which have no
+    sweep to clear them, go with it."""
+
+    def __init__(self, codes: Codes, refresh: Callable[[], None]) -> None:
+        self._codes, self._refresh = codes, refresh
+        self._version = (-1, -1)  # of derivatives, when they were last looked at
+
+    def launch(self, values: Sequence[Any], arrays: Sequence[PassedArray]) -> tuple[Any, ...]:
+        """Run the primal; the results of the kernel. Raises TaichiAssertionError where an assertion
+        or an index check failed."""
+        return self._codes.code(self._mode()).launch(values, arrays)
+
+    def code(self) -> Code | None:
+        """The code of such launches, where it is made."""
+        return self._codes.compiled.get(self._mode())
+
+    def _mode(self) -> Mode:
+        derivatives = self._codes.program.derivatives
+        if not any(derivatives.of(symbol) for symbol in self._codes.stages.kernel.emptied):
+            return PRIMAL
+        version = derivatives.gradient_version, derivatives.tangent_version
+        if self._version != version:
+            self._refresh()
+            self._version = version
+        return CLEARING

@@ -101,6 +101,13 @@ class Program:
         for compiled in list(self.compiled):
             compiled.forget(symbol)
 
+    @in_turn
+    def note_derivative(self) -> None:
+        """A derivative was placed: launches that clear those of what they deactivate look again."""
+        for compiled in list(self.compiled):
+            for note in compiled.when_stale if compiled.stages.kernel.emptied else ():
+                note()
+
     def end(self) -> None:
         """Let go of compiled code, which kernels would keep until they are launched in another
         program."""

@@ -13,7 +13,7 @@ from mlirad.errors import SplitError, TaichiRuntimeError
 from mlirad.kernel.array_arguments import array_positions, with_gradients, without_derivative
 from mlirad.kernel.module import KernelModule
 from mlirad.pipeline.mode import PRIMAL, REVERSE, Mode
-from mlirad.runtime.codes import Codes, Derivative
+from mlirad.runtime.codes import Codes, Derivative, Unrecorded
 from mlirad.runtime.executor.executor import Code, PassedArray
 from mlirad.runtime.kernel_ir import KernelIR
 from mlirad.runtime.notes import Notes
@@ -39,6 +39,7 @@ class Variant:
         self.stages = KernelIR(kernel, program)
         self.notes = Notes(self.stages)
         self.codes: Codes = Codes(self.stages, self.notes, None if primal is None else primal.codes)
+        self.unrecorded = Unrecorded(self.codes, self.refresh)
         self.launched_at = RECORDED  # the program's count of changes
         # of the program, when the gradients of the kernel's fields were last looked at
         self.gradient_version = -1
@@ -143,7 +144,7 @@ class Variant:
         That launch is the last one, where it had the same arguments.
         """
         written, since = self.program.threads.written, self.launched_at
-        code = self.codes.compiled.get(PRIMAL)
+        code = self.unrecorded.code()
         if not any(at > since for at in list(written.values())) or (
             code is not None and not code.ran_last_with(values, arrays)
         ):
@@ -156,9 +157,8 @@ class Variant:
                 name = f"'{key}'" if isinstance(key, str) else "an array argument"
                 raise TaichiRuntimeError(
                     f"{self.kernel.name}.grad(): {name}, read at {footprint.place} and needed by "
-                    f"the "
-                    "gradient, was written from Python after the kernel was launched: launch it "
-                    "again, or use ti.ad.Tape, which keeps the values"
+                    "the gradient, was written from Python after the kernel was launched: launch "
+                    "it again, or use ti.ad.Tape, which keeps the values"
                 )
 
     # What a tape records.
@@ -198,7 +198,7 @@ class Variant:
             self.codes.finish()
         if duals != self._declared_duals:
             self._declared_duals = duals
-            self.codes.forget_modes(lambda mode: mode.tangents > 0)
+            self.codes.forget_modes(lambda mode: mode.tangents > 0 or mode.clears)
             for part in self._parts or ():
                 if part is not self:
                     part.refresh()

@@ -13,7 +13,7 @@ from mlirad.ad.forward.pushed import clear_copied, copy_tangents, push_tangents
 from mlirad.ad.forward.unread_tangents import UnreadTangents
 from mlirad.ad.functions.custom_gradients import nothing
 from mlirad.ad.tape.claims import Claims
-from mlirad.ad.tape.entries import activities_of, box_of, touched_box
+from mlirad.ad.tape.entries import activities_of, box_of, clear_written, touched_box
 from mlirad.ad.tape.order import Order
 from mlirad.ad.tape.transferred import box_of_piece
 from mlirad.ad.tape.versions import Key
@@ -175,12 +175,10 @@ class ForwardOverReverse(Order):
             tangents = list(self.beside(target.symbol))
             beside = list(self.beside(self.program.derivatives.adjoints.get(target.symbol, "")))
         for elements in tangents:
-            if sparse is not None:
-                sparse.clear_active(elements, box_of(elements, index))
-            elif index is None:
+            if index is None and sparse is None:
                 elements.clear(self.program.clearing)
             else:
-                elements.put(index, 0)
+                clear_written([elements], box_of(elements, index), sparse)
         return beside
 
     def _keep(self, target: Target, index: tuple[int | slice, ...] | None) -> None:
@@ -201,10 +199,9 @@ class ForwardOverReverse(Order):
 
     def host_copy(self, target: Field, source: Field, *, carries: bool) -> None:
         """Copy tangents too."""
-        duals = self.program.derivatives.duals
         if carries:
             self.unread.copy(target.symbol, source.symbol)
-        if carries and source.symbol in duals and target.symbol in duals:
+        if carries and {source.symbol, target.symbol} <= self.program.derivatives.duals.keys():
             copy_tangents(target, source, self.tangents)
         else:
             clear_copied(target, source, self.beside(target.symbol))

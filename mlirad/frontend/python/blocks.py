@@ -12,7 +12,7 @@ from mlirad.errors import TaichiCompilationError, TaichiIndexError, TaichiTypeEr
 from mlirad.frontend.python import effects
 from mlirad.frontend.python import scalar as ex
 from mlirad.frontend.python.arrays import Array, array_ref
-from mlirad.frontend.python.builder import emit, index_constant, index_type
+from mlirad.frontend.python.builder import current, emit, index_constant, index_type
 from mlirad.frontend.python.matrix import Matrix
 from mlirad.frontend.python.places import Subscript, flat_parts
 from mlirad.frontend.python.regions import if_op
@@ -52,11 +52,14 @@ class BlockRef:
         """The index of a list of a dynamic block, or of a cell of another one."""
         return self.list(key).index if self.kind is Kind.DYNAMIC else self.cell(key)
 
-    def deactivate(self, index: list[ir.Value]) -> None:
-        """Make a cell inactive, or empty a list. The kernel uses all fields below, and so their
-        derivatives, whenever they come to have some."""
-        for leaf in self.below():
-            array_ref(leaf)
+    def deactivate(self, index: list[ir.Value], *, with_derivatives: bool = True) -> None:
+        """Make a cell inactive, or empty a list. The kernel uses all fields that become 0, and so
+        their derivatives, whenever they come to have some."""
+        for leaf in () if self.kind is Kind.BITMASKED else self.below():
+            arrays = array_ref(leaf)
+            assert arrays is not None
+            if with_derivatives:
+                current().emptied.update(dict.fromkeys(one.name for one in arrays.leaves()))
         effects.deactivate(self.own.field, index)
 
     def list(self, key: object) -> ListRef:

@@ -29,6 +29,7 @@ class Builder:
         self.entry: ir.Block | None = None
         self.root = self.region = Region("kernel")
         self.arrays: dict[str, ir.Value] = {}
+        self.emptied: dict[str, None] = {}  # fields that become 0 in cells that are deactivated
         self.stopped: list[ir.Value] = []  # arrays whose loads carry no derivative here
         self.launch_seed: ir.Value | None = None
         # The function with derivatives of its own that is being translated.

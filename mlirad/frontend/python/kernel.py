@@ -86,6 +86,7 @@ def build_kernel(
         tuple(kernel.arrays),
         tuple(builder.arrays),
         tuple(kernel.gradients),
+        emptied=tuple(builder.emptied),
     )
 
 

@@ -71,6 +71,14 @@ def deactivate(t: Translator, node: ast.Call) -> None:
 
 
 @special(takes="block, index")
+def deactivate_fields(t: Translator, node: ast.Call) -> None:
+    """Do what `deactivate` does, for a caller that clears derivatives itself."""
+    value, key = _operands(t, node, "deactivate", 2)
+    block = _block(value, "deactivate")
+    block.deactivate(block.list_or_cell(key), with_derivatives=False)
+
+
+@special(takes="block, index")
 def is_active(t: Translator, node: ast.Call) -> Expr:
     """Whether a cell of a block is active, as an integer; see `activate`."""
     value, key = _operands(t, node, "is_active", 2)

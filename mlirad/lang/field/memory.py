@@ -39,11 +39,13 @@ def register(field: Leaf, memory: FieldMemory, declare: Callable[[], object]) ->
     if primal is None:
         if field.dtype.is_float:
             current.derivatives.give[field.symbol] = field.want
-    elif field.is_dual:
+        return
+    if field.is_dual:
         names = tuple(one.symbol for one in primal.tangents())
         current.derivatives.place_tangents(field.symbol, memory, primal.symbol, names)
     else:
         current.derivatives.place_gradient(field.symbol, memory, primal.symbol)
+    current.note_derivative()
 
 
 def declaration_of(field: Leaf) -> ir.Operation:

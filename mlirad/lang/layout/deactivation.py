@@ -2,11 +2,12 @@
 that what records launches records them."""
 
 from mlirad.dialect.field_layout import Kind
-from mlirad.frontend.python.sparse import deactivate
-from mlirad.frontend.python.specials import grouped
+from mlirad.frontend.python.sparse import deactivate, deactivate_fields
+from mlirad.frontend.python.specials import Special, grouped
 from mlirad.lang.kernel import kernel
 from mlirad.lang.layout.tree import SNode
 from mlirad.lang.types_namespace import template
+from mlirad.runtime.memory.field import FieldMemory
 from mlirad.runtime.memory.memory import SparseElements
 from mlirad.runtime.program import program
 
@@ -14,23 +15,27 @@ _MUCH = 1 << 26  # bytes: less is set to 0 faster than it is given back and take
 
 
 @kernel
-def deactivate_cells(block: template()) -> None:  # type: ignore[valid-type]
+def deactivate_cells(block: template(), how: template()) -> None:  # type: ignore[valid-type]
     """Make the cells of a pointer or bitmasked block inactive."""
     for cell in grouped(block):
-        deactivate(block, cell)
+        how(block, cell)
 
 
 @kernel
-def empty_lists(block: template(), around: template()) -> None:  # type: ignore[valid-type]
+def empty_lists(
+    block: template(),  # type: ignore[valid-type]
+    around: template(),  # type: ignore[valid-type]
+    how: template(),  # type: ignore[valid-type]
+) -> None:
     """Empty the lists of a dynamic block in the active cells around it."""
     for cell in grouped(around):
-        deactivate(block, cell)
+        how(block, cell)
 
 
 @kernel
-def empty_list(block: template()) -> None:  # type: ignore[valid-type]
+def empty_list(block: template(), how: template()) -> None:  # type: ignore[valid-type]
     """Empty the list of a dynamic block with nothing around it."""
-    deactivate(block, [])
+    how(block, [])
 
 
 def deactivate_all(block: SNode) -> None:
@@ -53,13 +58,37 @@ def _deactivate(block: SNode) -> None:
                 _deactivate(child)
     if block.activity is None or block.activity not in block.program.fields:
         return
-    around = block.parent_node
+    around, how = block.parent_node, _clear_derivatives(block)
     if block.kind is not Kind.DYNAMIC:
-        deactivate_cells(block)
+        deactivate_cells(block, how)
     elif around is None or around.parent_node is None:
-        empty_list(block)
+        empty_list(block, how)
     else:
-        empty_lists(block, around)
+        empty_lists(block, around, how)
+
+
+def _clear_derivatives(block: SNode) -> Special:
+    """Clear the derivatives below a block that becomes 0 as a whole, also where fields are not
+    active; what then deactivates its cells. A recorder clears them by itself, and in a bitmasked
+    block there may be cells that keep what they hold."""
+    if block.program.threads.recorder is not None or any(
+        one.kind is Kind.BITMASKED for one in block.path()
+    ):
+        return deactivate
+    for memory in _derivatives(block):
+        memory.clear(block.program.clearing)
+    return deactivate_fields
+
+
+def _derivatives(block: SNode) -> list[FieldMemory]:
+    """The memory of derivatives that lie below a block: those of its fields, but for what was
+    placed elsewhere."""
+    return [
+        one.memory
+        for field in block.fields()
+        for one in field.with_derivatives()
+        if one is not field and one.memory is not None and one.memory.nesting is not None
+    ]
 
 
 def _is_much(tree: SNode) -> bool:
@@ -73,9 +102,9 @@ def _is_much(tree: SNode) -> bool:
 
 def _give_back(tree: SNode) -> None:
     """Make all of a tree 0 by giving its memory back."""
-    for field in tree.fields():
-        if field.memory is not None:
-            field.memory.allocation.clear()
+    memories = [field.memory for field in tree.fields() if field.memory is not None]
+    for memory in [*memories, *_derivatives(tree)]:
+        memory.allocation.clear()
     for one in tree.sparse_blocks():
         if one.activity in tree.program.fields:
             tree.program.fields[one.activity].allocation.clear()

@@ -14,15 +14,21 @@ from mlirad.dialect.layout_rules import extents_along
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end, before
 from mlirad.passes.memory._activity_fields import ACTIVE, HELD, ActivityFields
-from mlirad.passes.memory._clearing import clear_below
+from mlirad.passes.memory._clearing import clear_below, clear_derivatives_below
 
 
-def lower(module: ir.Operation, function: ir.Operation, found: list[ir.Operation]) -> None:
-    """Lower the ops of a function."""
+def lower(
+    module: ir.Operation, function: ir.Operation, found: list[ir.Operation], *, derivatives: bool
+) -> None:
+    """Lower the ops of a function; deactivations clear `derivatives` too."""
     fields = ActivityFields(module, function)
     for op in found:
         with before(op):
-            _LOWERINGS[op.name](_Block(module, fields, op), op)
+            block = _Block(module, fields, op)
+            if act.DeactivateOp.holds(op):
+                _deactivate(block, op, derivatives)
+            else:
+                _LOWERINGS[op.name](block, op)
         op.erase()
 
 
@@ -143,7 +149,7 @@ def _append(block: _Block, op: ir.Operation) -> None:
     op.results[0].replace_all_uses_with(found[0])
 
 
-def _deactivate(block: _Block, op: ir.Operation) -> None:
+def _deactivate(block: _Block, op: ir.Operation, derivatives: bool) -> None:
     keeps = block.kind is Kind.BITMASKED
 
     def change() -> list[ir.Value]:
@@ -153,8 +159,10 @@ def _deactivate(block: _Block, op: ir.Operation) -> None:
         )
         branch = b.if_else(test, [], with_else=False)
         with at_end(branch.then, op.location):
-            for tree in [] if keeps else block.ops:
-                clear_below(block.fields, tree, block.cell)
+            if derivatives and not keeps:
+                clear_derivatives_below(block.fields, block.ops, block.cell)
+            if not keeps:
+                clear_below(block.fields, block.ops, block.cell)
             left = b.number(HELD if keeps else 0, value.type)
             block.fields.store(block.own, block.cell, left)
             b.yield_()
@@ -166,7 +174,6 @@ def _deactivate(block: _Block, op: ir.Operation) -> None:
 _LOWERINGS: dict[str, Callable[[_Block, ir.Operation], None]] = {
     act.ActivateOp.OPERATION_NAME: _activate,
     act.IsActiveOp.OPERATION_NAME: _is_active,
-    act.DeactivateOp.OPERATION_NAME: _deactivate,
     act.LengthOp.OPERATION_NAME: _length,
     act.AppendOp.OPERATION_NAME: _append,
 }

@@ -6,7 +6,7 @@ from mlirad.bindings import ir
 from mlirad.dialect import field
 from mlirad.dialect.field import array_type
 from mlirad.dialect.field_layout import DeclaredBlock, Kind, activities_of, declared, path_to
-from mlirad.dialect.layout_rules import children_of, integers
+from mlirad.dialect.layout_rules import ELEMENT_SIZES, children_of, integers
 from mlirad.dialect.snode import duals_of, element_and_shape, places
 from mlirad.ir import build as b
 from mlirad.ir.walk import at_end
@@ -15,22 +15,39 @@ from mlirad.passes.memory._activity_fields import ActivityFields
 Cell = Mapping[int, ir.Value]  # the index along each axis
 
 
-def clear_below(fields: ActivityFields, block: ir.Operation, cell: Sequence[ir.Value]) -> None:
-    """Clear all that lies below a cell of a block, or below the items of a list; derivatives stay
-    as they are."""
-    around = path_to(block)
-    own = declared(block)
-    is_list = own.kind is Kind.DYNAMIC
-    axes = sorted({axis for one in ([] if is_list else [own]) + around for axis in one.axes})
-    _Clearing(fields).below(block, dict(zip(axes, cell)), is_entered=not is_list)
+def clear_below(
+    fields: ActivityFields, blocks: Sequence[ir.Operation], cell: Sequence[ir.Value]
+) -> None:
+    """Clear the fields that lie below a cell of a block, or below the items of a list, and make
+    inactive what is active there. `blocks` is that block in the trees of fields and of
+    derivatives."""
+    for block in blocks:
+        _Clearing(fields, of_derivatives=False).start(block, cell)
+
+
+def clear_derivatives_below(
+    fields: ActivityFields, blocks: Sequence[ir.Operation], cell: Sequence[ir.Value]
+) -> None:
+    """Clear the derivatives of what is active there, before `clear_below`."""
+    for block in blocks:
+        _Clearing(fields, of_derivatives=True).start(block, cell)
 
 
 class _Clearing:
-    def __init__(self, fields: ActivityFields) -> None:
+    def __init__(self, fields: ActivityFields, *, of_derivatives: bool) -> None:
         self.fields, self.location = fields, ir.Location.current
+        self.of_derivatives = of_derivatives
         self.derivatives = {
             name for place in places(fields.module) for name in _derivatives_of(place)
         }
+
+    def start(self, block: ir.Operation, cell: Sequence[ir.Value]) -> None:
+        """Clear what lies below a cell, or a list."""
+        own = declared(block)
+        is_list = own.kind is Kind.DYNAMIC
+        around = path_to(block)
+        axes = sorted({axis for one in ([] if is_list else [own]) + around for axis in one.axes})
+        self.below(block, dict(zip(axes, cell)), is_entered=not is_list)
 
     def below(self, block: ir.Operation, cell: Cell, *, is_entered: bool = False) -> None:
         """Clear the cells of a block that lie in a cell around it, or, where that is `entered`, one
@@ -42,7 +59,7 @@ class _Clearing:
                 else:
                     self.below(child, cell)
             return
-        if not self._has_primals(block):
+        if not self._has_places(block):
             return
         one = declared(block)
         if one.kind is Kind.DYNAMIC:
@@ -62,7 +79,8 @@ class _Clearing:
             branch = b.if_else(held, [], with_else=False)
             with at_end(branch.then, self.location):
                 self.below(block, inner, is_entered=True)
-                self.fields.store(own, index, b.number(0, value.type))
+                if not self.of_derivatives:
+                    self.fields.store(own, index, b.number(0, value.type))
                 b.yield_()
 
         extents = [b.index(extent) for extent in one.extents]
@@ -76,7 +94,8 @@ class _Clearing:
         length = self.fields.load(own, index)
         count = b.make("arith.index_cast", b.index_type(), [length])
         self._nest(one, [count], cell, lambda inner: self.below(block, inner, is_entered=True))
-        self.fields.store(own, index, b.number(0, length.type))
+        if not self.of_derivatives:
+            self.fields.store(own, index, b.number(0, length.type))
 
     def _in_list(self, one: DeclaredBlock, cell: Cell) -> list[ir.Value]:
         """The index of the first item."""
@@ -107,22 +126,36 @@ class _Clearing:
             b.yield_()
 
     def _place(self, place: ir.Operation, cell: Cell) -> None:
-        name = ir.StringAttr(place.attributes["sym_name"]).value
-        if name in self.derivatives:
+        if not self._is_cleared(place):
             return
+        name = ir.StringAttr(place.attributes["sym_name"]).value
         element, shape = element_and_shape(place)
         type_ = ir.Type.parse(element)
         array = field.get(name, array_type(type_, shape))
         index = [cell[axis] for axis in sorted(cell)]
         for component in _components(integers(place.attributes["component_shape"])):
             at = [*index, *(b.index(c) for c in component)]
-            field.store(b.number(0, type_), array, at)
+            if self.of_derivatives:
+                self._clear_touched(array, at, 8 * ELEMENT_SIZES[element])
+            else:
+                field.store(b.number(0, type_), array, at)
 
-    def _has_primals(self, block: ir.Operation) -> bool:
+    def _clear_touched(self, array: ir.Value, at: Sequence[ir.Value], width: int) -> None:
+        """A store would take memory, which derivatives that nothing computed do not have."""
+        value = field.load(array, at)
+        bits = b.make("arith.bitcast", b.integer_type(width), [value])
+        branch = b.if_else(b.compare(b.NE, bits, b.number(0, bits.type)), [], with_else=False)
+        with at_end(branch.then, self.location):
+            field.store(b.number(0, value.type), array, at)
+            b.yield_()
+
+    def _is_cleared(self, place: ir.Operation) -> bool:
+        name = ir.StringAttr(place.attributes["sym_name"]).value
+        return (name in self.derivatives) == self.of_derivatives
+
+    def _has_places(self, block: ir.Operation) -> bool:
         return any(
-            ir.StringAttr(child.attributes["sym_name"]).value not in self.derivatives
-            if child.name == "snode.place"
-            else self._has_primals(child)
+            self._is_cleared(child) if child.name == "snode.place" else self._has_places(child)
             for child in children_of(block)
         )
 

@@ -10,6 +10,7 @@ NORMALISE = (
     "func.func(mem2reg),cse,canonicalize,cse,remove-activations,check-visited-cells,lower-activity,expand-derivatives,func.func(mem2reg),hoist-loads,canonicalize,cse,"
     "mark-rounding,mark-poles"
 )
+_NORMALISE_CLEARING = NORMALISE.replace("lower-activity", "lower-activity{derivatives=true}")
 _ACCESSES = (
     "check-recursion,check-gradient-arguments,check-races,check-access-rules,mark-collisions,"
     "mark-footprints,mark-flows"
@@ -52,7 +53,8 @@ def derivation(mode: Mode, *, check_bounds: bool = False, store: bool = True) ->
     inline = ["inline-custom-gradients"] * (mode.tangents == 0)
     bounds = [_CHECK_BOUNDS if check_bounds else _CHECK_SPARSE]
     access = [_CHECK_ACCESS] * (Check.ACCESS in mode.checks)
-    stages = [Stage("normal", ",".join([*inline, NORMALISE, *bounds, *access, *finite]))]
+    normalise = _NORMALISE_CLEARING if mode.clears else NORMALISE
+    stages = [Stage("normal", ",".join([*inline, normalise, *bounds, *access, *finite]))]
     marked = ["check-recursion", "mark-collisions{tangents=true}"] * (not mode.is_constant)
     if mode.tangents:
         stages.append(Stage("derived", ",".join([*marked, *forward, stored])))

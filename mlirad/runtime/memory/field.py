@@ -103,10 +103,8 @@ class FieldMemory:
         one, two = self.elements, other.elements
         if one.shape == two.shape and not self._may_hold_more(other):
             one.take(two)
-        elif isinstance(one, SparseElements) and one.is_like(two):
-            one.take_active(two)
-        else:  # blocks are nested in another way
-            self.write(other.all())
+        elif not isinstance(one, SparseElements) or not one.combine(two, adds=False):
+            self.write(other.all())  # blocks are nested in another way
 
     def _may_hold_more(self, other: FieldMemory) -> bool:
         """Whether elements of one of two fields may be inactive and differ from 0."""
@@ -147,9 +145,7 @@ class FieldMemory:
         one, two = self.elements, other.elements
         if one.shape == two.shape and not self._may_hold_more(copy):
             self.add(other)
-        elif isinstance(one, SparseElements) and one.is_like(two):
-            one.add_active(two)
-        else:
+        elif not isinstance(one, SparseElements) or not one.combine(two, adds=True):
             values = two.plain.read() if isinstance(two, SparseElements) else two.read()
             if copy.nesting is not None:
                 where = active(copy.nesting, copy.elements.shape).reshape(values.shape)

@@ -277,16 +277,9 @@ class SparseElements(Elements):
         """The elements as those of dense blocks."""
 
     @abstractmethod
-    def is_like(self, other: Elements) -> bool:
-        """Whether others lie in blocks of the same extents, nested alike."""
-
-    @abstractmethod
-    def take_active(self, other: Elements) -> None:
-        """Set active elements to others that are like these."""
-
-    @abstractmethod
-    def add_active(self, other: Elements) -> None:
-        """Add others that are like these, as far as they are active."""
+    def combine(self, other: Elements, *, adds: bool) -> bool:
+        """Set active elements to others, or add those of the others that are active; False where
+        the others do not lie in blocks of the same extents, nested alike."""
 
     @abstractmethod
     def copy_takes(self, size: int) -> bool:

@@ -165,7 +165,7 @@ class TouchedElements(SparseElements):
 
     def take(self, other: Elements, box: Box | None = None) -> None:
         """Set elements to others."""
-        if _is_whole(box) and isinstance(other, TouchedElements) and self.is_like(other):
+        if _is_whole(box) and isinstance(other, TouchedElements) and _are_alike(self, other):
             self._clear()
             places = other.touched.places()
             self.touched.leave(places)
@@ -178,34 +178,22 @@ class TouchedElements(SparseElements):
 
     def add(self, other: Elements) -> None:
         """Add others."""
-        if isinstance(other, TouchedElements) and self.is_like(other):
+        if isinstance(other, TouchedElements) and _are_alike(self, other):
             places = other.touched.places()
             other.touched.elements.hold(places).add(self.touched.elements, places)
         else:
             self.plain.add(other)
 
-    def is_like(self, other: Elements) -> bool:
-        """Whether others fall into pieces of the same places."""
-        if not isinstance(other, TouchedElements) or self.order != other.order:
+    def combine(self, other: Elements, *, adds: bool) -> bool:
+        """Set active elements to others, or add those of the others that are active."""
+        if not isinstance(other, TouchedElements) or not _are_alike(self, other):
             return False
-        one, two = self.touched.pieces, other.touched.pieces
-        return (one.shape, one.depth, one.group) == (two.shape, two.depth, two.group)
-
-    def take_active(self, other: Elements) -> None:
-        """Set active elements to others."""
-        assert isinstance(other, TouchedElements)
-        places = self.touched.places()
-        where, now = self.touched.active(places), self.touched.elements.load(places)
-        new = other.touched.elements.load(places)
+        deciding = other.touched if adds else self.touched
+        places = deciding.places()
+        where, now = deciding.active(places), self.touched.elements.load(places)
+        new = other.touched.elements.load(places) + (now if adds else 0)
         self.touched.elements.store(places, np.where(where, new, now))
-
-    def add_active(self, other: Elements) -> None:
-        """Add those of others that are active."""
-        assert isinstance(other, TouchedElements)
-        places = other.touched.places()
-        where = other.touched.active(places)
-        added = np.where(where, other.touched.elements.load(places), 0)
-        self.touched.elements.store(places, self.touched.elements.load(places) + added)
+        return True
 
     def room(self) -> Kept:
         """Room for a copy."""
@@ -266,6 +254,13 @@ def _box(index: Index, rank: int) -> Box:
     """The box of an index; a slice stands for all of an axis."""
     found = [(None, None) if isinstance(one, slice) else (one, one) for one in index]
     return (*found, *((None, None),) * (rank - len(index)))
+
+
+def _are_alike(one: TouchedElements, other: TouchedElements) -> bool:
+    """Whether elements fall into pieces of the same places."""
+    first, second = one.touched.pieces, other.touched.pieces
+    same = (first.shape, first.depth, first.group) == (second.shape, second.depth, second.group)
+    return same and one.order == other.order
 
 
 class TouchedKept(Kept):

@@ -1,5 +1,6 @@
 // RUN: mlirad-opt %s --lower-activity | filecheck %s
 // RUN: mlirad-opt %s --lower-activity --lower-activity | filecheck %s
+// RUN: mlirad-opt %s --lower-activity=derivatives=true | filecheck %s --check-prefix=CLEARED
 
 "snode.root"() ({
   "snode.pointer"() ({
@@ -68,6 +69,18 @@ func.func @outside(%i: index) {
 // CHECK-NOT: x.grad
 // CHECK: "field.store"(%{{.*}}, %[[B]]
 // CHECK: "field.store"(%{{.*}}, %[[P]]
+// Derivatives before, where they are not 0, of what is still active.
+// CLEARED-LABEL: func.func @deactivate_pointer
+// CLEARED-NOT: "field.store"
+// CLEARED: %[[GRADIENT:.*]] = "field.get"() {field = @x.grad}
+// CLEARED: %[[VALUE:.*]] = "field.load"(%[[GRADIENT]]
+// CLEARED: %[[BITS:.*]] = arith.bitcast %[[VALUE]] : f32 to i32
+// CLEARED: cmpi ne, %[[BITS]]
+// CLEARED: scf.if
+// CLEARED: "field.store"(%{{.*}}, %[[GRADIENT]]
+// CLEARED-NOT: "field.store"
+// CLEARED: %[[X:.*]] = "field.get"() {field = @x}
+// CLEARED: "field.store"(%{{.*}}, %[[X]]
 func.func @deactivate_pointer(%i: index) {
   "snode.deactivate"(%i) {activity = @p} : (index) -> ()
   return
