@@ -23,7 +23,6 @@ from mlirad.lang.callers import program_frame
 from mlirad.lang.kernel_declaration import KernelDeclaration
 from mlirad.lang.ready import Ready, ready
 from mlirad.lang.watched import Name, Names, Read, watch
-from mlirad.pipeline.mode import PRIMAL
 from mlirad.runtime.kernel_ir import declare_trees
 from mlirad.runtime.program import Program
 from mlirad.runtime.variant import Variant
