@@ -169,3 +169,34 @@ def taped(run: Any, y: Any, loss: Any) -> None:
     with ti.ad.Tape(loss):
         run()
         total(y, loss)
+
+
+@pytest.mark.parametrize("lanes", [1, 4, 8, 16])
+@pytest.mark.parametrize("dtype", [ti.f32, ti.f64])
+def test_one_of_several_iterations_finds_what_was_there(lanes: int, dtype: Any) -> None:
+    """A flag that is taken, and the adjoint of a maximum that several iterations supply."""
+    ti.init(default_fp=dtype, lanes=lanes)
+    flag, taken = ti.field(ti.i32, 3), ti.field(ti.i32, 3 * N)
+    x, most = (ti.field(dtype, shape, needs_grad=True) for shape in (3 * N, 3))
+
+    @ti.kernel
+    def take():
+        for i in taken:
+            taken[i] = ti.atomic_exchange(flag[i % 3], 0)
+
+    @ti.kernel
+    def largest():
+        for i in x:
+            ti.atomic_max(most[i % 3], x[i])
+
+    flag.fill(1)
+    take()
+    assert taken.to_numpy().reshape(N, 3).sum(0).tolist() == [1, 1, 1]
+    x.from_numpy(np.repeat([1.0, 5.0, 5.0, 2.0, 5.0, 3.0], 3).astype(x.to_numpy().dtype))
+    largest()
+    most.grad.from_numpy(np.array([1.0, 2.0, 4.0], most.grad.to_numpy().dtype))
+    largest.grad()
+    by_cell = x.grad.to_numpy().reshape(N, 3)
+    assert by_cell.sum(0).tolist() == [1.0, 2.0, 4.0]
+    assert np.count_nonzero(by_cell, 0).tolist() == [1, 1, 1]
+    assert not by_cell[[0, 3, 5]].any()

@@ -176,8 +176,8 @@ def _by_array(meetings: Meetings) -> dict[ir.Value, list[Update]]:
     return {
         memref: updates
         for memref, updates in found.items()
-        if len({STEPS.get(one.steps[0].name) for one in updates} - {*_SUMS}) == 0
-        and all(one.is_sum and all(map(uniform, list(one.load.operands)[1:])) for one in updates)
+        if all(one.is_sum and all(map(uniform, list(one.load.operands)[1:])) for one in updates)
+        and {STEPS[one.steps[0].name] for one in updates} <= {*_SUMS}
     }
 
 

@@ -1,10 +1,11 @@
-"""Updates of memory in a loop's body: an element is loaded, combined with a value, and stored."""
+"""Updates of memory in a loop's body: an element is loaded, combined with a value, and stored; or
+exchanged for a value, where what was there is used."""
 
 from __future__ import annotations
 
 from mlirad.bindings import ir
 from mlirad.data_classes import data_class
-from mlirad.ir.walk import block_operations, defining_op, enclosing, operations
+from mlirad.ir.walk import block_operations, defining_op, enclosing, has_uses, operations
 
 # What updates combine by, and whether it may be done in another order without a change.
 FLOAT_STEPS = {"arith.addf": "arith.addf", "arith.subf": "arith.addf", "arith.mulf": "arith.mulf"}
@@ -28,7 +29,7 @@ _CHOICES = ("arith.cmpf", "arith.cmpi", "arith.select")
 @data_class(frozen=True)
 class Update:
     """An element that is loaded, combined with a value, and stored: `steps` are the ops in
-    between."""
+    between, none where it is exchanged."""
 
     load: ir.Operation
     steps: tuple[ir.Operation, ...]
@@ -37,12 +38,13 @@ class Update:
     @property
     def is_sum(self) -> bool:
         """Whether values may be combined with one another first, and nobody asks what was there."""
-        first = self.steps[0]
+        if len(self.steps) != 1:
+            return False
+        (step,) = self.steps
         return (
-            len(self.steps) == 1
-            and first.name in STEPS
+            step.name in STEPS
             and len(list(self.load.results[0].uses)) == 1
-            and (first.name not in TAKES_FIRST or first.operands[0] == self.load.results[0])
+            and (step.name not in TAKES_FIRST or step.operands[0] == self.load.results[0])
         )
 
     @property
@@ -52,15 +54,29 @@ class Update:
         return operands[1] if operands[0] == self.load.results[0] else operands[0]
 
 
+class _Order:
+    """The operations of a block, with their positions, and the loads among them by element."""
+
+    def __init__(self, block: ir.Block) -> None:
+        self.ops = block_operations(block)
+        self.places = {op: place for place, op in enumerate(self.ops)}
+        self.loads: dict[tuple[ir.Value, ...], list[ir.Operation]] = {}
+        for op in self.ops:
+            if op.name == "memref.load":
+                self.loads.setdefault(tuple(op.operands), []).append(op)
+
+
 class Updates:
     """Finds the updates of code that stays as it is meanwhile."""
 
     def __init__(self) -> None:
-        # the operations of a block, and their positions
-        self._orders: dict[ir.Block, tuple[list[ir.Operation], dict[ir.Operation, int]]] = {}
+        self._orders: dict[ir.Block, _Order] = {}
 
     def of(self, store: ir.Operation) -> Update | None:
         """The update that ends in a store."""
+        return self._combination(store) or self._exchange(store)
+
+    def _combination(self, store: ir.Operation) -> Update | None:
         value = store.operands[0]
         last = defining_op(value)
         if last is None or last.block != store.block:
@@ -79,20 +95,29 @@ class Updates:
                 return self._between(load, steps, store)
         return None
 
+    def _exchange(self, store: ir.Operation) -> Update | None:
+        order = self._order(store.block)
+        loads = order.loads.get(tuple(store.operands)[1:], [])
+        before = [op for op in loads if order.places[op] < order.places[store]]
+        if not before or not has_uses(before[-1].results[0]):
+            return None
+        return self._between(before[-1], [], store)
+
     def _between(
         self, load: ir.Operation, steps: list[ir.Operation], store: ir.Operation
     ) -> Update | None:
         """The update, where nothing happens between load and store, and who else wants what was
         loaded comes behind them."""
-        ops, order = self._order(load.block)
-        first, last = order[load], order[store]
-        if any(op.regions or op.name.startswith("memref.store") for op in ops[first + 1 : last]):
+        order = self._order(load.block)
+        first, last = order.places[load], order.places[store]
+        between = order.ops[first + 1 : last]
+        if any(op.regions or op.name.startswith("memref.store") for op in between):
             return None
         for use in load.results[0].uses:
             user = use.owner.operation
             while user.block != load.block:
                 user = enclosing(user)
-            if user not in steps and order[user] < last:
+            if user not in steps and order.places[user] < last:
                 return None
         for step in steps:
             for use in step.results[0].uses:
@@ -100,11 +125,10 @@ class Updates:
                     return None
         return Update(load, tuple(steps), store)
 
-    def _order(self, block: ir.Block) -> tuple[list[ir.Operation], dict[ir.Operation, int]]:
+    def _order(self, block: ir.Block) -> _Order:
         found = self._orders.get(block)
         if found is None:
-            ops = block_operations(block)
-            found = self._orders[block] = ops, {op: place for place, op in enumerate(ops)}
+            found = self._orders[block] = _Order(block)
         return found
 
 

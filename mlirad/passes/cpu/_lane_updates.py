@@ -48,7 +48,7 @@ class Meetings:
         meets = may_meet(store, indices, self.strides)
         if (
             update is not None
-            and not is_free(update.steps[0], self.may_reorder)
+            and not self._is_free(update)
             and not self._is_own(memref)
         ):
             self.reason = "the order of updates of one element matters"
@@ -56,6 +56,12 @@ class Meetings:
             self.updates[store] = update
         elif meets and self._depends(store.operands[0], memref):
             self.reason = "an element that several iterations read and write"
+
+    def _is_free(self, update: Update) -> bool:
+        """Whether lanes may make an update in another order than iterations."""
+        if not update.steps:
+            return self.may_reorder
+        return is_free(update.steps[0], self.may_reorder)
 
     def _is_own(self, memref: ir.Value) -> bool:
         """Whether each iteration has elements of its own: one index is that of the loop in all

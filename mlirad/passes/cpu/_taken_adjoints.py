@@ -58,11 +58,10 @@ class _Made:
                 self.kept[op.results[0]] = self.kept.get(right, right)
 
     def _is_of_zero(self, update: Update) -> bool:
-        step = update.steps[0]
         return (
             update.is_sum
-            and step.name in _SUMS
-            and not is_marked(step)
+            and update.steps[0].name in _SUMS
+            and not is_marked(update.steps[0])
             and update.value in self.zeros
         )
 
