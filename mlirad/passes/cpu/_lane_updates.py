@@ -46,11 +46,7 @@ class Meetings:
     def _store(self, memref: ir.Value, store: ir.Operation, update: Update | None) -> None:
         indices = list(store.operands)[2:]
         meets = may_meet(store, indices, self.strides)
-        if (
-            update is not None
-            and not self._is_free(update)
-            and not self._is_own(memref)
-        ):
+        if update is not None and not self._is_free(update) and not self._is_own(memref):
             self.reason = "the order of updates of one element matters"
         elif meets and update is not None:
             self.updates[store] = update

@@ -3,9 +3,8 @@ of it where the work is small. Reductions live in registers, in blocks, and are 
 chunks in order.
 
 A loop that does little beside updates which its threads would share stays on one, where they are
-plain; so does a loop that sets a variable of the kernel, whose iterations run in order. There are
-several chunks a thread where each of them is worth it: threads take them as they come by, so that
-nobody waits long for one that has no processor.
+plain. There are several chunks a thread where each of them is worth it: threads take them as they
+come by, so that nobody waits long for one that has no processor.
 """
 
 from collections.abc import Callable
@@ -30,7 +29,6 @@ from mlirad.ir.walk import (
     operations,
 )
 from mlirad.passes.loops._chunk import Chunk, is_made_again
-from mlirad.passes.loops._kernel_variables import sets_variable
 from mlirad.passes.loops._shared_updates import is_faster_alone, shared_updates
 
 REQUIRES = KERNELS
@@ -84,8 +82,6 @@ class _Split:
     def run(self) -> None:
         """Replace the loop."""
         self._go_alone_where_faster()
-        if sets_variable(self.loop):
-            self.threads = 1
         outside = [v for v in captured(self.loop) if not is_made_again(v)]
         bounds = [
             v

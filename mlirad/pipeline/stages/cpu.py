@@ -8,7 +8,7 @@ from mlirad.pipeline.stages.derivation import derivation
 from mlirad.pipeline.stages.stage import Stage
 
 _LOWER = (
-    "inline-custom-gradients,insert-active-lists,lower-field-random,lower-field-assert,lower-field-print,"
+    "inline-custom-gradients,insert-active-lists,lower-ordered-loops,lower-field-random,lower-field-assert,lower-field-print,"
     "gather-pair-updates{{fast={fast}}},split-scatter-loops,"
     "canonicalize,cse,"
     "mark-private-updates{{threads={threads}}},insert-private-copies{{threads={threads}}},insert-first-updates,remove-last-clears,mark-touched-rows,mark-set-boxes,"

@@ -116,29 +116,6 @@ func.func @computes(%x: !field.array<f32, [16]>, %k: !field.array<i32, [1000000]
   return
 }
 
-// What a variable is at last depends on the order of iterations: one thread runs them.
-// CHECK-LABEL: func.func @sets_a_variable
-// CHECK-NOT: scf.parallel
-// CHECK: call @sets_a_variable.chunk0
-// CHECK: return
-func.func @sets_a_variable(%x: !field.array<f32, [1000000]>) -> f32 {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c1000000 = arith.constant 1000000 : index
-  %a = "field.alloca"() : () -> !field.array<f32, []>
-  %one = arith.constant 1.0 : f32
-  "field.store"(%one, %a) : (f32, !field.array<f32, []>) -> ()
-  scf.parallel (%i) = (%c0) to (%c1000000) step (%c1) {
-    %v = "field.load"(%x, %i) : (!field.array<f32, [1000000]>, index) -> f32
-    %before = "field.load"(%a) : (!field.array<f32, []>) -> f32
-    %after = arith.mulf %before, %v : f32
-    "field.store"(%after, %a) : (f32, !field.array<f32, []>) -> ()
-    scf.reduce
-  }
-  %last = "field.load"(%a) : (!field.array<f32, []>) -> f32
-  return %last : f32
-}
-
 // CHECK-LABEL: func.func private @small_loop_on_one_thread.chunk0(%arg0: index, %arg1: index
 // CHECK: scf.for %[[I:.*]] = %arg0 to %arg1
 // CHECK-NEXT: "field.store"(%{{.*}}, %{{.*}}, %[[I]])
