@@ -27,7 +27,7 @@ _TARGET = (
     "{fast}lower-small-exponentials,mark-scalar-loops,lower-floor-divisions,lower-half-casts,arith-expand,math-expand-ops{{ops=asin,acos}},convert-math-to-funcs,split-long-blocks,"
     "convert-scf-to-cf,"
     "expand-strided-metadata,lower-affine,finalize-memref-to-llvm,convert-math-to-llvm{{approximate-log1p=false}},convert-math-to-libm,convert-vector-to-llvm,"
-    "convert-arith-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"
+    "convert-arith-to-llvm,convert-ub-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,finalize-memref-to-llvm,canonicalize,cse,"
     "reconcile-unrealized-casts,mark-disjoint-accesses,mark-unrefined-estimates,mark-internal-functions"
 )
 _TILES = (

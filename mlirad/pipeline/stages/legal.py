@@ -22,6 +22,7 @@ _TREES = {
     "snode.place",
 }
 _CUSTOM = {"grad.custom", "grad.yield"}  # functions with derivatives of their own
+_UNSET = "ub.poison"  # what mem2reg takes memory for that is read where it was never set
 
 _SHARED: dict[str, set[str]] = {
     "field": _PLAIN | {"snode", "field", "grad.jvp"} | _CUSTOM | _VARIABLES,
@@ -32,14 +33,14 @@ _SHARED: dict[str, set[str]] = {
 _GPU = {
     **_SHARED,
     "derived": _PLAIN | _TREES | {"field", "grad", "memref", "llvm"},
-    "memref": _PLAIN | {"memref", "llvm", "gpu"},
-    "outlined": _PLAIN | {"memref", "llvm", "gpu"},
+    "memref": _PLAIN | {"memref", "llvm", "gpu", _UNSET},
+    "outlined": _PLAIN | {"memref", "llvm", "gpu", _UNSET},
 }
 _HOST = {"builtin.module", "builtin.unrealized_conversion_cast", "func", "arith", "memref"}
 LEGAL: dict[str, dict[str, set[str]]] = {
     "cpu": {
         **_SHARED,
-        "memref": _PLAIN | {"memref", "llvm", "vector"},
+        "memref": _PLAIN | {"memref", "llvm", "vector", _UNSET},
         "target": {"builtin.module", "llvm"},
     },
     "simt": {**_GPU, "target": {"builtin.module", "llvm"}},
