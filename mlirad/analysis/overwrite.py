@@ -8,7 +8,9 @@ Kennedy 2001, §2.2).
 
 from __future__ import annotations
 
-from mlirad.analysis.distances import Axis, Distances, Indices
+from collections.abc import Sequence
+
+from mlirad.analysis.distances import Axis, Distances, Indices, Solution
 from mlirad.analysis.guards import Guards
 from mlirad.analysis.linear import LinearForms
 from mlirad.analysis.trips import spans
@@ -37,6 +39,7 @@ class Overwrites:
         self.forms = LinearForms()
         self.guards = Guards(graph, self.forms)
         self.indices = Indices(self.forms)
+        self._solutions: dict[tuple[int, int, tuple[Node, ...]], Solution | None] = {}
 
     def meeting(self, load: Node, write: Node) -> str | None:
         """Where `write` may hit the element of `load` after it: in the same "iteration" of the
@@ -99,21 +102,20 @@ class Overwrites:
         within = self._solved(load, write, serial)
         return Meeting(distances, None if within is None else within[0], is_decided)
 
-    def _solved(self, load: Node, write: Node, loops: list[Node]) -> tuple[Distances, bool] | None:
+    def _solved(
+        self, load: Node, write: Node, loops: Sequence[Node]
+    ) -> tuple[Distances, bool] | None:
         """The distances of some loops at which all axes of two accesses are equal, what is computed
         in these being another number, and whether nothing else is demanded; None where they never
         are."""
-        moving = {self.graph.values[v] for loop in loops for v in loop.induction}
         distances: Distances = {}
         is_decided = True
+        around = tuple(loops)
         for mine, other in zip(load.indices, write.indices):
-            left, right = self.graph.values[mine], self.graph.values[other]
-            if not self.indices.interval(left).meets(self.indices.interval(right)):
-                return None
-            axis = Axis(self.indices, self.indices.of(left), self.indices.of(right))
-            solution = axis.solve(
-                moving, lambda leaf: any(is_defined_in(leaf, loop.op) for loop in loops)
-            )
+            key = mine, other, around
+            if key not in self._solutions:
+                self._solutions[key] = self._axis(*key)
+            solution = self._solutions[key]
             if solution is None:
                 return None
             is_decided &= solution.is_all
@@ -121,6 +123,14 @@ class Overwrites:
                 if distances.setdefault(iv, steps) != steps:
                     return None
         return distances, is_decided
+
+    def _axis(self, mine: int, other: int, loops: Sequence[Node]) -> Solution | None:
+        left, right = self.graph.values[mine], self.graph.values[other]
+        if not self.indices.interval(left).meets(self.indices.interval(right)):
+            return None
+        moving = {self.graph.values[v] for loop in loops for v in loop.induction}
+        axis = Axis(self.indices, self.indices.of(left), self.indices.of(right))
+        return axis.solve(moving, lambda leaf: any(is_defined_in(leaf, loop.op) for loop in loops))
 
     def _common_loops(self, load: Node, write: Node) -> list[Node]:
         around = load.owners
